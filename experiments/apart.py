@@ -22,7 +22,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from experiments.interrupts import held_interrupts
-from simlab.certify.engine.messages import SPLIT, raised
+from simlab.messages import SPLIT, raised
 
 LOOK = 0.2  # seconds after which a process that says nothing is looked at
 

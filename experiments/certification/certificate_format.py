@@ -55,7 +55,7 @@ def format_value(value: Any) -> str:
 
 # Where it looked -----------------------------------------------------------------------------------------------
 
-NOT_LOOKED_AT = "."
+UNSEEN = "."
 NEARLY_ONE = 1 - 2**-11  # coins above it are the largest that there are, in any precision
 
 
@@ -117,12 +117,12 @@ def seen(cell: dict[str, Any] | None) -> str:
     if cell is None:
         return ""
     if not cell["outcomes"] or cell["detectable"] is None:
-        return f" {NOT_LOOKED_AT}"
+        return f" {UNSEEN}"
     upwards = ceil(100 * cell["detectable"] - 1e-9) / 100
     return f" {upwards:.2f} " if cell["seen"] else f"({upwards:.2f})"
 
 
-def told_own(looked: dict[str, Any]) -> str:
+def own_shape_line(looked: dict[str, Any]) -> str:
     """What was seen of a shape that was asked for."""
     counted = f"outcomes: {looked['outcomes']:,}, shapes: {looked['shapes']:,}"
     if not looked["outcomes"] or looked["detectable"] is None:
@@ -150,7 +150,7 @@ def left_out(shapes: dict[str, Any]) -> list[str]:
     return [f"{sizes(cells[0]) if len(cells) == 1 else f'{len(cells)} bands'}: {why}" for why, cells in reasons.items()]
 
 
-def told_edge(edge: dict[str, Any]) -> str:
+def edge_line(edge: dict[str, Any]) -> str:
     """What shows only at the ends of coins: which coin, what comes out, and how often."""
     told, _, often = edge["told"].partition(", but only where ")
     at = _ends(edge["arguments"].get("uniforms") or [])

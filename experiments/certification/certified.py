@@ -18,8 +18,8 @@ from simlab.certify import Certificate, certify
 from simlab.certify.adapters import ADAPTERS
 from simlab.certify.certificate import Failure
 from simlab.certify.contracts.base import Function
-from simlab.certify.engine.messages import tampered
 from simlab.certify.engine.workers import FIRST
+from simlab.messages import tampered
 
 IMPORTING = 120.0  # seconds that an import may take
 

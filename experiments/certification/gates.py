@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from experiments.certification.certificate_format import named, outcome, told_edge, told_own
+from experiments.certification.certificate_format import edge_line, named, outcome, own_shape_line
 from experiments.results import write_json, write_text
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -76,8 +76,8 @@ def junit(certificate: dict[str, Any]) -> str:
 def aside(certificate: dict[str, Any]) -> list[str]:
     """What stands beside the verdict, a line each: shapes that were asked for, and what shows at the ends of coins."""
     shapes, edge = certificate.get("shapes"), _edge(certificate)
-    own = [f"{one['name']}: {told_own(one)}" for one in shapes["own"]] if shapes else []
-    return [*own, f"edge: {told_edge(edge)}"] if edge else own
+    own = [f"{one['name']}: {own_shape_line(one)}" for one in shapes["own"]] if shapes else []
+    return [*own, f"edge: {edge_line(edge)}"] if edge else own
 
 
 def _edge(certificate: dict[str, Any]) -> dict[str, Any] | None:
@@ -130,7 +130,7 @@ def sarif(certificate: dict[str, Any]) -> dict[str, Any]:
         results.append(found)
     edge = _edge(certificate)
     if edge:
-        note = {"ruleId": "edge", "level": LEVELS["edge"], "message": {"text": told_edge(edge)}}
+        note = {"ruleId": "edge", "level": LEVELS["edge"], "message": {"text": edge_line(edge)}}
         results.append(note | {"locations": [_location(certificate["subject"])]})
     driver = {"name": "simlab certify", "version": certificate["simlab"], "rules": rules}
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [{"tool": {"driver": driver}, "results": results}]}

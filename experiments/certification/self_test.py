@@ -386,7 +386,7 @@ def selftest_command(out: Path, copy: Path | None, seed: int, quick: bool) -> in
         f"{len(rejected)} of {len(document['correct']) + len(served) - sum(row['wrong'] for row in served)} "
         "correct implementations rejected"
     )
-    for line in self_test_drawn.told(document["drawn"]):
+    for line in self_test_drawn.table_lines(document["drawn"]):
         print_text(console, line)
     complete = drawn(out, "selftest")
     if not complete:

@@ -76,7 +76,7 @@ def wrong_row(number: int, seed: int, budget: float, processes: int, contracts: 
     """What a certificate says of a wrong one."""
     one = drawn(number, seed, contracts)
     gate, off = GATES[one.gate], deviation(one.fault, GATES[one.gate], one.contract)
-    told = _certified(implementation(one.fault, gate, one.contract), one.contract, budget, number, processes)
+    table_lines = _certified(implementation(one.fault, gate, one.contract), one.contract, budget, number, processes)
     return {
         **one._asdict(),
         "family": gate.family,
@@ -86,15 +86,15 @@ def wrong_row(number: int, seed: int, budget: float, processes: int, contracts: 
         "deviation": off.tv,
         "exact": off.exact,
         "shape": dict(off.shape),
-        **told,
-        "reached": _reached(told["region"], gate, CONTRACTS[one.contract].faults[one.fault]),
+        **table_lines,
+        "reached": _reached(table_lines["region"], gate, CONTRACTS[one.contract].faults[one.fault]),
     }
 
 
 def right_row(contract: str, name: str, run: int, seed: int, budget: float, processes: int) -> Row:
     """What a certificate says of a correct one."""
-    told = _certified(CORRECT[contract][name], contract, budget, seed + run, processes)
-    return {"contract": contract, "name": name, "run": run, **told}
+    table_lines = _certified(CORRECT[contract][name], contract, budget, seed + run, processes)
+    return {"contract": contract, "name": name, "run": run, **table_lines}
 
 
 def _certified(function: Callable[..., Any], contract: str, budget: float, seed: int, processes: int) -> Row:
@@ -184,7 +184,7 @@ def passed(table: Row) -> bool:
     return not table["false_alarms"] and not table["lossless_in_region"] and (share is None or share >= TARGET)
 
 
-def told(table: Row) -> list[str]:
+def table_lines(table: Row) -> list[str]:
     """The table in lines."""
     lines = [f"{_share(table['all'])} wrong ones by design found"]
     if table["single"]["count"]:
@@ -307,7 +307,7 @@ def main(words: Sequence[str] | None = None) -> int:
     except ValueError as error:
         print(error, file=sys.stderr)
         return 2
-    print("\n".join(told(table)))
+    print("\n".join(table_lines(table)))
     return 0 if passed(table) else 1
 
 

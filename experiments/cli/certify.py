@@ -281,7 +281,7 @@ def _list() -> int:
 def _print(console: Console, document: dict[str, Any]) -> None:
     from rich.text import Text
 
-    from experiments.certification.certificate_format import clauses, told_edge
+    from experiments.certification.certificate_format import clauses, edge_line
 
     verdict = document["verdict"]
     console.print(Text.assemble((verdict, f"bold {COLOURS[verdict]}"), f": {document['meaning']}"))
@@ -298,7 +298,7 @@ def _print(console: Console, document: dict[str, Any]) -> None:
         _print_maps(console, shapes)
     if edge and not document["failure"]:
         console.print()
-        console.print(Text.assemble(("edge: ", "yellow"), told_edge(edge)), soft_wrap=True)
+        console.print(Text.assemble(("edge: ", "yellow"), edge_line(edge)), soft_wrap=True)
     if any(line["calls"] for line in document["lines"]):
         console.print()
         _print_lines(console, document)
@@ -315,11 +315,11 @@ def _print_own(console: Console, shapes: dict[str, Any]) -> None:
     """What was asked for, a line each."""
     from rich.text import Text
 
-    from experiments.certification.certificate_format import told_own
+    from experiments.certification.certificate_format import own_shape_line
 
     for one in shapes["own"]:
         colour = "green" if one["seen"] else "yellow"
-        console.print(Text.assemble((one["name"], f"bold {colour}"), f": {told_own(one)}"), soft_wrap=True)
+        console.print(Text.assemble((one["name"], f"bold {colour}"), f": {own_shape_line(one)}"), soft_wrap=True)
 
 
 def _print_maps(console: Console, shapes: dict[str, Any]) -> None:

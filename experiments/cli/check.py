@@ -1,4 +1,4 @@
-"""``simlab check``: say what a model of the user's own lacks to be decoded."""
+"""``simlab model check``: say what a model of the user's own lacks to be decoded."""
 
 from __future__ import annotations
 

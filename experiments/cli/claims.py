@@ -100,17 +100,17 @@ def _explain(claim: Claim, verdicts: dict[str, str]) -> None:
         width = max(map(len, claim.parts))
         for part in claim.parts:
             console.print(f"  {part:<{width}} ", _verdict(verdicts, part), highlight=False)
-    _print_proofs(claim)
+    _print_proofs(claim, verdicts.get(claim.id, "holds"))
     if claim.proof:
         print_text(console, "\nargument", "bold")
         console.print(Padding(Text(plain_math(claim.proof)), (0, 0, 0, 2)))
     print_text(console, f"\nsimlab verify --claim {claim.id}    decides it and writes the evidence")
 
 
-def _print_proofs(claim: Claim) -> None:
-    """The proofs by solvers that a claim has, or why it has none."""
+def _print_proofs(claim: Claim, verdict: str) -> None:
+    """The proofs by solvers that a claim has, or why one that holds has none."""
     from theory.proofs.kept import kept_entries
-    from theory.proofs.reasons import REASONS
+    from theory.proofs.reasons import reason
     from theory.proofs.support import badge
 
     console = output()
@@ -121,5 +121,5 @@ def _print_proofs(claim: Claim) -> None:
         print_text(console, f"  {badge(entry)}: {entry['statement']}")
         if entry["lemma"]:
             print_text(console, f"  lemma: {entry['lemma']}", "dim")
-    if not entries and claim.id in REASONS:
-        print_text(console, f"\nno proof by solvers: {REASONS[claim.id]}", "dim")
+    if not entries and verdict.startswith("holds") and reason(claim):
+        print_text(console, f"\nno proof by solvers: {reason(claim)}", "dim")

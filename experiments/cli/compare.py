@@ -11,33 +11,23 @@ import typer
 from experiments.cli import continuous
 from experiments.cli.options import (
     CONTINUOUS,
-    Batch,
-    Device,
-    Gamma,
-    Guidance,
-    Least,
     Models,
-    Order,
-    Prefill,
-    Seed,
+    Rows,
+    Run,
     Shipped,
-    Spacing,
-    Steps,
-    Temperature,
-    TopK,
-    TopP,
-    Variances,
+    Vectors,
     out_option,
     refuse_given,
+    with_records,
 )
 from experiments.cli.terminal import (
-    UsageError,
     check_writable,
     error_output,
     numbers_table,
     output,
     print_text,
     progress_bar,
+    usage_errors,
 )
 
 FILES = ("compare.json", "compare.npz", "compare.parquet", "samples.png")
@@ -46,7 +36,11 @@ PARTS = "parts"  # a folder: what is finished of a comparison that is not
 TIMED = (1, 16)  # images at a time
 
 
+@with_records
 def compare_command(
+    rows: Rows,
+    vectors: Vectors,
+    run: Run,
     methods: Annotated[
         str | None, typer.Option(metavar="A,B,...", help="which, as simlab generate names them; all by default")
     ] = None,
@@ -65,20 +59,6 @@ def compare_command(
     out: Annotated[Path, out_option()] = Path("out/compare"),
     model: Shipped = "fashion",
     models: Models = None,
-    guidance: Guidance = 1.0,
-    temperature: Temperature = 1.0,
-    top_k: TopK = None,
-    top_p: TopP = None,
-    seed: Seed = 0,
-    device: Device = "cpu",
-    batch: Batch = 32,
-    gamma: Gamma = None,
-    prefill: Prefill = None,
-    steps: Steps = None,
-    order: Order = None,
-    spacing: Spacing = None,
-    least: Least = None,
-    variances: Variances = None,
 ) -> int:
     """Compare all methods on one model.
 
@@ -91,13 +71,10 @@ def compare_command(
     CSpD's eq. 51 predicts, and whether their images can be told from the target's own; one batch is timed.
     """
     if model == CONTINUOUS:
-        refuse_given(model, {"--top-k": top_k, "--top-p": top_p, "--drafts": drafts})
-        drawing = continuous.Drawing(gamma, prefill, steps, order, spacing, least, variances, temperature, guidance)
-        return continuous.compare(
-            methods, count, (timing or TIMED[-1:])[0], data, out, models, drawing, seed, device, batch
-        )
-    own = {"--gamma": gamma, "--prefill": prefill, "--steps": steps, "--order": order}
-    refuse_given(model, own | {"--spacing": spacing, "--least": least, "--variances": variances})
+        refuse_given(model, top_k=rows.top_k, top_p=rows.top_p, drafts=drafts)
+        one = (timing or TIMED[-1:])[0]
+        return continuous.compare(methods, count, one, data, out, models, rows, vectors, run)
+    refuse_given(model, vectors)
 
     from experiments.models import session
     from experiments.models.compare import Request, compare, table
@@ -105,28 +82,22 @@ def compare_command(
     from experiments.models.methods import METHODS
     from experiments.models.timing import ROUNDS
     from experiments.results import write_arrays, write_json, write_table
-    from simlab.models.process.sampling import Sampling
 
     batches = tuple(dict.fromkeys(timing or TIMED))
     check_writable("--out", out)
     parts = out / PARTS
     try:
-        names = tuple(METHODS) if methods is None else tuple(dict.fromkeys(methods.split(",")))
-        request = Request(
-            names, count, batch, batches, seed, Sampling(guidance, temperature, top_k, top_p), data, drafts
-        )
-        loaded = session.Models(models, session.check_device(device))
-        request.sampling.check(loaded.target.config.length, loaded.target.config.vocabulary)
-        with progress_bar() as progress, session.memory():
-            bar = progress.add_task("starting", total=3 + len(names) * (1 + len(batches) * (1 + ROUNDS)))
-            found = compare(loaded, request, lambda what: progress.update(bar, description=what, advance=1), parts)
+        with usage_errors(run.batch, "--batch or --timing-batch"):
+            names = tuple(METHODS) if methods is None else tuple(dict.fromkeys(methods.split(",")))
+            request = Request(names, count, run.batch, batches, run.seed, rows.sampling(), data, drafts)
+            loaded = session.Models(models, session.check_device(run.device))
+            request.sampling.check(loaded.target.config.length, loaded.target.config.vocabulary)
+            with progress_bar() as progress:
+                bar = progress.add_task("starting", total=3 + len(names) * (1 + len(batches) * (1 + ROUNDS)))
+                found = compare(loaded, request, lambda what: progress.update(bar, description=what, advance=1), parts)
     except KeyboardInterrupt:
         print_text(error_output(), f"simlab: interrupted; what is finished is in {parts}, the same command goes on")
         return 130
-    except ValueError as error:
-        raise UsageError(str(error)) from None
-    except session.OutOfMemory as error:
-        raise UsageError(f"--batch {batch}: {error}; lower --batch or --timing-batch") from None
     write_json(out / "compare.json", found.document)
     write_arrays(out / "compare.npz", found.arrays)
     write_table(out / "compare.parquet", table(found.document))

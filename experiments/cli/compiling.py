@@ -15,7 +15,7 @@ class Compiled:
 
     def __init__(self) -> None:
         self.seconds = 0.0
-        self.tell: Callable[[], object] = _nothing
+        self.tell: Callable[[], object] = _silent
         self._depth, self._begun = 0, 0.0
 
     def start(self) -> None:
@@ -50,5 +50,5 @@ def compiling() -> Iterator[Compiled]:
         yield found
 
 
-def _nothing() -> None:
+def _silent() -> None:
     return

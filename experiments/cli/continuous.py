@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from shutil import rmtree
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from experiments.cli.terminal import (
     UsageError,
@@ -17,86 +17,44 @@ from experiments.cli.terminal import (
     plain_table,
     print_text,
     progress_bar,
+    usage_errors,
 )
 
 if TYPE_CHECKING:
+    from experiments.cli.options import Images, Rows, Run, Vectors
     from experiments.models.continuous.methods import Method
-    from experiments.models.continuous.session import Samples, Settings
+    from experiments.models.continuous.session import Samples
 
 LOSSLESS = "last-step"  # what is taken where no method is named
 
 
-class Drawing(NamedTuple):
-    """The options of these models as they were given, None where not."""
-
-    gamma: int | None
-    prefill: int | None
-    steps: int | None
-    order: str | None
-    spacing: str | None
-    least: int | None
-    variances: str | None
-    temperature: float | None
-    guidance: float | None
-
-    def settings(self, seed: int) -> Settings:
-        """How images are drawn. Raises ``ValueError`` for values that are out of range."""
-        from experiments.models.continuous.session import Settings
-        from simlab.continuous.networks.sampler import Sampler
-
-        names = "steps", "spacing", "least", "variances", "temperature", "guidance"
-        given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
-        return Settings(Sampler(**given), self.order or "raster", seed)
-
-    def method(self, name: str) -> Method:
-        """The method called ``name``. Raises ``ValueError`` for an unknown one."""
-        from experiments.models.continuous.methods import AR, GAMMA, make_method
-
-        if name == AR and (self.gamma, self.prefill) != (None, None):
-            raise ValueError(f"--gamma and --prefill are not for --method {AR}; expected neither")
-        return make_method(name, self.gamma or GAMMA, self.prefill or 0)
-
-
 def generate(
-    method: str | None,
-    label: str,
-    count: int,
-    out: Path,
-    tokens: Path | None,
-    models: Path | None,
-    drawing: Drawing,
-    seed: int,
-    device: str,
-    batch: int,
+    method: str | None, images: Images, out: Path, tokens: Path | None, rows: Rows, vectors: Vectors, run: Run
 ) -> int:
     """``simlab generate``: images as a grid, and their tokens if they are asked for."""
     from experiments.models.continuous.session import Models, draw, pictures
     from experiments.models.grid import write_grid
-    from experiments.models.session import OutOfMemory, check_device, labels_of, memory
+    from experiments.models.session import check_device, labels_of
     from experiments.results import write_arrays
 
     check_copy("--out", out)
     if tokens is not None:
         check_copy("--tokens", tokens)
-    try:
-        made, settings = drawing.method(method or LOSSLESS), drawing.settings(seed)
-        loaded = Models(models, check_device(device))
-        labels = labels_of(label, count, loaded.labels)
-        with memory(), progress_bar() as progress:
-            bar = progress.add_task(made.name, total=count)
+    with usage_errors(run.batch):
+        made, settings = vectors.method(method or LOSSLESS), vectors.settings(rows, run.seed)
+        loaded = Models(images.models, check_device(run.device))
+        labels = labels_of(images.label, images.count, loaded.labels)
+        with progress_bar() as progress:
+            bar = progress.add_task(made.name, total=images.count)
             begun = perf_counter()
             samples = draw(
-                loaded, made, labels, settings, batch, notify=lambda done: progress.update(bar, completed=done)
+                loaded, made, labels, settings, run.batch, notify=lambda done: progress.update(bar, completed=done)
             )
             seconds = perf_counter() - begun
-        images = pictures(loaded, samples)
-    except ValueError as error:
-        raise UsageError(str(error)) from None
-    except OutOfMemory as error:
-        raise UsageError(f"--batch {batch}: {error}; lower --batch") from None
+        grid = pictures(loaded, samples)
     console = output()
     print_text(console, summary(made, samples, seconds))
-    write_grid(out, images)
+    write_grid(out, grid)
     print_text(console, f"images  {out}")
     if tokens is not None:
         write_arrays(tokens, {**samples._asdict(), "labels": labels})
@@ -137,36 +95,34 @@ def compare(
     data: Path | None,
     out: Path,
     models: Path | None,
-    drawing: Drawing,
-    seed: int,
-    device: str,
-    batch: int,
+    rows: Rows,
+    vectors: Vectors,
+    run: Run,
 ) -> int:
     """``simlab compare``: every method at equal seeds; the same command goes on where one was stopped."""
     from experiments.models.continuous.compare import CHUNK, Request, compare, table
     from experiments.models.continuous.methods import GAMMA, names_with
     from experiments.models.continuous.session import Models
     from experiments.models.grid import write_grid
-    from experiments.models.session import OutOfMemory, check_device, memory
+    from experiments.models.session import check_device
     from experiments.results import write_arrays, write_json, write_table
 
     check_writable("--out", out)
     parts = out / PARTS
     try:
-        settings = drawing.settings(seed)
-        names = names_with(settings.sampler) if methods is None else tuple(dict.fromkeys(methods.split(",")))
-        request = Request(names, count, batch, timing, drawing.gamma or GAMMA, drawing.prefill or 0, settings, data)
-        loaded = Models(models, check_device(device))
-        with progress_bar() as progress, memory():
-            bar = progress.add_task("starting", total=(len(names) + 2) * -(-count // CHUNK) + 1)
-            found = compare(loaded, request, lambda what: progress.update(bar, description=what, advance=1), parts)
+        with usage_errors(run.batch):
+            settings = vectors.settings(rows, run.seed)
+            names = names_with(settings.sampler) if methods is None else tuple(dict.fromkeys(methods.split(",")))
+            request = Request(
+                names, count, run.batch, timing, vectors.gamma or GAMMA, vectors.prefill or 0, settings, data
+            )
+            loaded = Models(models, check_device(run.device))
+            with progress_bar() as progress:
+                bar = progress.add_task("starting", total=(len(names) + 2) * -(-count // CHUNK) + 1)
+                found = compare(loaded, request, lambda what: progress.update(bar, description=what, advance=1), parts)
     except KeyboardInterrupt:
         print_text(error_output(), f"simlab: interrupted; what is finished is in {parts}, the same command goes on")
         return 130
-    except ValueError as error:
-        raise UsageError(str(error)) from None
-    except OutOfMemory as error:
-        raise UsageError(f"--batch {batch}: {error}; lower --batch") from None
     write_json(out / FILES[0], found.document)
     write_arrays(out / FILES[1], found.arrays)
     write_table(out / FILES[2], table(found.document))
@@ -216,41 +172,27 @@ def _verdict(checks: dict[str, Any]) -> str:
 # recordings -------------------------------------------------------------------------------------------------------
 
 
-def record(
-    method: str | None,
-    label: str,
-    count: int,
-    out: Path,
-    models: Path | None,
-    drawing: Drawing,
-    seed: int,
-    device: str,
-    batch: int,
-) -> int:
+def record(method: str | None, images: Images, out: Path, rows: Rows, vectors: Vectors, run: Run) -> int:
     """``simlab record``: trajectories and kernels of what was verified, with the decisions."""
     from experiments.models.continuous.record import record
     from experiments.models.continuous.recording import write_recording
     from experiments.models.continuous.session import Models
-    from experiments.models.session import OutOfMemory, check_device, labels_of, memory
+    from experiments.models.session import check_device, labels_of
 
-    try:
-        made, settings = drawing.method(method or LOSSLESS), drawing.settings(seed)
-        loaded = Models(models, check_device(device))
-        labels = labels_of(label, count, loaded.labels)
-        with memory(), progress_bar() as progress:
-            bar = progress.add_task(made.name, total=count)
+    with usage_errors(run.batch):
+        made, settings = vectors.method(method or LOSSLESS), vectors.settings(rows, run.seed)
+        loaded = Models(images.models, check_device(run.device))
+        labels = labels_of(images.label, images.count, loaded.labels)
+        with progress_bar() as progress:
+            bar = progress.add_task(made.name, total=images.count)
             arrays, manifest = record(
-                loaded, made, labels, settings, batch, lambda done: progress.update(bar, completed=done)
+                loaded, made, labels, settings, run.batch, lambda done: progress.update(bar, completed=done)
             )
-    except ValueError as error:
-        raise UsageError(str(error)) from None
-    except OutOfMemory as error:
-        raise UsageError(f"--batch {batch}: {error}; lower --batch") from None
     write_recording(out, arrays, manifest)
     accepted = float(arrays["accepted"].mean())
     print_text(
         output(),
-        f"{made.name}  {len(arrays['coin']):,} drafts of {count} images, {accepted:.1%} accepted\n"
+        f"{made.name}  {len(arrays['coin']):,} drafts of {images.count} images, {accepted:.1%} accepted\n"
         f"kernels   {out}, {out.stat().st_size / 1e6:.1f} MB",
     )
     return 0

@@ -1,4 +1,4 @@
-"""``simlab convert``: a published checkpoint of MAR as safetensors."""
+"""``simlab model convert``: a published checkpoint of MAR as safetensors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``simlab device`` does with ``--curve``, ``--compression`` and ``--map``: costs of calls, and what follows."""
+"""``simlab model device`` with ``--curve``, ``--compression`` and ``--map``: costs of calls, and what follows."""
 
 from __future__ import annotations
 

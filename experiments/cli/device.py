@@ -1,4 +1,4 @@
-"""``simlab device``: time the parts of a decoding step on a device, as JSON and as a table."""
+"""``simlab model device``: time the parts of a decoding step on a device, as JSON and as a table."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from experiments.cli.options import Guidance, Model, Models, file_option
+from experiments.cli.options import GUIDANCE, Model, Models, file_option
 from experiments.cli.terminal import (
     UsageError,
     check_copy,
@@ -32,7 +32,7 @@ def device_command(
     ] = None,
     model: Model = "fashion",
     models: Models = None,
-    guidance: Guidance = 1.0,
+    guidance: Annotated[float, GUIDANCE] = 1.0,
     out: Annotated[Path | None, file_option("--out", "where to write")] = None,
 ) -> int:
     """Measure what a step costs on a device.

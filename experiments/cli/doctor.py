@@ -13,7 +13,7 @@ from experiments.cli.terminal import output, plain_table, print_text
 NEEDED = ("numpy", "scipy", "numba", "pandas")
 WANTED = {  # packages beyond these, what needs them, and how they are installed
     "matplotlib": ("pages with figures: simlab report", "simlab[report]"),
-    "torch": ("simlab generate, compare, record, train, device", "simlab[torch]"),
+    "torch": ("simlab generate, compare, record, model", "simlab[torch]"),
     "transformers": ("custom_generate, text to image by published models", "simlab[engines]"),
     "triton": ("fused decoders on a CUDA device", "simlab[cuda]"),
     "jupyterlab": ("notebooks: make lab", "simlab[lab]"),

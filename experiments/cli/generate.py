@@ -14,27 +14,28 @@ from experiments.cli.compiling import BEGUN, compiling
 from experiments.cli.options import (
     CONTINUOUS,
     KINDS,
-    Batch,
-    Device,
-    Gamma,
+    Images,
     Label,
-    Least,
     Models,
-    Order,
-    Prefill,
-    Seed,
+    Rows,
+    Run,
     Settings,
-    Spacing,
-    Steps,
-    TopK,
-    TopP,
-    Variances,
+    Vectors,
     count_option,
     file_option,
     refuse_given,
+    with_records,
 )
 from experiments.cli.prompts import PAINTERS, Texts, draw_texts
-from experiments.cli.terminal import UsageError, check_copy, error_output, output, print_text, progress_bar
+from experiments.cli.terminal import (
+    UsageError,
+    check_copy,
+    error_output,
+    output,
+    print_text,
+    progress_bar,
+    usage_errors,
+)
 
 if TYPE_CHECKING:
     from experiments.models.methods import Method
@@ -44,7 +45,11 @@ AUTO, UNMEASURED = "auto", "sjd-ac"  # what auto takes where nobody has measured
 TOKENS = Path("out/tokens.npz")  # where tokens go that no image is made of
 
 
+@with_records
 def generate_command(
+    rows: Rows,
+    vectors: Vectors,
+    run: Run,
     method: Annotated[str, typer.Option(metavar="METHOD", help="decoder and rule; auto chooses")] = AUTO,
     label: Label = "all",
     count: Annotated[int | None, count_option("--count", "images (default: 16, or one of each prompt)")] = None,
@@ -60,37 +65,23 @@ def generate_command(
     models: Models = None,
     prompt: Annotated[list[str] | None, typer.Option(metavar="TEXT", help="draw this (repeatable)")] = None,
     size: Annotated[str | None, typer.Option(metavar="PIXELS", help="of images of prompts: a side, or HxW")] = None,
-    guidance: Annotated[float | None, typer.Option(metavar="S", help="scale of guidance; 1 is none")] = None,
-    temperature: Annotated[float | None, typer.Option(metavar="T", help="of the rows")] = None,
-    top_k: TopK = None,
-    top_p: TopP = None,
-    seed: Seed = 0,
-    device: Device = "cpu",
-    batch: Batch = 32,
-    gamma: Gamma = None,
-    prefill: Prefill = None,
-    steps: Steps = None,
-    order: Order = None,
-    spacing: Spacing = None,
-    least: Least = None,
-    variances: Variances = None,
 ) -> int:
     """Generate images with a model by any method.
 
-    The model is one that comes with simlab, or one of simlab train; the images are written as a grid. The same seed
-    gives the same tokens, however many are drawn at a time, but for rounding. Needs torch.
+    The model is one that comes with simlab, or one of simlab model train; the images are written as a grid. The same
+    seed gives the same tokens, however many are drawn at a time, but for rounding. Needs torch.
 
     METHOD auto, the default, takes the lossless method that is predicted to be the fastest at this batch on this
-    machine, and says why: from what calls cost (simlab device --curve; measured in a second or two if it is not known,
-    and kept in the user's cache folder) and from the tokens a step commits. Which it is depends on the machine, and so
-    do the tokens; name the method that it took to draw them again.
+    machine, and says why: from what calls cost (simlab model device --curve; measured in a second or two if it is not
+    known, and kept in the user's cache folder) and from the tokens a step commits. Which it is depends on the machine,
+    and so do the tokens; name the method that it took to draw them again.
 
     With --prompt, NAME is lumina, anole, emu3 or llamagen-t2i, and --models a folder of its published files; prompts,
     guidance and sampling are those of its own code, unless given, and auto takes sjd-ac. Needs transformers.
 
     With module:factory or path/to/file.py:factory as NAME, the model is one's own, which that function makes
-    (docs/own-models.md; simlab check says what it lacks). Where it decodes no pixels its tokens are written, and auto
-    takes sjd-ac.
+    (docs/own-models.md; simlab model check says what it lacks). Where it decodes no pixels its tokens are written, and
+    auto takes sjd-ac.
 
     Other METHODs are ar, jacobi, speculative, eagle, sjd, sjd-repeat-left, sjd-repeat-above, sjd-sample-left,
     sjd-sample-above, sjd-pd, sjd-ac, sjd-pac, sjd-maximal, sjd-gumbel, sjd-pac-gumbel, gsd, lantern, another decoder,
@@ -100,18 +91,13 @@ def generate_command(
     algorithm-1, algorithm-1-unaligned, two-path, path, published-code, last-step, last-step-unaligned, last-noise,
     target-end and, with --variances posterior or upper, reflection; auto takes last-step.
     """
-    of_continuous = {
-        "--gamma": gamma, "--prefill": prefill, "--steps": steps, "--order": order, "--spacing": spacing,
-        "--least": least, "--variances": variances,
-    }  # fmt: skip
     if model == CONTINUOUS:
-        others = {"--prompt": prompt, "--size": size, "--top-k": top_k, "--top-p": top_p, "--set": settings}
-        refuse_given(model, others | {"--curve": curve})
-        drawing = continuous.Drawing(gamma, prefill, steps, order, spacing, least, variances, temperature, guidance)
-        return continuous.generate(
-            None if method == AUTO else method, label, count or 16, out, tokens, models, drawing, seed, device, batch
+        refuse_given(
+            model, prompt=prompt, size=size, top_k=rows.top_k, top_p=rows.top_p, settings=settings, curve=curve
         )
-    refuse_given(model, of_continuous)
+        images = Images(label, count or 16, models)
+        return continuous.generate(None if method == AUTO else method, images, out, tokens, rows, vectors, run)
+    refuse_given(model, vectors)
 
     import numpy as np
 
@@ -120,13 +106,10 @@ def generate_command(
     from experiments.models.methods import make_method, read_settings
     from experiments.models.own import SHIPPED, is_own, load_models
     from experiments.results import write_arrays
-    from simlab.models.process.sampling import Sampling
 
     if prompt or model in PAINTERS:
-        sampling = {"guidance": guidance, "temperature": temperature, "top_k": top_k, "top_p": top_p}
-        texts = Texts(prompt or [], count, size, sampling)
         taken = UNMEASURED if method == AUTO else method
-        status = draw_texts(texts, model, models, taken, settings, seed, device, batch, out, tokens)
+        status = draw_texts(Texts(prompt or [], count, size), model, models, taken, settings, rows, run, out, tokens)
         if method == AUTO:
             print_text(output(), unmeasured(model))
         return status
@@ -136,54 +119,48 @@ def generate_command(
     elif not is_own(model) and model != SHIPPED:
         named = ", ".join((*KINDS, *PAINTERS))
         raise UsageError(f"--model {model}: is no model; expected {named}, module:factory or file.py:factory")
-    guidance, temperature = (1.0 if value is None else value for value in (guidance, temperature))
     count = count or 16
     check_copy("--out", out)
     if tokens is not None:
         check_copy("--tokens", tokens)
-    try:
-        loaded = load_models(model, models, session.check_device(device))
-        labels = session.labels_of(label, count, loaded.labels)
-        rows = Sampling(guidance, temperature, top_k, top_p)
-        rows.check(loaded.target.config.length, loaded.target.config.vocabulary)
-        with session.memory():
-            if method == AUTO:
-                _check_free(settings)
-                chosen = choice.choice(loaded, rows, min(batch, count), curve)
-                costs = curve or choice.curve_file(loaded, rows)
-                print_text(output(), f"{chosen.reason}\ncosts   {costs if costs.exists() else 'not kept'}")
-                made = make_method(chosen.candidate.method, loaded.codebook, chosen.candidate.settings)
-            elif curve is not None:
-                raise ValueError(f"--curve {curve}: is for --method auto; expected it alone")
-            else:
-                made = make_method(method, loaded.codebook, read_settings(settings or []))
-            with progress_bar() as progress, compiling() as compiled:
-                bar = progress.add_task(made.name, total=count)
-                compiled.tell = lambda: progress.update(bar, description="compiling, once")
-                times: list[float] = []
+    with usage_errors(run.batch):
+        loaded = load_models(model, models, session.check_device(run.device))
+        labels, sampling = session.labels_of(label, count, loaded.labels), rows.sampling()
+        sampling.check(loaded.target.config.length, loaded.target.config.vocabulary)
+        if method == AUTO:
+            _check_free(settings)
+            chosen = choice.choice(loaded, sampling, min(run.batch, count), curve)
+            costs = curve or choice.curve_file(loaded, sampling)
+            print_text(output(), f"{chosen.reason}\ncosts   {costs if costs.exists() else 'not kept'}")
+            made = make_method(chosen.candidate.method, loaded.codebook, chosen.candidate.settings)
+        elif curve is not None:
+            raise ValueError(f"--curve {curve}: is for --method auto; expected it alone")
+        else:
+            made = make_method(method, loaded.codebook, read_settings(settings or []))
+        with progress_bar() as progress, compiling() as compiled:
+            bar = progress.add_task(made.name, total=count)
+            compiled.tell = lambda: progress.update(bar, description="compiling, once")
+            times: list[float] = []
 
-                def stepped(tokens: int) -> None:
-                    times.append(perf_counter())
-                    progress.update(bar, description=made.name)
+            def stepped(tokens: int) -> None:
+                times.append(perf_counter())
+                progress.update(bar, description=made.name)
 
-                def done(images: int) -> None:
-                    progress.update(bar, completed=images)
+            def done(images: int) -> None:
+                progress.update(bar, completed=images)
 
-                begun = perf_counter()
-                lost: dict[int, str] = {}
-                samples = session.draw(
-                    loaded, made, labels, seed, rows, batch, notify=done, stepped=stepped, failed=lost.__setitem__
-                )
-                seconds = perf_counter() - begun
-            images = session.pictures(loaded, samples.tokens, batch) if loaded.draws else None
-    except ValueError as error:
-        raise UsageError(str(error)) from None
-    except session.OutOfMemory as error:
-        raise UsageError(f"--batch {batch}: {error}; lower --batch") from None
+            begun = perf_counter()
+            lost: dict[int, str] = {}
+            samples = session.draw(
+                loaded, made, labels, run.seed, sampling, run.batch,
+                notify=done, stepped=stepped, failed=lost.__setitem__,
+            )  # fmt: skip
+            seconds = perf_counter() - begun
+        pictures = session.pictures(loaded, samples.tokens, run.batch) if loaded.draws else None
     console = output()
     print_text(console, f"{why}{summary(made, samples, seconds)}\n{first_step(times, compiled.seconds)}")
-    if images is not None:
-        write_grid(out, images.movedim(1, -1).squeeze(-1).numpy())
+    if pictures is not None:
+        write_grid(out, pictures.movedim(1, -1).squeeze(-1).numpy())
         print_text(console, f"images  {out}")
     else:
         tokens = tokens or TOKENS

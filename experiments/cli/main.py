@@ -30,7 +30,6 @@ from experiments.cli.record import record_command
 from experiments.cli.replay import replay_command
 from experiments.cli.report import SeveralRuns, report_command
 from experiments.cli.run import run_command
-from experiments.cli.show import show_command
 from experiments.cli.terminal import UsageError
 from experiments.cli.train import train_command
 from experiments.cli.verify import verify_command
@@ -44,7 +43,14 @@ OPTIONAL = {  # packages that only some commands need: the extra that brings the
 }  # fmt: skip
 
 
-RENAMED = "simlab judge is now part of simlab prove: simlab prove {} --judge"
+MOVED = {  # commands that there were: what is typed now
+    "judge": "simlab prove {} --judge",
+    "show": "simlab prove RULE --at P Q",
+    "train": "simlab model train {}",
+    "check": "simlab model check {}",
+    "convert": "simlab model convert {}",
+    "device": "simlab model device {}",
+}
 COMPLETING = "_SIMLAB_COMPLETE"  # in the environment, by the script of --show-completion
 
 
@@ -84,8 +90,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = sys.argv[1:] if arguments is None else list(arguments)
     WRITTEN.clear()
     try:
-        if given[:1] == ["judge"]:
-            raise UsageError(RENAMED.format(" ".join(given[1:]) or "FILE:NAME"))
+        if given and given[0] in MOVED:
+            raise UsageError(f"simlab {given[0]} is now {MOVED[given[0]].format(' '.join(given[1:]))}".rstrip())
         with lasting_interrupts(), command.make_context("simlab", given) as context:
             status: int = command.invoke(context)
             return status
@@ -98,7 +104,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         package = (error.name or "").partition(".")[0]
         if package not in OPTIONAL:
             raise
-        print(f"simlab: {given[0]} needs {package}: pip install 'simlab[{OPTIONAL[package]}]'", file=sys.stderr)
+        command_path = " ".join(given[: 2 if given[0] == "model" else 1])
+        print(f"simlab: {command_path} needs {package}: pip install 'simlab[{OPTIONAL[package]}]'", file=sys.stderr)
         raise SystemExit(2) from None
     except BaseException as error:
         if not is_interrupt(error):
@@ -142,20 +149,22 @@ def _simlab(
 
 
 app.command("verify")(verify_command)
-app.command("show")(show_command)
+app.command("claims")(claims_command)
 app.command("prove")(prove_command)
 app.command("certify")(certify_command)
 app.command("run")(run_command)
+app.command("large")(large_command)
 app.command("report", cls=SeveralRuns)(report_command)
 app.command("bench")(bench_command)
-app.command("large")(large_command)
-app.command("train")(train_command)
-app.command("check")(check_command)
-app.command("convert")(convert_command)
 app.command("generate")(generate_command)
 app.command("compare")(compare_command)
 app.command("record")(record_command)
 app.command("replay")(replay_command)
-app.command("device")(device_command)
-app.command("claims")(claims_command)
 app.command("doctor")(doctor_command)
+
+model = typer.Typer(help="Models: check one's own, train those that come along, convert published ones, measure.")
+model.command("check")(check_command)
+model.command("train")(train_command)
+model.command("convert")(convert_command)
+model.command("device")(device_command)
+app.add_typer(model, name="model")

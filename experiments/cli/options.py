@@ -1,13 +1,24 @@
-"""Options that several commands share."""
+"""Options that several commands share; those that belong together are a record, and spelled once."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass
+from fractions import Fraction
+from functools import wraps
+from inspect import Parameter, signature
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import typer
 
 from experiments.cli.terminal import UsageError
+
+if TYPE_CHECKING:
+    from experiments.models.continuous.methods import Method
+    from experiments.models.continuous.session import Settings as VectorSettings
+    from simlab.models.process.sampling import Sampling
 
 MOST_SEED = (1 << 32) - 1
 
@@ -32,6 +43,65 @@ def file_option(name: str, help: str) -> Any:
     return typer.Option(name, metavar="FILE", help=help)
 
 
+def with_records(command: Callable[..., int]) -> Callable[..., int]:
+    """``command`` as typer takes it: a parameter that is a record, a dataclass of options, is one option a field."""
+    types = get_type_hints(command, include_extras=True)
+    records: dict[str, Any] = {name: kind for name, kind in types.items() if is_dataclass(kind)}
+    options = [each for name, each in signature(command).parameters.items() if name not in records]
+    spelled = [each.replace(annotation=types[each.name], kind=Parameter.KEYWORD_ONLY) for each in options]
+    for record in records.values():
+        hints = get_type_hints(record, include_extras=True)
+        spelled += [
+            Parameter(each.name, Parameter.KEYWORD_ONLY, default=each.default, annotation=hints[each.name])
+            for each in fields(record)
+        ]
+
+    @wraps(command)
+    def called(**given: Any) -> int:
+        made = {
+            name: record(**{each.name: given.pop(each.name) for each in fields(record)})
+            for name, record in records.items()
+        }
+        return command(**given, **made)
+
+    called.__signature__ = signature(command).replace(parameters=spelled)  # type: ignore[attr-defined]
+    called.__annotations__ = {each.name: each.annotation for each in spelled} | {"return": int}
+    return called
+
+
+Settings = Annotated[
+    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="a parameter of it (repeatable)")
+]
+
+
+def exact_settings(settings: list[str] | None) -> dict[str, Any]:
+    """Parameters from ``KEY=VALUE``, fractions among them. Raises ``ValueError`` for what has no such form."""
+    return {name: read_value(value) for name, value in map(_read_setting, settings or [])}
+
+
+def _read_setting(text: str) -> tuple[str, str]:
+    """A parameter's name and value from ``name=value``."""
+    name, sign, value = text.partition("=")
+    if not (name and sign):
+        raise ValueError(f"--set {text}: expected KEY=VALUE")
+    return name, value
+
+
+def read_value(text: str) -> Any:
+    """A parameter's value: a fraction, JSON, numbers with commas between them, or a word."""
+    if "," in text and not text.startswith("["):
+        return [read_value(each) for each in text.split(",")]
+    if "/" in text:
+        try:
+            return Fraction(text)
+        except (ValueError, ZeroDivisionError):
+            return text
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
 # of the commands that draw with a model ----------------------------------------------------------------------------
 
 KINDS = {"fashion": "discrete", "fashion-continuous": "continuous"}  # the models that come along, by their tokens
@@ -42,50 +112,106 @@ Shipped = Annotated[Literal["fashion", "fashion-continuous"], typer.Option("--mo
 Models = Annotated[
     Path | None, typer.Option("--models", metavar="DIR", help="checkpoints, instead of those that come along")
 ]
-Guidance = Annotated[float, typer.Option("--guidance", metavar="S", help="scale of guidance; 1 is none")]
-Temperature = Annotated[float, typer.Option("--temperature", metavar="T", help="of the rows")]
-TopK = Annotated[int | None, typer.Option("--top-k", metavar="K", help="only the likeliest K tokens")]
-TopP = Annotated[float | None, typer.Option("--top-p", metavar="P", help="only the likeliest tokens, of mass P")]
-Seed = Annotated[int, seed_option("of all random numbers")]
 Device = Annotated[str, typer.Option("--device", metavar="NAME", help="cpu or cuda")]
-Batch = Annotated[int, count_option("--batch", "images at a time")]
-Settings = Annotated[
-    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="a parameter of the method (repeatable)")
-]
 Label = Annotated[str, typer.Option("--label", metavar="NAME", help="of the class, or all")]
-
-# of continuous tokens alone ----------------------------------------------------------------------------------------
-
-Gamma = Annotated[
-    int | None, typer.Option("--gamma", metavar="N", min=1, help="continuous: drafts a block [default: 4]")
-]
-Prefill = Annotated[
-    int | None,
-    typer.Option("--prefill", metavar="N", min=0, help="continuous: first tokens, the target's own [default: 0]"),
-]
-Steps = Annotated[
-    int | None, typer.Option("--steps", metavar="T", min=1, help="continuous: denoising steps [default: 25]")
-]
-Order = Annotated[
-    Literal["raster", "random"] | None, typer.Option("--order", help="continuous: of tokens [default: raster]")
-]
-Spacing = Annotated[
-    Literal["linspace", "trailing"] | None,
-    typer.Option("--spacing", help="continuous: which steps are taken [default: linspace]"),
-]
-Least = Annotated[
-    int | None,
-    typer.Option("--least", metavar="N", min=0, help="continuous: of the least noisy, left out [default: 0]"),
-]
-Variances = Annotated[
-    Literal["learned", "posterior", "upper", "ddim"] | None,
-    typer.Option("--variances", help="continuous: of the steps' noise [default: learned]"),
-]
+GUIDANCE = typer.Option("--guidance", metavar="S", help="scale of guidance; 1 is none")
 
 
-def refuse_given(model: str, options: dict[str, Any]) -> None:
-    """Raise :class:`UsageError` naming the first of ``options`` that was given: none is for ``model``."""
-    for name, value in options.items():
+@dataclass(frozen=True)
+class Rows:
+    """How rows are made of logits, or kernels; None is the model's own way, for those that come along 1, and all."""
+
+    guidance: Annotated[float | None, GUIDANCE] = None
+    temperature: Annotated[float | None, typer.Option("--temperature", metavar="T", help="of the rows")] = None
+    top_k: Annotated[int | None, typer.Option("--top-k", metavar="K", help="only the likeliest K tokens")] = None
+    top_p: Annotated[
+        float | None, typer.Option("--top-p", metavar="P", help="only the likeliest tokens, of mass P")
+    ] = None
+
+    def sampling(self) -> Sampling:
+        """Of the models that come along. Raises ``ValueError`` for values that are out of range."""
+        from simlab.models.process.sampling import Sampling
+
+        return Sampling(**given_of(self))
+
+
+@dataclass(frozen=True)
+class Run:
+    """Where it is drawn, and with which random numbers."""
+
+    seed: Annotated[int, seed_option("of all random numbers")] = 0
+    device: Device = "cpu"
+    batch: Annotated[int, count_option("--batch", "images at a time")] = 32
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """Of continuous tokens alone; None is the default."""
+
+    gamma: Annotated[
+        int | None, typer.Option("--gamma", metavar="N", min=1, help="continuous: drafts a block [default: 4]")
+    ] = None
+    prefill: Annotated[
+        int | None,
+        typer.Option("--prefill", metavar="N", min=0, help="continuous: first tokens, the target's own [default: 0]"),
+    ] = None
+    steps: Annotated[
+        int | None, typer.Option("--steps", metavar="T", min=1, help="continuous: denoising steps [default: 25]")
+    ] = None
+    order: Annotated[
+        Literal["raster", "random"] | None, typer.Option("--order", help="continuous: of tokens [default: raster]")
+    ] = None
+    spacing: Annotated[
+        Literal["linspace", "trailing"] | None,
+        typer.Option("--spacing", help="continuous: which steps are taken [default: linspace]"),
+    ] = None
+    least: Annotated[
+        int | None,
+        typer.Option("--least", metavar="N", min=0, help="continuous: of the least noisy, left out [default: 0]"),
+    ] = None
+    variances: Annotated[
+        Literal["learned", "posterior", "upper", "ddim"] | None,
+        typer.Option("--variances", help="continuous: of the steps' noise [default: learned]"),
+    ] = None
+
+    def settings(self, rows: Rows, seed: int) -> VectorSettings:
+        """How images are drawn. Raises ``ValueError`` for values that are out of range."""
+        from experiments.models.continuous.session import Settings
+        from simlab.continuous.networks.sampler import Sampler
+
+        names = "steps", "spacing", "least", "variances", "temperature", "guidance"
+        given = given_of(self) | given_of(rows)
+        return Settings(Sampler(**{name: given[name] for name in names if name in given}), self.order or "raster", seed)
+
+    def method(self, name: str) -> Method:
+        """The method called ``name``. Raises ``ValueError`` for an unknown one."""
+        from experiments.models.continuous.methods import AR, GAMMA, make_method
+
+        if name == AR and (self.gamma, self.prefill) != (None, None):
+            raise ValueError(f"--gamma and --prefill are not for --method {AR}; expected neither")
+        return make_method(name, self.gamma or GAMMA, self.prefill or 0)
+
+
+@dataclass(frozen=True)
+class Images:
+    """What is drawn of a model, and the files it is read from."""
+
+    label: str
+    count: int
+    models: Path | None
+
+
+def given_of(record: Any) -> dict[str, Any]:
+    """The fields of a record that were given, by their names."""
+    values = {each.name: getattr(record, each.name) for each in fields(record)}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def refuse_given(model: str, *options: Any, **others: Any) -> None:
+    """Raise :class:`UsageError` naming the first that was given, of records and of options: none is for ``model``."""
+    found = {name: value for record in options for name, value in given_of(record).items()} | others
+    for name, value in found.items():
         if value not in (None, [], ()):
             shown = " ".join(map(str, value)) if isinstance(value, list) else value
-            raise UsageError(f"{name} {shown}: is not for --model {model}; expected none")
+            option = "--set" if name == "settings" else f"--{name.replace('_', '-')}"
+            raise UsageError(f"{option} {shown}: is not for --model {model}; expected none")

@@ -6,9 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
-from typing import Any
 
-from experiments.cli.terminal import UsageError, check_copy, error_output, output, print_text, progress_bar
+from experiments.cli.options import Rows, Run, given_of
+from experiments.cli.terminal import (
+    UsageError,
+    check_copy,
+    error_output,
+    output,
+    print_text,
+    progress_bar,
+    usage_errors,
+)
 
 PAINTERS = "lumina", "anole", "emu3", "llamagen-t2i"  # keys of simlab.models.text_to_image.KINDS
 
@@ -20,7 +28,6 @@ class Texts:
     prompts: Sequence[str]
     count: int | None
     size: str | None
-    sampling: dict[str, Any]
 
 
 def draw_texts(
@@ -29,9 +36,8 @@ def draw_texts(
     folder: Path | None,
     method: str,
     settings: list[str] | None,
-    seed: int,
-    device: str,
-    batch: int,
+    rows: Rows,
+    run: Run,
     out: Path,
     tokens: Path | None,
 ) -> int:
@@ -55,25 +61,21 @@ def draw_texts(
     if folder is None:
         raise UsageError(f"--model {kind}: needs its published files; expected --models DIR")
     prompts = [texts.prompts[k % len(texts.prompts)] for k in range(texts.count or len(texts.prompts))]
-    try:
-        model = load(kind, folder, pixels(texts.size), device=session.check_device(device))
+    with usage_errors(run.batch):
+        model = load(kind, folder, pixels(texts.size), device=session.check_device(run.device))
         made = make_method(method, model.codebook, read_settings(settings or []))
-        preset = model.preset._replace(**{key: value for key, value in texts.sampling.items() if value is not None})
+        preset = model.preset._replace(**given_of(rows))
         length = model.prepare(prompts[:1]).model.config.length
-        with session.memory(), progress_bar() as progress:
+        with progress_bar() as progress:
             bar, begun = progress.add_task(made.name, total=len(prompts) * length), perf_counter()
             drawn = sorted(
                 draw(
-                    model, prompts, made.decoder, made.rule, seed, preset, batch,
+                    model, prompts, made.decoder, made.rule, run.seed, preset, run.batch,
                     notify=lambda done: progress.update(bar, completed=done),
                 ),
                 key=lambda each: each.prompt,
             )  # fmt: skip
             seconds = perf_counter() - begun
-    except (ValueError, ImportError) as error:
-        raise UsageError(str(error)) from None
-    except session.OutOfMemory as error:
-        raise UsageError(f"--batch {batch}: {error}; lower --batch") from None
     done = [each for each in drawn if each.error is None]
     for each in drawn:
         if each.error is not None:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from experiments.cli.options import Settings, count_option, file_option, seed_option
-from experiments.cli.show import read_setting, read_value
+from experiments.cli.options import Settings, count_option, exact_settings, file_option, seed_option
 from experiments.cli.terminal import (
     UsageError,
     check_copy,
@@ -57,11 +56,17 @@ def prove_command(
         bool, typer.Option("--judge", help="judge a rule of your own as well: judge.json, judge.html")
     ] = False,
     seed: Annotated[int, seed_option("of random rows and searches of --judge")] = 0,
+    at: Annotated[
+        tuple[str, str] | None,
+        typer.Option("--at", metavar="P Q", help="only show what a rule does at two rows, as 1/3,2/3 0.5,0.5"),
+    ] = None,
 ) -> int:
     """Prove a statement for all rows, or find rows at which it fails.
 
     Asks whether a rule, a decoder or a verifier is lossless, or what --that says: "accepts >= speculative",
     "tv <= 1/10", frontier. Exit status 0: proven; 1: refuted, with the simplest rows that were found; 3: unknown.
+    --at P Q shows what a rule does to one target row and one draft row instead: what comes out, how often a draft is
+    accepted, how far that is from p, and the most that any rule accepts at this distance.
 
     A rule of your own is accept(p, q, x), the probability of accepting x, and residual(p, q, x), the pmf to draw from
     once x is rejected; p and q are arrays [V], x is a token. NAME is an object with these two methods, a class or
@@ -70,9 +75,6 @@ def prove_command(
     a rule, a decoder or a verifier of simlab, or a class of one. It is run on numbers that are not known, so that it
     has to be exact: no floats.
     """
-    from experiments.judging.proving import prove_apart
-    from experiments.results import write_json
-
     if (subject is None) == (decoder is None):
         raise UsageError("expected one of SUBJECT and --decoder NAME")
     spec = subject or decoder or ""
@@ -80,9 +82,19 @@ def prove_command(
         raise UsageError(f"--judge is for a rule of your own, as file.py:NAME; not for {spec}")
     try:
         sizes = [_size(text) for text in size or []]
-        given = {name: read_value(value) for name, value in map(read_setting, settings or [])}
+        given = exact_settings(settings)
     except ValueError as error:
         raise UsageError(str(error)) from None
+    if at is not None:
+        if subject is None or judge:
+            raise UsageError("--at is for a rule; expected SUBJECT, and no --judge")
+        from experiments.cli.showing import show
+
+        return show(subject, *at, given)
+
+    from experiments.judging.proving import prove_apart
+    from experiments.results import write_json
+
     shown = out or Path("out/proofs") / _folder(spec)
     folder, copy = shown.absolute(), copy and copy.absolute()  # whatever becomes of the current folder
     status = 0
@@ -158,7 +170,7 @@ def _print(console: Console, answer: dict[str, Any], show: str) -> None:
     if "ZeroDivision" in answer["why"] or "divides by 0" in answer["why"]:
         print_text(console, "--positive leaves rows with zeros out")
     if show and {"p", "q"} <= rows.keys():
-        print_text(console, f"simlab show {','.join(rows['p'])} {','.join(rows['q'])} {show}")
+        print_text(console, f"simlab prove {show} --at {','.join(rows['p'])} {','.join(rows['q'])}")
     if outcome == "proven":
         print_text(
             console, f"{len(answer['files'])} files for other solvers: pip install cvc5 z3-solver; python check.py"
@@ -166,8 +178,8 @@ def _print(console: Console, answer: dict[str, Any], show: str) -> None:
 
 
 def _shown_by(spec: str, settings: list[str]) -> str:
-    """The options of ``simlab show`` that name the same rule."""
-    return " ".join(["--rule", quote(spec), *(f"--set {quote(setting)}" for setting in settings)])
+    """The arguments that name the same rule."""
+    return " ".join([quote(spec), *(f"--set {quote(setting)}" for setting in settings)])
 
 
 def _is_file(spec: str) -> bool:

@@ -10,35 +10,30 @@ import typer
 from experiments.cli import continuous
 from experiments.cli.options import (
     CONTINUOUS,
-    Batch,
-    Device,
-    Gamma,
-    Guidance,
+    Images,
     Label,
-    Least,
     Model,
     Models,
-    Order,
-    Prefill,
-    Seed,
+    Rows,
+    Run,
     Settings,
-    Spacing,
-    Steps,
-    Temperature,
-    TopK,
-    TopP,
-    Variances,
+    Vectors,
     count_option,
     file_option,
     refuse_given,
+    with_records,
 )
-from experiments.cli.terminal import UsageError, check_copy, output, print_text, progress_bar
+from experiments.cli.terminal import UsageError, check_copy, output, print_text, progress_bar, usage_errors
 
 if TYPE_CHECKING:
     from experiments.models.recording import Recording
 
 
+@with_records
 def record_command(
+    rows: Rows,
+    vectors: Vectors,
+    run: Run,
     method: Annotated[
         str | None, typer.Option(metavar="METHOD", help="as of simlab generate (default: sjd, or last-step)")
     ] = None,
@@ -49,20 +44,6 @@ def record_command(
     settings: Settings = None,
     model: Model = "fashion",
     models: Models = None,
-    guidance: Guidance = 1.0,
-    temperature: Temperature = 1.0,
-    top_k: TopK = None,
-    top_p: TopP = None,
-    seed: Seed = 0,
-    device: Device = "cpu",
-    batch: Batch = 32,
-    gamma: Gamma = None,
-    prefill: Prefill = None,
-    steps: Steps = None,
-    order: Order = None,
-    spacing: Spacing = None,
-    least: Least = None,
-    variances: Variances = None,
 ) -> int:
     """Save the rows of a run of a model.
 
@@ -76,11 +57,9 @@ def record_command(
         raise UsageError(f"--out {out}: expected a name that ends in .npz")
     check_copy("--out", out)
     if model == CONTINUOUS:
-        refuse_given(model, {"--top-k": top_k, "--top-p": top_p, "--set": settings, "--calls": calls})
-        drawing = continuous.Drawing(gamma, prefill, steps, order, spacing, least, variances, temperature, guidance)
-        return continuous.record(method, label, count, out, models, drawing, seed, device, batch)
-    own = {"--gamma": gamma, "--prefill": prefill, "--steps": steps, "--order": order}
-    refuse_given(model, own | {"--spacing": spacing, "--least": least, "--variances": variances})
+        refuse_given(model, top_k=rows.top_k, top_p=rows.top_p, settings=settings, calls=calls)
+        return continuous.record(method, Images(label, count, models), out, rows, vectors, run)
+    refuse_given(model, vectors)
     method, calls = method or "sjd", calls or 8
 
     from experiments.models import session
@@ -88,23 +67,20 @@ def record_command(
     from experiments.models.own import load_models
     from experiments.models.record import record
     from experiments.models.recording import Recording, write_recording
-    from simlab.models.process.sampling import Sampling
 
-    try:
-        loaded = load_models(model, models, session.check_device(device))
+    with usage_errors(run.batch, "--batch or --calls"):
+        loaded = load_models(model, models, session.check_device(run.device))
         labels = session.labels_of(label, count, loaded.labels)
-        rows = Sampling(guidance, temperature, top_k, top_p)
-        rows.check(loaded.target.config.length, loaded.target.config.vocabulary)
+        sampling = rows.sampling()
+        sampling.check(loaded.target.config.length, loaded.target.config.vocabulary)
         made = make_method(method, loaded.codebook, read_settings(settings or []))
-        with progress_bar() as progress, session.memory():
+        with progress_bar() as progress:
             bar = progress.add_task(method, total=count)
-            arrays = record(
-                loaded, made, labels, seed, rows, batch, calls, lambda done: progress.update(bar, completed=done)
-            )
-    except ValueError as error:
-        raise UsageError(str(error)) from None
-    except session.OutOfMemory as error:
-        raise UsageError(f"--batch {batch}: {error}; lower --batch or --calls") from None
+
+            def done(images: int) -> None:
+                progress.update(bar, completed=images)
+
+            arrays = record(loaded, made, labels, run.seed, sampling, run.batch, calls, done)
     write_recording(out, arrays)
     print_text(output(), _summary(Recording(out), out))
     return 0

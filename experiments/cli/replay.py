@@ -35,7 +35,7 @@ def replay_command(
 
     check_writable("--out", out)
     if is_recording(recording):
-        refuse_given(CONTINUOUS, {"--rows": rows})
+        refuse_given(CONTINUOUS, rows=rows)
         return continuous.replay(recording, rule or [], out)
 
     from experiments.models.recording import Recording

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -46,6 +47,22 @@ def check_writable(option: str, folder: Path) -> None:
             pass
     except OSError as error:
         raise UsageError(f"{option} {folder}: {error.strerror}; expected a folder that can be written") from None
+
+
+@contextmanager
+def usage_errors(batch: int, lower: str = "--batch") -> Iterator[None]:
+    """Raise :class:`UsageError` for what is wrong or not installed, and where images need more memory than there is."""
+    from experiments.models.session import OutOfMemory, memory
+
+    try:
+        with memory():
+            yield
+    except ModuleNotFoundError:  # main() says what brings it
+        raise
+    except (ValueError, ImportError) as error:
+        raise UsageError(str(error)) from None
+    except OutOfMemory as error:
+        raise UsageError(f"--batch {batch}: {error}; lower {lower}") from None
 
 
 def progress_bar() -> Progress:

@@ -1,4 +1,4 @@
-"""``simlab train``: train one of the shipped models, from the data and the models trained before it."""
+"""``simlab model train``: train one of the shipped models, from the data and the models trained before it."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def train_command(
 
 def _command(model: str, device: str, plan: dict[str, Any]) -> str:
     """What was typed, but for folders."""
-    words = ["simlab train", model]
+    words = ["simlab model train", model]
     words += [f"--device {device}"] if device != "cpu" else []
     words += [
         "--compile" if name == "compiled" else f"--{name} {value}" for name, value in plan.items() if value is not None

@@ -102,7 +102,7 @@ def verify_command(
     complete = _is_drawn(out) or drawn(out, "verify")
     if not complete:
         print_text(console, "the report could not be drawn; the verdicts are saved", "bold red")
-    pages = {"page": out / "claims" / f"{claim[0]}.html"} if claim and len(claim) == 1 and not paper else {}
+    pages = {"page": out / "claims" / f"{chosen[0]}.html"} if claim and len(claim) == 1 and not paper else {}
     print_text(console, where(verdicts=out / "verdicts.json", report=out / "report.html", **pages))
     return 0 if complete and not failed else 1
 
@@ -118,12 +118,11 @@ def _selected(papers: list[str], ids: list[str]) -> list[str]:
 
     check_papers(papers)
     try:
-        for id in ids:
-            find(id)
+        named = {find(id).id for id in ids}
     except ValueError as error:
         raise UsageError(str(error)) from None
     everything = not (papers or ids)
-    return [id for id, claim in CLAIMS.items() if everything or claim.paper in papers or id in ids]
+    return [id for id, claim in CLAIMS.items() if everything or claim.paper in papers or id in named]
 
 
 def check_papers(papers: Sequence[str]) -> None:
@@ -186,10 +185,13 @@ def _print_rests(console: Console, entries: list[dict[str, Any]]) -> None:
 
 
 def _print_changes(console: Console, old: dict[str, str], entries: list[dict[str, Any]]) -> None:
+    from theory.claims.moved import MOVED
+
     new = {entry["id"]: entry["verdict"] for entry in entries}
+    gone = {id: f"said by {other} now" for id, other in MOVED.items()}
     changes = [f"{id}: {old[id]} -> {verdict}" for id, verdict in new.items() if id in old and old[id] != verdict]
     changes += [f"{id}: new, {verdict}" for id, verdict in new.items() if id not in old]
-    changes += [f"{id}: was {old[id]}, not part of this run" for id in old if id not in new]
+    changes += [f"{id}: was {old[id]}, {gone.get(id, 'not part of this run')}" for id in old if id not in new]
     print_text(console, "changed since the old verdicts:" if changes else "nothing changed since the old verdicts")
     for change in changes:
         print_text(console, f"  {change}")

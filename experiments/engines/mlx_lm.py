@@ -18,7 +18,7 @@ from simlab.certify.adapters.tables import Model, drafted, ended
 GAMMA = 2
 
 
-class Seen:
+class TokenCache:
     """A cache that keeps the tokens themselves, and can be cut as the package's caches can."""
 
     def __init__(self) -> None:
@@ -40,11 +40,11 @@ class Rows:
     def __init__(self, pmf: Model) -> None:
         self.pmf = pmf
 
-    def make_cache(self) -> list[Seen]:
+    def make_cache(self) -> list[TokenCache]:
         """As the package asks its models."""
-        return [Seen()]
+        return [TokenCache()]
 
-    def __call__(self, tokens: Any, cache: list[Seen]) -> Any:
+    def __call__(self, tokens: Any, cache: list[TokenCache]) -> Any:
         """Logits ``[1, n, V]``."""
         rows: list[Array] = []
         for token in tokens[0].tolist():

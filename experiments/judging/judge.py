@@ -26,7 +26,7 @@ from hypothesis.configuration import set_hypothesis_home_dir
 from experiments.apart import Apart, Link, Lost
 from experiments.judging.measures import VOCABULARY, Placed, placed, several
 from experiments.results import versions, write_json, write_table
-from simlab.certify.engine.messages import tampered
+from simlab.messages import tampered
 from theory.claims.format import fmt, fmt_row, numbers
 from theory.judge.contract import SMALL, Check, Fault, Pair, contract, families, floats, reason
 from theory.judge.rule_matching import RuleMatch, match_rule
@@ -234,7 +234,7 @@ def _breaks(checks: list[Check]) -> dict[str, Any]:
     return {
         "verdict": "breaks",
         "meaning": VERDICTS["breaks"],
-        "summary": _told(fault),
+        "summary": _fault_text(fault),
         "arithmetic": None,
         "not_rational": None,
         "tolerance": NEGLIGIBLE,
@@ -253,7 +253,7 @@ def _late(broken: Broken) -> Check:
     return Check("later", "the contract holds on the rows of the searches and the map", "fails", fault)
 
 
-def _told(fault: Fault) -> str:
+def _fault_text(fault: Fault) -> str:
     return f"{fault.message}; at {_at(fault)}" if len(fault.p) else fault.message  # where it is known
 
 
@@ -269,7 +269,7 @@ def _line(check: Check) -> dict[str, Any]:
     if fault is None:
         return entry | {"message": None, "example": None}
     example = numbers(p=fault.p, q=fault.q, x=fault.x) if 0 < len(fault.p) <= max(SMALL) else None
-    return entry | {"message": _told(fault), "example": example}
+    return entry | {"message": _fault_text(fault), "example": example}
 
 
 def _example(judged: Judged, step: Step) -> dict[str, Any]:

@@ -10,13 +10,14 @@ import importlib
 import importlib.util
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from simlab.arrays import Array
+from simlab.rules import RULES, Rule, codebook_neighbours, make_rule
 from theory.judge.user_rule import Functions, UserRule, last_line
 
 EXPECTED = (
@@ -24,7 +25,9 @@ EXPECTED = (
     "without arguments or from a codebook, a pair of functions, or a module with both"
 )
 
-__all__ = ["as_rule", "load_object", "load_rule", "needed"]
+NEAR = 2  # neighbours of a token, where a rule asks for some and none are given
+
+__all__ = ["as_rule", "load_object", "load_rule", "needed", "rule_of"]
 
 
 def load_rule(spec: str, codebook: Callable[[int], Array]) -> UserRule:
@@ -33,6 +36,14 @@ def load_rule(spec: str, codebook: Callable[[int], Array]) -> UserRule:
     Raises ``ValueError`` where there is no such module, name or rule, naming what was given and what was expected.
     """
     return as_rule(load_object(spec), spec, codebook)
+
+
+def rule_of(name: str, given: dict[str, Any], size: int) -> Rule:
+    """The rule known here as ``name``; where it asks for neighbours that are not given, those next in number."""
+    if name in RULES and "neighbours" not in given and "neighbours" in RULES[name].__init__.__code__.co_varnames:
+        line: Sequence[Any] = [[float(x)] for x in range(size)]
+        given = given | {"neighbours": codebook_neighbours(line, count=min(NEAR, size - 1))}
+    return make_rule(name, **given)
 
 
 def load_object(spec: str) -> Any:

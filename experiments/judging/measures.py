@@ -17,7 +17,8 @@ import pandas as pd
 from scipy.cluster.hierarchy import fcluster, linkage
 
 from simlab.arrays import Array
-from simlab.rules import Rule, Speculative, codebook_distances, codebook_neighbours, make_rule
+from simlab.registry import examples
+from simlab.rules import RULES, Rule, Speculative, codebook_distances, codebook_neighbours, make_rule
 from theory.acceptance import alpha
 from theory.candidates import candidate_sets, candidates_law, optimal_acceptance
 from theory.distances import tv, wasserstein1
@@ -118,10 +119,17 @@ def builtin_rules(vectors: Array, metric: Array) -> list[tuple[str, str, Rule]]:
         ("typical", "ε = {}", (0.01, 0.03, 0.09), lambda e: {"epsilon": e, "delta": e**0.5}),
         ("medusa-reference", "ε = {}", (0.01, 0.03, 0.09), lambda e: {"epsilon": e, "delta": e**0.5}),
     ]
-    return [
+    listed = [
         (name, text.format(value), make_rule(name, **parameters(value)))
         for name, text, values, parameters in swept
         for value in values
+    ]
+    over = {"labels": groups[16], "neighbours": near, "distances": metric}
+    return listed + [
+        (name, ", ".join(f"{key} = {own[key]}" for key in own if key not in over), make_rule(name, **own))
+        for name in RULES
+        if name not in {name for name, *_ in swept}
+        for own in examples(RULES, name, over)
     ]
 
 

@@ -20,8 +20,7 @@ from typing import Any
 import numpy as np
 
 from experiments.apart import Apart, Link, Lost
-from experiments.cli.show import make
-from experiments.judging.load_object import EXPECTED, as_rule, load_object, needed
+from experiments.judging.load_object import EXPECTED, as_rule, load_object, needed, rule_of
 from experiments.judging.measures import codebook
 from experiments.results import versions, write_json, write_text
 from simlab.candidates import VERIFIERS, Verifier
@@ -34,9 +33,10 @@ from theory.judge.user_rule import Functions, UserRule, last_line
 from theory.symbolic.answers import Answer
 from theory.symbolic.cells import Limit, Limits, Unsound
 from theory.symbolic.prove import prove as prove_for_all
+from theory.symbolic.prove_rules import FREE
 from theory.symbolic.rows import Table, contexts, row_name
 from theory.symbolic.smtlib import CHECKER, written
-from theory.symbolic.statements import LOSSLESS
+from theory.symbolic.statements import LOSSLESS, read_statement
 from theory.symbolic.unknown import Refused
 
 LIMIT = 300.0  # seconds
@@ -170,7 +170,7 @@ def subject_of(spec: str, settings: Mapping[str, Any] | None = None, kind: str =
         if kind == "decoder":
             return make_decoder(spec, **given)  # which says what is known
         if kind == "rule":
-            return make(spec, given, 2)
+            return rule_of(spec, given, 2)
     made = _subject_from(load_object(spec), spec, given)
     if kind == "decoder" and not isinstance(made, Decoder):
         raise ValueError(f"--decoder {spec}: expected a simlab.decoders.Decoder, or a class of one")
@@ -179,7 +179,7 @@ def subject_of(spec: str, settings: Mapping[str, Any] | None = None, kind: str =
 
 def _built_in(name: str, given: Mapping[str, Any]) -> Callable[[int], Rule]:
     def of(size: int) -> Rule:
-        return make(name, dict(given), size)
+        return rule_of(name, dict(given), size)
 
     of.__name__ = name if not given else f"{name}({', '.join(f'{k}={v}' for k, v in given.items())})"
     of(2)
@@ -334,6 +334,7 @@ def prove_apart(
                 verifying = None if rule is None else subject_of(rule, {}, "rule" if ":" not in rule else "")
                 if kind != "decoder" and not isinstance(subject, Rule | Decoder | Verifier):
                     _fits(subject, sizes or (2, 3))
+                read_statement(that, tuple(DECODERS) if isinstance(subject, Decoder) else FREE)
             link.tell(0)
             begin = perf_counter()
             answer = _watched(subject, link, limit, told_apart(link), begin, verifying)

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections.abc import Callable, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import platformdirs
 
 from experiments.models import compression, curve
 from experiments.models.compression import Candidate, Compression, named
@@ -115,11 +116,7 @@ def folder() -> Path:
     """Where measurements of this machine are kept: a folder of the user, where the system has such folders."""
     if CACHE in os.environ:
         return Path(os.environ[CACHE])
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"), "simlab", "Cache")
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "simlab"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "simlab")
+    return platformdirs.user_cache_path("simlab", appauthor=False)
 
 
 def curve_file(models: Models, sampling: Sampling) -> Path:
@@ -197,7 +194,7 @@ def _read(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise ValueError(f"{path}: {error.strerror}; expected a file") from None
     except ValueError:
-        raise ValueError(f"{path} is no JSON; expected a file that simlab device wrote") from None
+        raise ValueError(f"{path} is no JSON; expected a file that simlab model device wrote") from None
     if not isinstance(document, dict):
-        raise ValueError(f"{path} holds no document; expected a file that simlab device wrote")
+        raise ValueError(f"{path} holds no document; expected a file that simlab model device wrote")
     return document

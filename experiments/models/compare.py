@@ -27,11 +27,11 @@ from experiments.models.choice import predict
 from experiments.models.compression import Candidate, Compression
 from experiments.models.distortion import distortion
 from experiments.models.kept import Arrays, Kept
-from experiments.models.likelihood import Likelihood, TrajectoryPair, likelihood, seen
+from experiments.models.likelihood import Classified, Likelihood, classified, likelihood
 from experiments.models.locality import Locality, locality
 from experiments.models.methods import NODES, Method, make_method, nodes, rows, with_drafts
 from experiments.models.quality import FALSE_ALARMS, TESTS, Sample, checks, measures
-from experiments.models.session import Models, Samples, draw, pictures, sampling_record
+from experiments.models.session import Models, Samples, draw, labels_for, pictures, sampling_record
 from experiments.models.timing import ROUNDS, timing
 from experiments.results import device_name, sha256, versions
 from experiments.training.data import SIDE, load_fashion
@@ -112,20 +112,20 @@ def compare(models: Models, request: Request, notify: Notify, folder: Path) -> O
 
     notify("ar, other numbers")
     ar = make_method("ar", models.codebook)
-    reference = _unpacked(kept.piece({"reference": True}, partial(_drawn, models, ar, request, request.count)))
+    reference = _drawn_of(kept.piece({"reference": True}, partial(_drawn, models, ar, request, request.count)))
     drawn = []
     for method in methods:
         notify(method.name)
         known: dict[str, Any] = {"method": method.name, "settings": method.settings}
-        drawn.append(_unpacked(kept.piece(known, partial(_drawn, models, method, request))))
+        drawn.append(_drawn_of(kept.piece(known, partial(_drawn, models, method, request))))
     notify("locality")
-    near = _located(kept.piece({"locality": True}, partial(_near, models, request, reference.samples)))
+    near = _locality_of(kept.piece({"locality": True}, partial(_near, models, request, reference.samples)))
     notify("cost of calls")
-    costs = _read(kept.piece({"costs": list(request.timing)}, partial(_costs, models, request)))
+    costs = _document_of(kept.piece({"costs": list(request.timing)}, partial(_costs, models, request)))
     times = []
     for batch in request.timing:
         known = {"batch": batch, "methods": list(request.methods), "drafts": request.drafts}
-        times.append(_read(kept.piece(known, partial(_timed, models, methods, request, batch, notify))))
+        times.append(_document_of(kept.piece(known, partial(_timed, models, methods, request, batch, notify))))
     found = [
         _described(method)
         | counted(own.samples)
@@ -138,7 +138,7 @@ def compare(models: Models, request: Request, notify: Notify, folder: Path) -> O
         }
         for method, own in zip(methods, drawn, strict=True)
     ]
-    document = head | {"methods": found, "locality": _told(near), "costs": costs}
+    document = head | {"methods": found, "locality": _locality_record(near), "costs": costs}
     return Outcome(document, _arrays(models, request, drawn, near))
 
 
@@ -185,11 +185,6 @@ def accepted_share(samples: Samples, shape: tuple[int, int]) -> np.ndarray:
     return inside.any(axis=1).mean(axis=0).reshape(shape)
 
 
-def labels_for(seed: int, count: int) -> np.ndarray:
-    """``int64[count]``: a class for each image, drawn like everything else; the first do not depend on ``count``."""
-    return np.random.Generator(np.random.Philox(seed)).integers(len(CLASSES), size=count)
-
-
 def held_out_features(models: Models, request: Request) -> np.ndarray | None:
     """``float64[n, features]`` of as many held-out images as are drawn; None where there is no data on this machine, or
     the models are for images of another size.
@@ -199,13 +194,13 @@ def held_out_features(models: Models, request: Request) -> np.ndarray | None:
     if models.classifier.config.side != SIDE and request.data is None:
         return None
     try:
-        data = load_fashion(request.data, fetch=_nothing).held_out
+        data = load_fashion(request.data, fetch=_no_download).held_out
     except ValueError:
         if request.data is not None:
             raise
         return None
     pixels, labels = data.pixels[: request.count], data.labels[: request.count]
-    return seen(models, labels, as_images(pixels), request.batch).features
+    return classified(models, labels, as_images(pixels), request.batch).features
 
 
 # Parts ------------------------------------------------------------------------------------------------------------
@@ -217,33 +212,33 @@ def _drawn(models: Models, method: Method, request: Request, first: int = 0) -> 
     samples = draw(models, method, labels, request.seed, request.sampling, request.batch, first)
     images = pictures(models, samples.tokens, request.batch)
     found = likelihood(models, labels, samples.tokens, request.sampling, request.batch)
-    looked = seen(models, labels, images, request.batch)
+    classes = classified(models, labels, images, request.batch)
     few = labels[: min(request.count, CONTEXT_IMAGES)]
     far = None if method.lossless else distortion(models, method, few, request.seed, request.sampling)
     return {
         **samples._asdict(),
         **found._asdict(),
-        **looked._asdict(),
-        "shown": np.rint(255 * images[_shown(labels), 0].numpy()).astype(np.uint8),
-        **_written(far),
+        **classes._asdict(),
+        "shown": np.rint(255 * images[_first_of_each_class(labels), 0].numpy()).astype(np.uint8),
+        **_as_arrays(far),
     }
 
 
-def _unpacked(arrays: Arrays) -> Drawn:
+def _drawn_of(arrays: Arrays) -> Drawn:
     samples = Samples(*(arrays[name] for name in Samples._fields))
     found = Likelihood(*(arrays[name] for name in Likelihood._fields))
-    looked = TrajectoryPair(*(arrays[name] for name in TrajectoryPair._fields))
-    return Drawn(samples, Sample(found, looked), arrays["shown"], _read(arrays))
+    classes = Classified(*(arrays[name] for name in Classified._fields))
+    return Drawn(samples, Sample(found, classes), arrays["shown"], _document_of(arrays))
 
 
 def _timed(models: Models, methods: Sequence[Method], request: Request, batch: int, notify: Notify) -> Arrays:
     labels = labels_for(request.seed, ROUNDS * batch)
-    return _written(timing(models, methods, labels, request.seed, request.sampling, notify))
+    return _as_arrays(timing(models, methods, labels, request.seed, request.sampling, notify))
 
 
 def _costs(models: Models, request: Request) -> Arrays:
     """What calls of the target, and drafts, cost at the batches that are timed."""
-    return _written(curve.measure(models, request.sampling, request.timing))
+    return _as_arrays(curve.measure(models, request.sampling, request.timing))
 
 
 def _near(models: Models, request: Request, samples: Samples) -> Arrays:
@@ -252,21 +247,21 @@ def _near(models: Models, request: Request, samples: Samples) -> Arrays:
     return {name: np.asarray(value) for name, value in found._asdict().items()}
 
 
-def _located(arrays: Arrays) -> Locality:
+def _locality_of(arrays: Arrays) -> Locality:
     images, places = (int(arrays[name]) for name in ("images", "places"))
     return Locality(arrays["offsets"], arrays["tv"], arrays["error"], images, places)
 
 
-def _written(document: Any) -> Arrays:
+def _as_arrays(document: Any) -> Arrays:
     """A document among arrays."""
     return {"document": np.array(json.dumps(document))}
 
 
-def _read(arrays: Arrays) -> Any:
+def _document_of(arrays: Arrays) -> Any:
     return json.loads(str(arrays["document"]))
 
 
-def _shown(labels: np.ndarray) -> np.ndarray:
+def _first_of_each_class(labels: np.ndarray) -> np.ndarray:
     """The first image of each class."""
     return np.sort(np.unique(labels, return_index=True)[1])[:SHOWN]
 
@@ -332,7 +327,7 @@ def _arrays(models: Models, request: Request, drawn: Sequence[Drawn], near: Loca
         "steps": np.stack([each.steps for each in samples]),
         "bits": np.stack([own.sample.bits for own in drawn]),
         "kept": np.stack([accepted_share(each, models.target.config.shape) for each in samples]),
-        "shown": _shown(labels),
+        "shown": _first_of_each_class(labels),
         "images": np.stack([own.shown for own in drawn]),
         "offsets": near.offsets,
         "locality": near.tv,
@@ -340,7 +335,7 @@ def _arrays(models: Models, request: Request, drawn: Sequence[Drawn], near: Loca
     }
 
 
-def _told(near: Locality) -> dict[str, Any]:
+def _locality_record(near: Locality) -> dict[str, Any]:
     values = {name: getattr(near, name).tolist() for name in ("offsets", "tv", "error")}
     return values | {"images": near.images, "places": near.places}
 
@@ -349,5 +344,5 @@ def _estimate(found: Estimate) -> dict[str, float]:
     return {"mean": found.mean, "error": found.error}
 
 
-def _nothing(address: str) -> bytes:
+def _no_download(address: str) -> bytes:
     raise ValueError(f"{address}: is not downloaded here")

@@ -1,7 +1,7 @@
 """Step compression: how many tokens a step of each lossless method commits, as a function of its window.
 
-The table of the models that come along comes along too (``compression.json``, made by ``simlab device --compression``);
-it does not depend on the machine. For other models it is measured on a few images.
+The table of the models that come along comes along too (``compression.json``, made by ``simlab model device
+--compression``); it does not depend on the machine. For other models it is measured on a few images.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ import numpy as np
 
 from experiments.models.curve import Entry
 from experiments.models.methods import Drafter, make_method, nodes
-from experiments.models.session import Models, draw, sampling_record
+from experiments.models.session import Models, draw, labels_for, sampling_record
 from experiments.results import versions
 from simlab.models.process.sampling import Sampling
 from simlab.statistics import estimate
 
 SHIPPED = Path(__file__).with_name("compression.json")
-COMMAND = "simlab device --compression"
+COMMAND = "simlab model device --compression"
 IMAGES, FEW = 16, 8  # of the table that comes along, and of one that is made on the way
 GUIDANCE = 1.0, 3.0
 
@@ -76,8 +76,6 @@ def measure(
     notify: Notify = lambda what: None,
 ) -> dict[str, Any]:
     """Tokens a step of candidates, each over the same images with the same random numbers, as a document."""
-    from experiments.models.compare import labels_for  # which loads what a choice does not need
-
     labels = labels_for(seed, images)
     tables = []
     for sampling in samplings:

@@ -26,7 +26,7 @@ from simlab.models.process.sampling import Sampling
 ROWS = (1, 2, 3, 5, 9, 17, 33, 65)  # a sequence: those of a token, and of windows of 1, 2, 4, ..., 64 drafts
 DRAFTS = (1, 4)  # after one call of the target
 BATCHES = (1, 2, 4, 8, 16, 32, 64)
-COMMAND = "simlab device --curve"
+COMMAND = "simlab model device --curve"
 WALL = "wall clock"
 UNDISTURBED = 0.8  # of a core, the share that the thread that calls the model has to have had of one
 REPEATS = 9  # calls that are timed, at most

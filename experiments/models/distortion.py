@@ -42,7 +42,7 @@ def distortion(
     found: list[list[tuple[float, ...]]] = [[] for _ in labels]
 
     def look(seen: Windows) -> None:
-        for image, rows in _looked_at(seen):
+        for image, rows in _at_chosen_positions(seen):
             found[image].append((0.0,) * 4 if rows is None else _point(method.rule, *rows, codebook))
 
     watch(models, method, labels, sampling, Tape(seed, len(labels)), look)
@@ -60,7 +60,7 @@ def distortion(
     }
 
 
-def _looked_at(seen: Windows) -> Iterator[tuple[int, tuple[np.ndarray, np.ndarray] | None]]:
+def _at_chosen_positions(seen: Windows) -> Iterator[tuple[int, tuple[np.ndarray, np.ndarray] | None]]:
     """The committed tokens of a call at the positions that are looked at: image, and the rows (p, q) of its draft; None
     for the token that follows a window without one."""
     for b, (image, start, count) in enumerate(zip(seen.sequences, seen.start, seen.committed, strict=True)):

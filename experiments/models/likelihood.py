@@ -20,7 +20,7 @@ class Likelihood(NamedTuple):
     mass: np.ndarray  # float64: its own
 
 
-class TrajectoryPair(NamedTuple):
+class Classified(NamedTuple):
     """Of every image."""
 
     features: np.ndarray  # float64[n, features]
@@ -44,8 +44,8 @@ def likelihood(models: Models, labels: np.ndarray, tokens: np.ndarray, sampling:
 
 
 @torch.no_grad()
-def seen(models: Models, labels: np.ndarray, images: torch.Tensor, batch: int) -> TrajectoryPair:
+def classified(models: Models, labels: np.ndarray, images: torch.Tensor, batch: int) -> Classified:
     """What the classifier makes of ``images[n, 1, side, side]``."""
     features = torch.cat([models.classifier.features(part.to(models.device)) for part in images.split(batch)])
     guessed = models.classifier.head(features).argmax(-1).cpu().numpy()
-    return TrajectoryPair(features.double().cpu().numpy(), guessed == labels)
+    return Classified(features.double().cpu().numpy(), guessed == labels)

@@ -11,11 +11,10 @@ from typing import Any, NamedTuple
 
 from experiments.models import compression, curve
 from experiments.models.choice import Choice, Predicted, choose, known_steps, predict
-from experiments.models.compare import labels_for
 from experiments.models.compression import Candidate, Compression
 from experiments.models.curve import Clock, Curve, Entry
 from experiments.models.methods import make_method
-from experiments.models.session import Models, draw, sampling_record
+from experiments.models.session import Models, draw, labels_for, sampling_record
 from experiments.results import versions
 from simlab.models.process.sampling import Sampling
 

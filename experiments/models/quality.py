@@ -25,7 +25,7 @@ import numpy as np
 from scipy.linalg import eigh
 from sklearn.cluster import KMeans
 
-from experiments.models.likelihood import Likelihood, TrajectoryPair
+from experiments.models.likelihood import Classified, Likelihood
 from simlab.statistics import GTest, Stated, TwoSampleG, estimate
 
 FALSE_ALARMS = 1e-6
@@ -39,7 +39,7 @@ class Sample(NamedTuple):
     """Images of one method, as the target and the classifier see them."""
 
     likelihood: Likelihood
-    seen: TrajectoryPair
+    classes: Classified
 
     @property
     def bits(self) -> np.ndarray:
@@ -51,11 +51,11 @@ def checks(sample: Sample, reference: Sample, level: float, seed: int) -> dict[s
     """By test: its p-value, whether that is above ``level``, and the smallest deviation it detects."""
     n, tokens = len(sample.bits), sample.likelihood.bits.size
     ranks, two, half = GTest(dict.fromkeys(range(CELLS), 1 / CELLS)), TwoSampleG(cells(n)), TwoSampleG(2)
-    right = [np.bincount(side.seen.right, minlength=2) for side in (sample, reference)]
+    right = [np.bincount(side.classes.right, minlength=2) for side in (sample, reference)]
     p_values = {
         "ranks": ranks.p_value(rank_counts(sample.likelihood, seed)),
         "likelihood": two.p_value(*in_cells(sample.bits, reference.bits)),
-        "features": two.p_value(*in_clusters(sample.seen.features, reference.seen.features)),
+        "features": two.p_value(*in_clusters(sample.classes.features, reference.classes.features)),
         "accuracy": half.p_value(*right),
     }
     says = stated(n, tokens, level)
@@ -72,7 +72,7 @@ def stated(n: int, tokens: int, level: float) -> dict[str, tuple[Stated, int]]:
 
 def measures(sample: Sample, reference: Sample, held_out: np.ndarray | None) -> dict[str, Any]:
     """How good the samples are; bits are None where a token is impossible."""
-    bits, accuracy = estimate(_finite(sample.bits)), estimate(sample.seen.right)
+    bits, accuracy = estimate(_finite(sample.bits)), estimate(sample.classes.right)
     impossible = int(np.isinf(sample.likelihood.bits).sum())
     return {
         "bits_per_token": bits.mean if not impossible else None,
@@ -80,8 +80,8 @@ def measures(sample: Sample, reference: Sample, held_out: np.ndarray | None) -> 
         "impossible_tokens": impossible,
         "accuracy": accuracy.mean,
         "accuracy_error": accuracy.error,
-        "frechet_to_ar": frechet(sample.seen.features, reference.seen.features),
-        "frechet_to_held_out": None if held_out is None else frechet(sample.seen.features, held_out),
+        "frechet_to_ar": frechet(sample.classes.features, reference.classes.features),
+        "frechet_to_held_out": None if held_out is None else frechet(sample.classes.features, held_out),
     }
 
 

@@ -35,6 +35,7 @@ from experiments.models.recording import Recording
 from experiments.sweeps.tables import GroupTable
 from simlab.arrays import total_variation
 from simlab.checks import check_at_least
+from simlab.registry import examples
 from simlab.rules import RULES, Rule, codebook_neighbours, make_rule
 from simlab.rules.compiled import compiled_step
 from theory.distances import kl
@@ -82,6 +83,7 @@ OVER: list[tuple[str, dict[str, Any]]] = [
     ("lantern-greedy", {"delta": 0.2}),
     ("lantern-reference", {"delta": 0.2}),
 ]
+PLAIN += [(name, own) for name in RULES if name not in dict(PLAIN + OVER) for own in examples(RULES, name, {})]
 
 
 def rules_for(vocabulary: int, codebook: np.ndarray | None, only: list[str] | None = None) -> list[Named]:

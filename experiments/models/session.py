@@ -225,6 +225,11 @@ def labels_of(name: str, count: int, labels: Sequence[str] = CLASSES) -> np.ndar
     return np.full(count, labels.index(name))
 
 
+def labels_for(seed: int, count: int) -> np.ndarray:
+    """``int64[count]``: a class for each image, drawn like everything else; the first do not depend on ``count``."""
+    return np.random.Generator(np.random.Philox(seed)).integers(len(CLASSES), size=count)
+
+
 def check_device(name: str) -> str:
     """``name``, if torch can compute there; raises ``ValueError`` where it cannot."""
     try:

@@ -14,11 +14,10 @@ import numpy as np
 from experiments.sweeps.sample import Sample
 from simlab.arrays import Array
 from simlab.decoders import Sjd, SjdPd, verifies
-from simlab.decoders.compiled.kernels import KERNELS
+from simlab.decoders.compiled.kernels import kernel_of
 from simlab.decoders.tree import NONE, Tree
 from simlab.processes import Process
 from simlab.randomness.tape_compiled import Uniforms
-from simlab.rules.compiled.dispatch import compiled
 
 
 class Call(NamedTuple):
@@ -55,7 +54,7 @@ def calls(sample: Sample, replicate: int) -> Iterator[Call]:
     if sample.decoder.needs_draft:
         assert sample.pair.draft is not None, "nothing was simulated without one"
         draft = _RecordingProcess(sample.pair.draft)
-    kernel = KERNELS[type(sample.decoder)](sample.decoder, target, compiled(sample.rule), draft)
+    kernel = kernel_of(sample.decoder, target, sample.rule, draft)
     only, iteration = np.array([replicate]), 0
     state = kernel.start(Uniforms.of_tape(sample.tape, only, iteration), 1)
     while state.length[0] < target.length:

@@ -1,4 +1,4 @@
-"""The models that ``simlab train`` trains, and what each is trained from."""
+"""The models that ``simlab model train`` trains, and what each is trained from."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def entry(id: str, finding: Finding) -> dict[str, Any]:
         "assumptions": _assumptions(id) if finding.verdict == "holds-under-assumptions" else [],
         "parts": list(claim.parts),
         "rests_on": rests_on(claim, finding),
-        "why_not": why_not(id, finding),
+        "why_not": why_not(claim, finding),
         "argument": claim.proof,
         "evidence": [_piece(piece) for piece in finding.evidence],
         "witness": f"claims/{id}.py" if id in sources() else "",

@@ -48,6 +48,7 @@ from experiments.verification import pool
 from experiments.verification.claims import entry, finding_of, headlines, not_decided, tasks
 from experiments.verification.pool import Done, Failure, Task
 from theory.claims import CLAIMS
+from theory.claims.moved import MOVED
 from theory.claims.witnesses import programs
 
 VERDICTS, MANIFEST = "verdicts.json", "manifest.json"
@@ -115,16 +116,18 @@ def verify(ids: list[str], seed: int, out: Path, measure: bool, progress: Progre
         "seed": seed,
         **headlines(listed),
         "claims": listed,
+        "moved": MOVED,
         "failed": failed,
     }
-    if earlier and document == earlier.document:
+    texts = {out / "claims" / f"{id}.py": text for id, text in programs([entries[id] for id in ids]).items()}
+    texts = {path: text for path, text in texts.items() if not path.is_file() or path.read_text("utf-8") != text}
+    if earlier and document == earlier.document and not texts:
         return Verified(document, seconds)
-    texts = programs([entries[id] for id in ids])
     with held_interrupts():  # all of it or nothing
         if taken and measured:
             taken.save(results, out)
-        for id, text in texts.items():
-            write_text(out / "claims" / f"{id}.py", text)
+        for path, text in texts.items():
+            write_text(path, text)
         write_json(out / MANIFEST, manifest)
         write_json(out / VERDICTS, document)
     return Verified(document, seconds)

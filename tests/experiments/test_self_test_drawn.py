@@ -16,7 +16,7 @@ from experiments.certification.self_test_drawn import (
     passed,
     shares_by,
     summary,
-    told,
+    table_lines,
     wilson,
     wrong_row,
 )
@@ -103,8 +103,8 @@ def test_gates_of_a_single_shape_are_told_apart() -> None:
 def test_what_does_not_pass(wrong: list[dict[str, Any]], right: list[dict[str, Any]]) -> None:
     table = summary(wrong, right)
     assert not passed(table)
-    assert len(told(table)) > 2
-    assert any("lossless: a / gamma > 8 / verify; TV 0.100 at V = 5" in line for line in told(table)) == (
+    assert len(table_lines(table)) > 2
+    assert any("lossless: a / gamma > 8 / verify; TV 0.100 at V = 5" in line for line in table_lines(table)) == (
         len(wrong) > 1
     )
 

@@ -30,14 +30,14 @@ import torch
 from scipy.special import ndtr
 
 from experiments.bench.machine import facts
-from experiments.models.compare import held_out_features, labels_for
+from experiments.models.compare import held_out_features
 from experiments.models.continuous.methods import AR, Method, make_method
 from experiments.models.continuous.session import Models, Samples, Settings, draw, pair_for, pictures
 from experiments.models.curve import clock_of
 from experiments.models.kept import Arrays, Kept
-from experiments.models.likelihood import TrajectoryPair as Looked
-from experiments.models.likelihood import seen
+from experiments.models.likelihood import Classified, classified
 from experiments.models.quality import CELLS, FALSE_ALARMS, cells, frechet, in_cells, in_clusters, stated, summary
+from experiments.models.session import labels_for
 from experiments.results import versions
 from experiments.training.commands import device_name, sha256
 from simlab.continuous import Outcome
@@ -83,7 +83,7 @@ class Request:
     data: Path | None
 
 
-class Seen(NamedTuple):
+class VerifiedDrafts(NamedTuple):
     """Verified drafts ``[m]`` of one method, whose tokens are at ``position`` of the image ``replicate``."""
 
     replicate: np.ndarray
@@ -98,7 +98,7 @@ class Drawn(NamedTuple):
     """Images of one method, and what is said of them."""
 
     samples: Samples
-    looked: Looked
+    classes: Classified
     shown: np.ndarray  # uint8[n, side, side]
     ranks: np.ndarray  # int64[CELLS]
     gap: np.ndarray  # float64[m]
@@ -167,14 +167,14 @@ def _images(models: Models, request: Request, kept: Kept, notify: Notify, method
     names = [name for name in parts[0] if name != "ranks"]
     whole = {name: np.concatenate([part[name] for part in parts]) for name in names}
     samples = Samples(*(whole[name] for name in Samples._fields))
-    looked = Looked(*(whole[name] for name in Looked._fields))
+    classes = Classified(*(whole[name] for name in Classified._fields))
     ranks = np.sum([part["ranks"] for part in parts], axis=0)
-    return Drawn(samples, looked, whole["shown"], ranks, whole["gap"], whole["log_sigma"])
+    return Drawn(samples, classes, whole["shown"], ranks, whole["gap"], whole["log_sigma"])
 
 
 def _chunk(models: Models, request: Request, method: Method, first: int, count: int) -> Arrays:
     labels = labels_for(request.settings.seed, first + count)[first:]
-    events: list[Seen] = []
+    events: list[VerifiedDrafts] = []
     length = models.pair.length
 
     def watch(verified: Verified) -> None:
@@ -183,13 +183,15 @@ def _chunk(models: Models, request: Request, method: Method, first: int, count: 
         own, other = pair.target.kernel(1), pair.draft.kernel(1)
         away = last.whitened(own.root, own.mean - other.mean)
         place = verified.tape.replicates[inside], verified.position[inside]
-        events.append(Seen(*place, own.mean, np.broadcast_to(own.root, own.mean.shape), away, pair.log_sigma()))
+        events.append(
+            VerifiedDrafts(*place, own.mean, np.broadcast_to(own.root, own.mean.shape), away, pair.log_sigma())
+        )
 
     samples = draw(models, method, labels, request.settings, request.batch, first, watch=watch)
     images = pictures(models, samples)
-    looked = seen(models, labels, torch.from_numpy(images)[:, None], request.batch)  # type: ignore[arg-type]
+    classes = classified(models, labels, torch.from_numpy(images)[:, None], request.batch)  # type: ignore[arg-type]
     shown = np.rint(255 * images[: max(0, SHOWN - first % request.count)]).astype(np.uint8)
-    found = Seen(*(np.concatenate(values) for values in zip(*events, strict=True))) if events else None
+    found = VerifiedDrafts(*(np.concatenate(values) for values in zip(*events, strict=True))) if events else None
     ranks = np.zeros(CELLS, np.int64)
     if found is not None and method.of_last_step:
         tokens = samples.tokens[found.replicate.astype(np.int64) - first, found.position]
@@ -202,7 +204,7 @@ def _chunk(models: Models, request: Request, method: Method, first: int, count: 
         if found is None
         else {"gap": _lengths(found.away), "log_sigma": found.log_sigma}
     )
-    return {**samples._asdict(), **looked._asdict(), "shown": shown, "ranks": ranks, **rest}
+    return {**samples._asdict(), **classes._asdict(), "shown": shown, "ranks": ranks, **rest}
 
 
 def _lengths(vectors: np.ndarray) -> np.ndarray:
@@ -267,12 +269,12 @@ def _quantiles(values: np.ndarray) -> dict[str, Any] | None:
 
 
 def _quality(own: Drawn, reference: Drawn, held_out: np.ndarray | None) -> dict[str, Any]:
-    accuracy = estimate(own.looked.right)
+    accuracy = estimate(own.classes.right)
     return {
         "accuracy": accuracy.mean,
         "accuracy_error": accuracy.error,
-        "frechet_to_ar": frechet(own.looked.features, reference.looked.features),
-        "frechet_to_held_out": None if held_out is None else frechet(own.looked.features, held_out),
+        "frechet_to_ar": frechet(own.classes.features, reference.classes.features),
+        "frechet_to_held_out": None if held_out is None else frechet(own.classes.features, held_out),
     }
 
 
@@ -282,8 +284,8 @@ def _checks(method: Method, own: Drawn, reference: Drawn, level: float) -> dict[
     two, half = TwoSampleG(cells(n)), TwoSampleG(2)
     p_values = {
         "tokens": two.p_value(*in_cells(*_principal(own.samples, reference.samples))),
-        "features": two.p_value(*in_clusters(own.looked.features, reference.looked.features)),
-        "accuracy": half.p_value(*(np.bincount(side.looked.right, minlength=2) for side in (own, reference))),
+        "features": two.p_value(*in_clusters(own.classes.features, reference.classes.features)),
+        "accuracy": half.p_value(*(np.bincount(side.classes.right, minlength=2) for side in (own, reference))),
     }
     if method.of_last_step and numbers:
         p_values["ranks"] = GTest(dict.fromkeys(range(CELLS), 1 / CELLS)).p_value(own.ranks)

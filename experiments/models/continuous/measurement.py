@@ -123,7 +123,7 @@ class Drafts(NamedTuple):
     gap: np.ndarray
 
 
-def looked_at(rule: Rule, verified: Verified) -> Drafts:
+def drafts_of(rule: Rule, verified: Verified) -> Drafts:
     """What there is to say of drafts that were verified together."""
     pair, last = verified.pair, verified.pair.target.chain.last_noise
     ratio = rule.log_draft_ratio(pair)
@@ -207,7 +207,7 @@ def measured(models: Models, setting: Setting, images: int, seed: int) -> dict[s
     made = setting.decoder().run(target, draft, rule, Tape(seed, images), seen.append)
     taken = process_time() - begun
     image, position, place, chance, sigma, with_sigma, gap = map(
-        np.concatenate, zip(*(looked_at(rule, verified) for verified in seen), strict=True)
+        np.concatenate, zip(*(drafts_of(rule, verified) for verified in seen), strict=True)
     )
     acceptance = clustered(image, chance)
     sites = order[image, position]

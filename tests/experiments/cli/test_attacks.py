@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -96,15 +95,11 @@ JUDGED = (*QUICK, "closes all files", "stops", "hangs", "removes the folder")  #
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of its own, as the current one."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", sys.path[:])
+def folder(here: Path, undrawn: None, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of its own, as the current one; searches and the map at their least."""
     monkeypatch.setattr(judging, "SEARCH_SECONDS", 0.0)
     monkeypatch.setattr(judging, "MAP_SECONDS", 0.0)
-    for command in ("certify", "judging"):
-        monkeypatch.setattr(f"experiments.cli.{command}.drawn", lambda out, command: True)
-    return tmp_path
+    return here
 
 
 def verdict(folder: Path, command: str, attack: str, where: str, limit: float) -> tuple[int, dict[str, object]]:

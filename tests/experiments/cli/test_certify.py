@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ import pytest
 from experiments.certification.certificate_format import format_value, most_off
 from experiments.cli.main import main
 from tests.support.callables import MINE
-from tests.support.cli import COMMAND, simlab, usage_error
+from tests.support.cli import COMMAND, simlab
 
 pytestmark = pytest.mark.cli
 
@@ -26,22 +25,10 @@ FEW = ("--calls", "64", "--processes", "1")
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def folder(here: Path) -> Path:
     """A user's folder with callables in it, as the current one."""
-    (tmp_path / "mine.py").write_text(MINE)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", sys.path[:])
-    before = set(sys.modules)
-    yield tmp_path
-    for name in set(sys.modules) - before:
-        if str(tmp_path) in str(getattr(sys.modules[name], "__file__", None)):
-            del sys.modules[name]
-
-
-@pytest.fixture
-def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Certificates without their page, which has tests of its own."""
-    monkeypatch.setattr("experiments.cli.certify.drawn", lambda out, command: True)
+    (here / "mine.py").write_text(MINE)
+    return here
 
 
 def document(folder: Path) -> dict[str, Any]:
@@ -66,11 +53,9 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.Comp
 
 def test_a_bug_is_found_explained_and_returns_1(run: tuple[Path, Any]) -> None:
     folder, done = run
-    assert done.returncode == 1, done.stderr
-    assert done.stderr == ""
-    assert done.stdout.startswith("lossy: what comes out does not follow the target\n")
-    for text in ("looks like: residual drawn from p", "drafts = [", "target", "measured", "TV at most", "reproduce.py"):
-        assert text in done.stdout
+    assert (done.returncode, done.stderr) == (1, "")
+    assert done.stdout.startswith("lossy: ")
+    assert "looks like: residual drawn from p" in done.stdout
     found = json.loads((folder / "results" / "certificate.json").read_text(encoding="utf-8"))
     assert next(iter(found)) == "verdict"
     assert found["verdict"] == "lossy"
@@ -92,9 +77,7 @@ def test_it_saves_whole_files_and_nothing_else(run: tuple[Path, Any]) -> None:
 def test_what_reproduces_it_runs_from_anywhere(run: tuple[Path, Any], tmp_path: Path) -> None:
     script = run[0] / "results" / "reproduce.py"
     done = subprocess.run([sys.executable, str(script)], cwd=tmp_path, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stderr
-    assert "emitted" in done.stdout
-    assert "target" in done.stdout
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_a_lossless_one_returns_0_and_the_same_calls_give_the_same_certificate(
@@ -107,10 +90,9 @@ def test_a_lossless_one_returns_0_and_the_same_calls_give_the_same_certificate(
         certificates.append(document(folder))
     assert certificates[0]["verdict"] == "lossless"
     assert certificates[0]["seed"] == 3
-    assert certificates[0]["exact"].startswith("not possible")
     assert certificates[0]["lines"] == certificates[1]["lines"]
     assert certificates[0]["shapes"] == certificates[1]["shapes"]
-    assert capsys.readouterr().out.startswith("lossless: no deviation found\n")
+    assert capsys.readouterr().out.startswith("lossless: ")
 
 
 def test_too_few_calls_are_inconclusive_and_return_3(folder: Path, undrawn: None) -> None:
@@ -143,25 +125,19 @@ def test_nothing_of_an_earlier_certificate_is_left(folder: Path, undrawn: None) 
 @pytest.mark.parametrize(
     ("name", "kind", "told"),
     [
-        ("raises", "raises", "it raises RuntimeError: <script>alert(1)</script> & [red]more[/red], in"),
-        ("leaves", "raises", "it raises SystemExit: 3, in"),
+        ("raises", "raises", "RuntimeError: <script>alert(1)</script> & [red]more[/red]"),
+        ("leaves", "raises", "SystemExit: 3"),
+        ("hangs", "hangs", "within 1 s"),
         ("too_few_arguments", "raises", "takes 2 positional arguments but 4 were given"),
-        ("hangs", "hangs", "does not return within 1 s"),
-        ("exits", "dies", "ends the process that calls it (exit status 7)"),
-        ("crashes", "dies", "ends the process that calls it (exit status -11)"),
+        ("crashes", "dies", "exit status -11"),
+        ("exits", "dies", "exit status 7"),
         ("too_many", "broken", "returns 3 tokens, [0, 0, 0]; expected 1 to 2"),
-        ("none_at_all", "broken", "returns 0 tokens, []; expected 1 to 2"),
-        ("nested", "broken", "expected tokens: a sequence of whole numbers"),
-        ("nothing", "broken", "returns None; expected tokens"),
-        ("beyond", "broken", "returns token 2; expected 0 to 1"),
-        ("negative", "broken", "returns token -1; expected 0 to 1"),
-        ("nan", "broken", "returns [nan]; expected tokens"),
-        ("floats", "broken", "expected tokens: a sequence of whole numbers"),
     ],
 )
 def test_misbehaviour_is_told_and_returns_1(
     name: str, kind: str, told: str, folder: Path, undrawn: None, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """What else may be returned, and is no tokens, is in tests/simlab/certify/test_certify_exact.py."""
     assert main(["certify", f"mine:{name}", *FEW, "--limit", "1"]) == 1
     found = document(folder)
     assert found["verdict"] == "breaks"
@@ -169,7 +145,7 @@ def test_misbehaviour_is_told_and_returns_1(
     assert told in found["summary"]
     assert found["failure"]["arguments"]["p"]
     printed = capsys.readouterr()
-    assert printed.out.startswith("breaks: it fails, or returns something invalid, on valid input\n")
+    assert printed.out.startswith("breaks: ")
     assert told in printed.out
     assert printed.err == ""
 
@@ -184,23 +160,22 @@ def test_what_only_rare_coins_show_is_told_with_the_coins(folder: Path, undrawn:
 
 
 @pytest.mark.parametrize(
-    ("name", "notes"),
+    ("name", "noted"),
     [
         ("good", []),
-        ("mutates", ["changes its argument 1 in place", "changes its argument 2 in place"]),
-        ("shares_the_global_generator", ["draws from NumPy's global generator beside the one it is given"]),
-        (
-            "remembers",
-            ["the same arguments and generator give other tokens when it is called again: hidden state"],
-        ),
+        ("mutates", ["argument 1 in place", "argument 2 in place"]),
+        ("shares_the_global_generator", ["global generator"]),
+        ("remembers", ["hidden state"]),
         ("chatters", []),
     ],
 )
 def test_peculiarities_are_noted(
-    name: str, notes: list[str], folder: Path, undrawn: None, capfd: pytest.CaptureFixture[str]
+    name: str, noted: list[str], folder: Path, undrawn: None, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["certify", f"mine:{name}", *FEW]) == 3
-    assert document(folder)["notes"] == notes
+    notes = document(folder)["notes"]
+    assert len(notes) == len(noted)
+    assert all(words in note for words, note in zip(noted, notes, strict=True))
     printed = capfd.readouterr()
     assert all(f"note: {note}" in printed.out for note in notes)
     assert "xxx" not in printed.out
@@ -225,71 +200,19 @@ def test_an_interrupt_leaves_nothing_half_written(folder: Path) -> None:
     assert list((folder / "out" / "certify").iterdir()) == []
 
 
-# Wrong usage ---------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ([], "expected a SPEC, --command, --url, --list or --self-test"),
-        (["mine:good", "--command", "./verifier"], "expected a SPEC, --command, --url, --list or --self-test"),
-        (["--command", "./verifier"], "--command ./verifier: there is no such program, or it cannot be started"),
-        (
-            ["--command", "./verifier", "--contract", "decode"],
-            "--contract decode: a model that is called cannot be sent",
-        ),
-        (["mine:good", "--list"], "expected a SPEC, --command, --url, --list or --self-test"),
-        (["mine:good", "--tokens", "3"], "--tokens belongs to --url"),
-        (["--url", "http://a/completion"], "--url needs --reference URL"),
-        (["--url", "http://a", "--reference", "http://a/completion"], "expected an address that ends with /completion"),
-        (["mine:good", "--quick"], "--quick belongs to --self-test"),
-        (["absent:verify"], "there is no module 'absent'"),
-        (["absent.py:verify"], "there is no file 'absent.py'"),
-        (["mine:absent"], "mine has no 'absent'; it has"),
-        (["mine:"], "names no function"),
-        ([":verify"], "names no module"),
-        (["mine:number"], "mine:number is 3; expected a function"),
-        (["mine:Engine"], "mine:Engine is a class; expected a function, or an object that can be called"),
-        (["absent"], "'absent' is no adapter; expected module:function, path/to/file.py:function, or one of "),
-        (["mine.py"], "mine.py is a file; expected its function too, such as mine.py:verify"),
-        (["mine:good", "--contract", "verily"], "contract is 'verily'; expected one of verify, "),
-        (["mine:good", "--budget", "0"], "--budget is 0.0; expected a"),
-        (["mine:good", "--budget", "nan"], "--budget is nan; expected a"),
-        (["mine:good", "--budget", "soon"], "--budget soon: expected a number"),
-        (["mine:good", "--epsilon", "1"], "--epsilon is 1.0; expected a number between 0 and 1"),
-        (["mine:good", "--confidence", "-3"], "--confidence is -3.0; expected a number between 0 and 1"),
-        (["mine:good", "--calls", "0"], "--calls is 0; expected a whole number >= 1"),
-        (["mine:good", "--processes", "-1"], "--processes is -1; expected a whole number >= 0"),
-        (["mine:good", "--processes", "1000000"], "--processes is 1000000; expected at most 256"),
-        (["mine:good", "--limit", "0"], "--limit is 0.0; expected a"),
-        (["mine:good", "--seed", "x"], "--seed x: expected a whole number"),
-        (["mine:good", "--out", "mine.py"], "expected a folder"),
-        (["mine:good", "--json", "."], "is a folder; expected a file"),
-    ],
-)
-def test_wrong_usage_is_explained_and_returns_2(
-    arguments: list[str], message: str, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert message in usage_error(["certify", *arguments], capsys)
-    assert not (folder / "out" / "certify" / "certificate.json").exists()
-
-
-def test_an_adapter_is_for_its_contract(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    printed = usage_error(["certify", "transformers", "--contract", "verify_candidates"], capsys)
-    assert "the adapter transformers is for the contract verify; --contract" in printed
+# Small parts ---------------------------------------------------------------------------------------------------
 
 
 def test_contracts_and_adapters_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     from simlab.certify import CONTRACTS
     from simlab.certify.adapters import ADAPTERS
+    from simlab.certify.shapes.ranges import PRESETS
 
     assert main(["certify", "--list"]) == 0
     listed = capsys.readouterr().out
     assert all(contract.signature in listed for contract in CONTRACTS.values())
     assert all(name in listed for name in ADAPTERS)
-
-
-# Small parts ---------------------------------------------------------------------------------------------------
+    assert all(name in listed and preset.source in listed for name, preset in PRESETS.items())
 
 
 def test_the_outcomes_that_are_off_by_most_are_kept_in_their_order() -> None:

@@ -61,11 +61,7 @@ def test_a_client_is_built_and_certified_as_the_document_says(
 
 
 @pytest.mark.parametrize("number", range(3))
-def test_the_commands_for_servers_ask_what_is_there(
-    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("experiments.cli.certify.drawn", lambda out, command: True)
+def test_the_commands_for_servers_ask_what_is_there(number: int, here: Path, undrawn: None) -> None:
     assert len(CERTIFY) == 3
     with Server(Toy()) as engine, Server(Toy()) as reference:
         line = CERTIFY[number].replace("\\\n", "")

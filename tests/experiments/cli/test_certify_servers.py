@@ -18,10 +18,8 @@ pytestmark = pytest.mark.cli
 
 
 @pytest.fixture(autouse=True)
-def quickly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In a folder of its own, without the page, which has tests of its own, and without pauses."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("experiments.cli.certify.drawn", lambda out, command: True)
+def quickly(here: Path, undrawn: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a folder of its own, and without pauses."""
     monkeypatch.setattr(comparison, "PAUSE", 0.0)
 
 
@@ -31,10 +29,11 @@ def arguments(engine: str, reference: str, *more: str) -> list[str]:
 
 def test_a_certificate_of_two_servers(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     with Server(Toy()) as engine, Server(Toy()) as reference:
-        assert main(arguments(engine.url, reference.url, "--stream")) == 3
+        assert main(arguments(engine.url, reference.url, "--stream", "--logprobs")) == 3
     printed = capsys.readouterr().out
-    assert "inconclusive: no deviation found" in printed
-    assert f"note: the reference is {reference.url}" in printed
+    assert printed.startswith("inconclusive: ")
+    assert reference.url in printed
+    assert "note: logprobs of" in printed
     document = json.loads((tmp_path / "out" / "certify" / "certificate.json").read_text())
     assert document["calls"] == 64 == engine.requests + reference.requests
     assert document["command"].startswith(f"simlab certify --url {engine.url} ")
@@ -42,23 +41,14 @@ def test_a_certificate_of_two_servers(capsys: pytest.CaptureFixture[str], tmp_pa
     assert not (tmp_path / "out" / "certify" / COMPLETIONS).exists()
 
 
-def test_logprobs_are_compared_if_asked_and_are_no_verdict(capsys: pytest.CaptureFixture[str]) -> None:
-    with Server(Toy(told=1)) as engine, Server(Toy()) as reference:
-        assert main(arguments(engine.url, reference.url, "--logprobs")) == 3
-        printed = capsys.readouterr().out
-        assert main(arguments(engine.url, reference.url)) == 3
-    assert "note: logprobs of" in printed
-    assert "first tokens come out as often as the logprobs of the reference tell" in printed
-    assert "logprobs" not in capsys.readouterr().out
-
-
 def test_a_server_that_cannot_answer_is_named_and_nothing_is_written(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     with Server(Toy()) as good, Server(Toy(), lambda _: (500, "text/plain", "out of memory")) as bad:
-        wanted = "answers with status 500: 'out of memory'"
-        assert f"--url {bad.url} {wanted}" in usage_error(arguments(bad.url, good.url), capsys)
-        assert f"--reference {bad.url} {wanted}" in usage_error(arguments(good.url, bad.url), capsys)
+        for option, urls in (("--url", (bad.url, good.url)), ("--reference", (good.url, bad.url))):
+            told = usage_error(arguments(*urls), capsys)
+            assert f"{option} {bad.url} " in told
+            assert "500: 'out of memory'" in told
     assert list((tmp_path / "out" / "certify").iterdir()) == []
 
 
@@ -72,7 +62,7 @@ def test_a_server_that_stops_answering_breaks(tmp_path: Path) -> None:
         assert main(arguments(engine.url, reference.url)) == 1
     document = json.loads((tmp_path / "out" / "certify" / "certificate.json").read_text())
     assert document["verdict"] == "breaks"
-    assert "answers with status 503: 'overloaded'" in document["summary"]
+    assert "503: 'overloaded'" in document["summary"]
 
 
 def test_an_interrupted_comparison_goes_on_from_what_was_counted(
@@ -90,13 +80,11 @@ def test_an_interrupted_comparison_goes_on_from_what_was_counted(
         with monkeypatch.context() as patch:
             patch.setattr(comparison.Comparison, "add", interrupted)
             assert main(arguments(engine.url, reference.url)) == 130
-        assert f"{Path('out/certify') / COMPLETIONS} was written before" in capsys.readouterr().err
+        assert str(Path("out/certify") / COMPLETIONS) in capsys.readouterr().err
         before = kept.read_text()
         assert len(before.splitlines()) == 3
         kept.write_text(before + '{"engine": [[')  # a line that was cut off
-        assert "remove it, or give another --out" in usage_error(
-            arguments(engine.url, reference.url, "--temperature", "2"), capsys
-        )
+        assert "--out" in usage_error(arguments(engine.url, reference.url, "--temperature", "2"), capsys)
         asked = engine.requests + reference.requests
         assert main(arguments(engine.url, reference.url)) == 3
         assert engine.requests + reference.requests == 64 > asked > 0

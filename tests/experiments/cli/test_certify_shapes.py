@@ -8,19 +8,17 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from experiments.certification.certificate_format import clauses, left_out, maps, reason, seen, told_edge, told_own
+from experiments.certification.certificate_format import left_out, maps, seen
 from experiments.certification.gates import aside, junit, sarif
 from experiments.certification.request import Request
 from experiments.cli.main import main
 from simlab.certify.shapes.drawing import cells
-from simlab.certify.shapes.ranges import BATCH, CANDIDATES, GAMMA, PRESETS, Axis, V
-from tests.support.cli import usage_error
+from simlab.certify.shapes.ranges import BATCH, CANDIDATES, GAMMA, Axis, V
 
 pytestmark = pytest.mark.cli
 
@@ -59,14 +57,10 @@ EDGE = {
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A user's folder, as the current one; pages have tests of their own."""
-    (tmp_path / "mine.py").write_text(MINE)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", sys.path[:])
-    monkeypatch.setattr("experiments.cli.certify.drawn", lambda out, command: True)
-    yield tmp_path
-    sys.modules.pop("mine", None)
+def folder(here: Path, undrawn: None) -> Path:
+    """A user's folder, as the current one."""
+    (here / "mine.py").write_text(MINE)
+    return here
 
 
 def looked(of: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -81,10 +75,6 @@ def shapes(axes: tuple[Axis, ...], at_most: dict[str, int] | None = None) -> dic
     return {"axes": [axis.name for axis in axes], "own": [], "cells": found, "told": "", "most": 1}
 
 
-def request(**more: Any) -> Request:
-    return Request("mine.py:verify", None, 60.0, 0.03, 0.999, 7, None, 2, 10.0, **more)
-
-
 # What is told --------------------------------------------------------------------------------------------------
 
 
@@ -93,7 +83,6 @@ def test_a_map_has_the_bands_of_both_axes() -> None:
     assert found.axis == "gamma"
     assert found.columns == ("1–3", "4–8", "9–16", "17–32", "33–96")
     assert len(found.rows) == len(V.bands)
-    assert found.rows[-1].endswith("262,144")
     assert all(cell for row in found.cells for cell in row[:3])
     for row, band in zip(found.cells, V.bands, strict=True):
         assert all(cell is None or cell["of"]["V"] == list(band) for cell in row)
@@ -122,47 +111,18 @@ def test_a_map_ends_at_most_where_it_is_told() -> None:
     assert maps({"axes": ["V", "gamma"], "cells": []} | {"own": []}) == []
 
 
-@pytest.mark.parametrize(
-    ("more", "cell", "own"),
-    [
-        ({}, "0.25", "a TV of 0.25 would have been seen (outcomes: 512, shapes: 4)"),
-        ({"seen": False}, "(0.25)", "too little was seen, only a TV of 0.25 or more (outcomes: 512, shapes: 4)"),
-        ({"seen": False, "outcomes": 0, "why": "a call would take too long"}, ".", "not looked at: a call would take"),
-        ({"seen": False, "detectable": None}, ".", "not looked at"),
-    ],
-)
-def test_what_was_seen_is_told(more: dict[str, Any], cell: str, own: str) -> None:
-    one = looked({"V": [9, 9]}, **more)
-    assert seen(one).strip() == cell
-    assert told_own(one).startswith(own)
+def test_what_was_seen_too_little_of_is_in_brackets_and_what_was_not_is_a_dot() -> None:
+    enough = looked({"V": [9, 9]})
+    little, none = enough | {"seen": False}, enough | {"seen": False, "outcomes": 0, "why": "too long"}
+    told = [seen(each).strip() for each in (enough, little, none)]
+    assert told == ["0.25", "(0.25)", "."]
 
 
-def test_reasons_are_told_once_each() -> None:
+def test_reasons_are_told_once_each_with_their_band() -> None:
     why = "V = 9, gamma = 2: raises ValueError: not 9; at all; V = 9, gamma = 3: raises ValueError: not 9; at all"
     one = looked({"V": [9, 9], "gamma": [1, 3]}, why=why)
-    assert reason(one) == "raises ValueError: not 9; at all"
     found = {"cells": [one, one, looked({"V": [9, 64]}, why="a call would take too long"), looked({"V": [2, 8]})]}
-    assert left_out(found) == [
-        "2 bands: raises ValueError: not 9; at all",
-        "V = 9–64: a call would take too long",
-    ]
-
-
-def test_an_edge_names_its_coins() -> None:
-    assert told_edge(EDGE) == (
-        "coin 1 of 3 is exactly 0 and coin 3 of 3 is the largest float below 1: it emits [1], in V = 2, gamma = 1; "
-        "one in 2^24 in single precision"
-    )
-    assert told_edge(EDGE | {"arguments": {}}).startswith("it emits [1]")
-
-
-def test_a_summary_leaves_out_what_stands_elsewhere() -> None:
-    summary = (
-        "no deviation found; in shapes of V = 9 a TV of 0.1 would have been seen; in every band; with an edge: it; is"
-    )
-    document = {"summary": summary, "failure": None, "edge": EDGE, "shapes": shapes((V, GAMMA))}
-    assert clauses(document) == ["no deviation found", "in every band", "with an edge"]
-    assert clauses(document | {"shapes": None}) == [summary]
+    assert left_out(found) == ["2 bands: raises ValueError: not 9; at all", "V = 9–64: a call would take too long"]
 
 
 def test_gates_have_own_shapes_and_edges_beside_a_pass() -> None:
@@ -179,17 +139,6 @@ def test_gates_have_own_shapes_and_edges_beside_a_pass() -> None:
 # What is asked for ---------------------------------------------------------------------------------------------
 
 
-def test_the_command_asks_for_the_same_shapes(monkeypatch: pytest.MonkeyPatch) -> None:
-    requests: list[Request] = []
-    monkeypatch.setattr("experiments.cli.certify._certify", lambda request, *_: requests.append(request) or 0)
-    words = "certify mine.py:verify --shape V=9,gamma=2 --shape llama-3 --at-most V=200000 --strict"
-    main(shlex.split(words))
-    main(shlex.split(requests[0].command)[1:])
-    assert requests[0] == requests[1]
-    assert requests[0].shapes == ("V=9,gamma=2", "llama-3")
-    assert (requests[0].at_most, requests[0].strict) == ("V=200000", True)
-
-
 @pytest.mark.parametrize(
     ("case", "script", "again"),
     [
@@ -204,55 +153,11 @@ def test_the_command_asks_for_the_same_shapes(monkeypatch: pytest.MonkeyPatch) -
     ],
 )
 def test_a_failure_without_a_program_has_a_command(case: str, script: str | None, again: str) -> None:
+    request = Request("mine.py:verify", None, 60.0, 0.03, 0.999, 7, None, 2, 10.0)
     own = [looked({"V": [63, 63], "gamma": [1, 96]}, dtype="float16")]
     document = {"failure": {"case": case, "script": script}, "shapes": shapes((V, GAMMA)) | {"own": own}}
-    assert request().again(document) == (f"simlab certify mine.py:verify {again}" if again else "")
-    assert request().again(document | {"failure": None}) == ""
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--shape", "V=1"], "V is 1 in shape 'V=1'; expected at least 2"),
-        (["--shape", "gamma=0"], "gamma is 0 in shape 'gamma=0'; expected at least 1"),
-        (["--shape", "V=x"], "V is 'x' in shape 'V=x'; expected a whole number"),
-        (["--shape", "V=5..3"], "expected the smaller one first"),
-        (["--shape", "V=9,dtype=int9"], "dtype is 'int9' in shape 'V=9,dtype=int9'; expected one of float64"),
-        (["--shape", "V=9,dtype=float32"], "but verify takes float64 alone"),
-        (["--contract", "chain_uniforms", "--shape", "V=9,dtype=bfloat16"], "'bfloat16', which NumPy has not"),
-        (["--shape", "gpt-9"], "shape is 'gpt-9'; expected sizes such as V=151936,gamma=7, or one of llama-3"),
-        (["--shape", ""], "shape is ''; expected sizes"),
-        (["--shape", "batch=4"], "'batch' in shape 'batch=4'; expected V, gamma or dtype"),
-        (["--shape", "V=262144,gamma=96"], "does not fit memory: its rows of p alone have more than"),
-        (["--shape", "V=300", "--at-most", "V=200"], "shape 'V=300' is beyond at-most 'V=200'"),
-        (["--at-most", "V=1"], "V is 1 in at-most 'V=1'; expected at least 2"),
-        (["--at-most", "x"], "'x' in at-most 'x'; expected one of V, gamma"),
-    ],
-)
-def test_shapes_that_there_are_not_are_wrong_usage(
-    arguments: list[str], message: str, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert message in usage_error(["certify", "mine.py:at_zero", *arguments], capsys)
-    assert not (folder / "out").exists()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "option"),
-    [
-        (["--list", "--strict"], "--strict"),
-        (["--self-test", "--shape", "V=9"], "--shape"),
-        (["--url", "http://a", "--at-most", "V=9"], "--at-most"),
-        (["--list", "--at-most", ""], "--at-most"),
-    ],
-)
-def test_shapes_are_of_what_is_called(arguments: list[str], option: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert f"{option} belongs to a SPEC or --command" in usage_error(["certify", *arguments], capsys)
-
-
-def test_presets_are_listed_with_their_sources(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["certify", "--list"]) == 0
-    listed = capsys.readouterr().out
-    assert all(name in listed and preset.source in listed for name, preset in PRESETS.items())
+    assert request.again(document) == (f"simlab certify mine.py:verify {again}" if again else "")
+    assert request.again(document | {"failure": None}) == ""
 
 
 # What comes of it ----------------------------------------------------------------------------------------------
@@ -274,7 +179,6 @@ def test_own_shapes_lead_and_an_edge_is_told_beside_the_verdict(
     assert any(line.startswith("V by gamma ") for line in rest)
     (edge,) = [line for line in rest if line.startswith("edge: ")]
     assert re.match(r"edge: coin \d of \d is exactly 0: it emits ", edge)
-    assert "one in 2^24" in edge
     found = document(folder)
     assert found["failure"] is None
     assert found["battery"] == 2
@@ -298,12 +202,11 @@ def test_an_edge_fails_if_it_is_asked_to(folder: Path, capsys: pytest.CaptureFix
 def test_a_failure_that_no_small_case_shows_has_a_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["certify", "mine.py:at_eleven", "--calls", "512", "--processes", "1", "--shape", "V=20,gamma=11"]
     assert main(words) == 1
-    printed = capsys.readouterr().out
     found = document(folder)
     assert found["verdict"] == "lossy"
     assert found["failure"]["script"] is None
     assert "gamma=11 --budget 30" in found["again"]
-    assert f"to see it again: {found['again']}" in printed
+    assert found["again"] in capsys.readouterr().out
     assert not (folder / "out" / "certify" / "reproduce.py").exists()
 
 
@@ -311,9 +214,9 @@ def test_what_is_not_taken_is_left_out_and_named(folder: Path, capsys: pytest.Ca
     words = ["certify", "mine.py:up_to_sixteen", "--calls", "16", "--processes", "1", "--shape", "V=9,gamma=20"]
     assert main(words) == 3
     printed = capsys.readouterr().out
-    assert "V=9,gamma=20: not looked at: raises NotImplementedError: more than 16 drafts" in printed
+    assert re.search(r"^V=9,gamma=20: .*NotImplementedError: more than 16 drafts$", printed, re.M)
     assert "left out: " in printed
-    assert "too little was seen of V = 9, gamma = 20, which was asked for" in printed
+    assert "V = 9, gamma = 20" in printed
 
 
 # pytest, and the action ----------------------------------------------------------------------------------------
@@ -334,34 +237,16 @@ def test_the_fixture_passes_shapes_on(tmp_path: Path) -> None:
 
 
 STUB = '#!/bin/sh\nfor word; do echo "$word"; done >asked\nexit ${STATUS:-0}\n'
+GIVEN = {"SHAPES": "V=9,gamma=2\n\nllama-3\n", "AT_MOST": "V=200000", "STRICT": "true", "CONTRACT": "draft"}
+ASKED = "--contract draft --shape V=9,gamma=2 --shape llama-3 --at-most V=200000 --strict"
 
 
 @pytest.mark.parametrize(
     ("given", "status", "ends", "asked"),
-    [
-        ({}, 0, 0, []),
-        ({}, 3, 0, []),
-        ({"INCONCLUSIVE": "true"}, 3, 3, []),
-        (
-            {"SHAPES": "V=9,gamma=2\n\nllama-3\n", "AT_MOST": "V=200000", "STRICT": "true", "CONTRACT": "draft"},
-            1,
-            1,
-            [
-                "--contract",
-                "draft",
-                "--shape",
-                "V=9,gamma=2",
-                "--shape",
-                "llama-3",
-                "--at-most",
-                "V=200000",
-                "--strict",
-            ],
-        ),
-    ],
+    [({}, 0, 0, ""), ({}, 3, 0, ""), ({"INCONCLUSIVE": "true"}, 3, 3, ""), (GIVEN, 1, 1, ASKED)],
 )
 def test_the_action_asks_for_what_it_is_given(
-    given: dict[str, str], status: int, ends: int, asked: list[str], tmp_path: Path
+    given: dict[str, str], status: int, ends: int, asked: str, tmp_path: Path
 ) -> None:
     yaml = pytest.importorskip("yaml")
     action = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
@@ -376,4 +261,26 @@ def test_the_action_asks_for_what_it_is_given(
     assert done.returncode == ends
     words = (tmp_path / "asked").read_text().splitlines()
     assert words[:4] == ["certify", "mine.py:verify", "--budget", "60"]
-    assert words[10:] == asked
+    assert words[10:] == shlex.split(asked)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "",
+        "--calls 64",
+        "--processes 0 --limit 0.5",
+        "--contract draft --budget 1.5 --epsilon 1e-05 --confidence 0.99999999 --seed 3 --limit 1234567.5",
+        "--shape V=9,gamma=2 --shape llama-3 --at-most V=200000 --strict",
+    ],
+)
+def test_the_command_that_is_printed_asks_for_the_same(options: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    requests: list[Request] = []
+    monkeypatch.setattr("experiments.cli.certify._certify", lambda request, *_: requests.append(request) or 0)
+    main(shlex.split(f"certify mine:verify {options}"))
+    first = requests[0]
+    main(shlex.split(first.command)[1:])
+    assert requests == [first, first]
+    assert [name in first.command for name in ("--processes", "--limit", "--shape", "--at-most", "--strict")] == [
+        name in options for name in ("--processes", "--limit", "--shape", "--at-most", "--strict")
+    ]

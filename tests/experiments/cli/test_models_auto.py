@@ -1,4 +1,4 @@
-"""``simlab generate --method auto`` and what ``simlab device`` measures for it, on tiny models."""
+"""``simlab generate --method auto`` and what ``simlab model device`` measures for it, on tiny models."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from experiments.models.compression import Candidate, Compression
 from experiments.results import write_json
 from reports.data.models import MAP_KEYS
 from tests.support.cli import usage_error
-from tests.support.fashion import write_models
 
 pytestmark = pytest.mark.cli
 
@@ -25,13 +24,6 @@ STEPS = [
     Compression(Candidate("sjd-ac", {"window": 4}), None, 5, 0, 1.8, 0.0),
     Compression(Candidate("speculative", {"gamma": 2}), "draft", 3, 2, 2.1, 0.0),
 ]
-
-
-@pytest.fixture(scope="module")
-def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("models")
-    write_models(folder)
-    return folder
 
 
 @pytest.fixture(autouse=True)
@@ -73,26 +65,17 @@ def test_the_default_says_what_it_takes_and_why(
     assert (np.load(tmp_path / "tokens.npz")["tokens"] == drawn).all()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (["--set", "window=4"], "auto chooses the window itself; expected a method"),
-        (["--curve", "nowhere.json"], "nowhere.json: No such file"),
-        (["--method", "sjd", "--curve", "nowhere.json"], "--curve nowhere.json: is for --method auto"),
-    ],
-)
-def test_what_cannot_be_chosen_by_is_a_usage_error(
-    arguments: list[str], says: str, models: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_a_file_of_costs_that_is_not_there_is_named(
+    models: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    command = ["generate", "--models", str(models), "--out", str(tmp_path / "grid.png")]
-    assert says in usage_error([*command, *arguments], capsys)
+    command = ["generate", "--models", str(models), "--out", str(tmp_path / "grid.png"), "--curve", "nowhere.json"]
+    assert "nowhere.json" in usage_error(command, capsys)
     assert not (tmp_path / "grid.png").exists()
 
 
-def test_device_writes_what_generate_takes(models: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_device_writes_what_generate_takes(models: Path, tmp_path: Path) -> None:
     path = tmp_path / "curve.json"
-    assert main(["device", "--curve", "--models", str(models), "--batch", "2", "--out", str(path)]) == 0
-    assert "calls of the target, in calls for one row" in capsys.readouterr().out
+    assert main(["model", "device", "--curve", "--models", str(models), "--batch", "2", "--out", str(path)]) == 0
     found = json.loads(path.read_text())
     assert [entry["rows"] for entry in found["target"]] == list(curve.ROWS)
     assert all(entry["seconds"] > 0 for entry in found["target"])
@@ -107,7 +90,7 @@ def test_device_measures_tokens_a_step(
     monkeypatch.setattr(compression, "candidates", lambda: [step.candidate for step in STEPS])
     monkeypatch.setattr(compression, "IMAGES", 2)
     path = tmp_path / "compression.json"
-    assert main(["device", "--compression", "--models", str(models), "--out", str(path)]) == 0
+    assert main(["model", "device", "--compression", "--models", str(models), "--out", str(path)]) == 0
     assert "sjd-ac, window 4" in capsys.readouterr().out
     found = json.loads(path.read_text())
     assert [table["sampling"]["guidance"] for table in found["tables"]] == list(compression.GUIDANCE)
@@ -122,14 +105,10 @@ def test_device_draws_the_map(
     monkeypatch.setattr(curve, "BATCHES", (1, 2))
     monkeypatch.setattr(payoff, "LEAST", 1)
     path = tmp_path / "map.json"
-    assert main(["device", "--map", "--models", str(models), "--batch", "2", "--out", str(path)]) == 0
+    assert main(["model", "device", "--map", "--models", str(models), "--batch", "2", "--out", str(path)]) == 0
     assert "auto      " in capsys.readouterr().out
     found = json.loads(path.read_text())
     assert found.keys() >= MAP_KEYS
     assert len(found["predicted"]) == 2 * len(STEPS)
     assert next(entry["measured"] for entry in found["measured"] if entry["method"] == "ar") == 1
     assert found["auto"][0]["of_best"] >= 1
-
-
-def test_one_thing_is_measured_at_a_time(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "expected one of them" in usage_error(["device", "--curve", "--map"], capsys)

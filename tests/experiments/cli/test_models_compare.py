@@ -25,20 +25,13 @@ from experiments.models.session import Models, Samples, draw
 from experiments.models.timing import PARTS, Clock
 from simlab.models.process.cached_compiled import CachedOnHost
 from simlab.models.process.sampling import Sampling
-from tests.support.cli import usage_error
-from tests.support.fashion import SIDE, write_models
+from tests.support.fashion import SIDE
 
 pytestmark = [pytest.mark.cli, pytest.mark.slow]
 
 METHODS = ("ar", "speculative", "sjd-pac", "gsd", "sjd-pac+grouped")
 N, COUNT = (SIDE // 2) ** 2, 12
-
-
-@pytest.fixture(scope="module")
-def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("models")
-    write_models(folder)
-    return folder
+FILES = ("compare.json", "compare.npz", "compare.parquet", "samples.png")
 
 
 @pytest.fixture(scope="module")
@@ -61,19 +54,13 @@ def document(results: Path) -> dict[str, Any]:
 
 
 def test_nothing_else_is_written(results: Path) -> None:
-    assert {path.name for path in results.iterdir()} == {
-        "compare.json",
-        "compare.npz",
-        "compare.parquet",
-        "samples.png",
-    }
+    assert {path.name for path in results.iterdir()} == set(FILES)
 
 
 def test_the_document_says_what_was_compared(document: dict[str, Any]) -> None:
     assert document["n"] == COUNT
     assert document["sampling"] == {"guidance": 1.5, "temperature": 1.0, "top_k": None, "top_p": None}
     assert document["device"] == "CPU"
-    assert document["memory"] == "not measured on a CPU"
     assert {"torch", "simlab", "numpy"} <= document["versions"].keys()
     assert set(document["model"]["sha256"]) == {"tokenizer", "target", "draft", "head", "classifier"}
     assert document["testing"]["tests"] == 3 * 4
@@ -186,7 +173,7 @@ def test_a_stopped_comparison_goes_on_where_it_was(
     monkeypatch.setattr(compare, "draw", drawing)
     out = tmp_path / "out"
     assert main(["compare", *asked, "--out", str(out)]) == 130
-    assert "the same command goes on" in capsys.readouterr().err
+    assert "simlab: interrupted" in capsys.readouterr().err
     assert drawn == [("ar", 10), ("ar", 0), ("sjd", 0)]
     assert {path.name for path in out.iterdir()} == {"parts"}
     with monkeypatch.context() as patched:
@@ -195,7 +182,7 @@ def test_a_stopped_comparison_goes_on_where_it_was(
     assert drawn[3:] == [("sjd", 0)]
     assert main(["compare", *asked, "--out", str(out)]) == 0
     assert len(drawn) == 4
-    assert {path.name for path in out.iterdir()} == {"compare.json", "compare.npz", "compare.parquet", "samples.png"}
+    assert {path.name for path in out.iterdir()} == set(FILES)
     assert main(["compare", *asked, "--out", str(tmp_path / "whole")]) == 0
     once, twice = (json.loads((folder / "compare.json").read_text()) for folder in (tmp_path / "whole", out))
     for document in (once, twice):
@@ -362,32 +349,3 @@ def test_a_cuda_device_is_named_and_its_memory_measured(models: Path, tmp_path: 
 
 
 # Usage ------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--methods", "ar,nothing"], "unknown method 'nothing'; expected one of ar, jacobi"),
-        (["--methods", ""], "unknown method ''"),
-        (["--count", "0"], "--count 0: expected a whole number >= 10"),
-        (["--batch", "0"], "--batch 0: expected a whole number >= 1"),
-        (["--timing-batch", "0"], "--timing-batch 0: expected a whole number >= 1"),
-        (["--guidance", "nan"], "guidance is nan"),
-        (["--device", "gpu"], "'gpu' is no device"),
-        (["--data", "nowhere"], "nowhere: train-images-idx3-ubyte.gz is missing"),
-    ],
-)
-def test_a_wrong_argument_is_a_usage_error(
-    arguments: list[str], message: str, models: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    files = "--models", str(models), "--out", str(tmp_path / "out")
-    assert message in usage_error(["compare", *files, "--count", "10", *arguments], capsys)
-    assert not (tmp_path / "out" / "compare.json").exists()
-
-
-def test_models_that_do_not_fit_are_a_usage_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write_models(tmp_path / "models")
-    write_models(tmp_path / "others", codes=90)
-    (tmp_path / "others" / "draft.safetensors").rename(tmp_path / "models" / "draft.safetensors")
-    printed = usage_error(["generate", "--models", str(tmp_path / "models"), "--method", "speculative"], capsys)
-    assert "the draft has (vocabulary, shape) (90, (4, 4)); expected those of the tokenizer" in printed

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import io
 import json
-import subprocess
-import sys
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -18,16 +16,9 @@ from experiments.cli.main import main
 from experiments.models.recording import PLACES, Recording
 from experiments.models.replay import replay, rules_for
 from tests.support.cli import usage_error
-from tests.support.fashion import CODES, write_models
+from tests.support.fashion import CODES
 
 pytestmark = pytest.mark.cli
-
-
-@pytest.fixture(scope="module")
-def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("models")
-    write_models(folder)
-    return folder
 
 
 @pytest.fixture(scope="module")
@@ -67,9 +58,7 @@ def test_the_same_command_records_the_same(models: Path, rows: Path, tmp_path: P
 def test_a_replay_is_printed_and_written(rows: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     only = [word for name in ("optimal-lossy", "grouped", "typical") for word in ("--rule", name)]
     assert main(["replay", str(rows), "--out", str(tmp_path), "--rows", "12", *only]) == 0
-    printed = capsys.readouterr().out
-    assert "sjd-pac, " in printed
-    assert "-0.0000" not in printed
+    assert "-0.0000" not in capsys.readouterr().out
     document = json.loads((tmp_path / "replay.json").read_text())
     assert (document["rows"], document["wasserstein"]) == (12, "exact")
     assert [line["rule"] for line in document["rules"]] == ["speculative", *["optimal-lossy"] * 3, "typical", "grouped"]
@@ -81,54 +70,28 @@ def test_a_replay_is_printed_and_written(rows: Path, tmp_path: Path, capsys: pyt
     assert table["kept"].notna().all()
 
 
-def test_a_replay_needs_no_torch() -> None:
-    code = "import sys, experiments.models.recording, experiments.models.replay; sys.exit('torch' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
 # Errors -----------------------------------------------------------------------------------------------------------
 
 
+NO_RECORDING = "expected a file that simlab record wrote"
+
+
 @pytest.mark.parametrize(
-    ("more", "message"),
+    "damage",
     [
-        (["--method", "ar"], "Autoregressive verifies no drafts; expected a method that does, such as sjd"),
-        (["--method", "nothing"], "unknown method 'nothing'"),
-        (["--calls", "0"], "--calls 0: expected a whole number >= 1"),
-        (["--count", "0"], "--count 0: expected"),
-        (["--label", "hat"], "unknown label 'hat'"),
-        (["--device", "tpu"], "is no device"),
-        (["--guidance", "-1"], "guidance"),
-        (["--models", "/nowhere"], "/nowhere"),
+        lambda whole: b"",
+        lambda whole: b"rows",
+        lambda whole: whole[: len(whole) // 2],
+        lambda whole: whole[:400] + bytes(200) + whole[600:],
     ],
 )
-def test_a_wrong_argument_is_a_usage_error(
-    more: list[str], message: str, models: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_what_is_no_recording_is_refused(
+    damage: Callable[[bytes], bytes], rows: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert message in usage_error(record(models, tmp_path / "rows.npz", *more), capsys)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_recording_has_the_name_of_one(models: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "expected a name that ends in .npz" in usage_error(record(models, tmp_path / "rows.parquet"), capsys)
-
-
-def broken(rows: Path) -> Iterator[tuple[str, bytes, str]]:
-    """Files that are no recordings, and what is said of them."""
-    whole = rows.read_bytes()
-    yield "empty", b"", "expected a file that simlab record wrote"
-    yield "text", b"rows", "expected a file that simlab record wrote"
-    yield "cut", whole[: len(whole) // 2], "expected a file that simlab record wrote"
-    yield "flipped", whole[:400] + bytes(200) + whole[600:], "expected a file that simlab record wrote"
-
-
-def test_what_is_no_recording_is_refused(rows: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "there is no such file" in usage_error(["replay", str(tmp_path / "none"), "--out", str(tmp_path)], capsys)
-    for name, content, message in broken(rows):
-        path = tmp_path / f"{name}.npz"
-        path.write_bytes(content)
-        assert message in usage_error(["replay", str(path), "--out", str(tmp_path)], capsys)
-    assert not (tmp_path / "replay.json").exists()
+    path = tmp_path / "rows.npz"
+    path.write_bytes(damage(rows.read_bytes()))
+    assert NO_RECORDING in usage_error(["replay", str(path), "--out", str(tmp_path)], capsys)
+    assert list(tmp_path.iterdir()) == [path]
 
 
 @pytest.mark.parametrize(
@@ -146,11 +109,11 @@ def test_what_is_no_recording_is_refused(rows: Path, tmp_path: Path, capsys: pyt
         ("accepted", lambda values: values[:, None], "expected whole numbers, one of each draft"),
         ("codebook", lambda values: values[:, 0], "the codebook has shape (80,)"),
         ("codebook", lambda values: values * np.nan, "or NaN; expected numbers [V, d]"),
-        ("manifest", lambda values: np.array("[" * 100_000), "expected a file that simlab record wrote"),
+        ("manifest", lambda values: np.array("[" * 100_000), NO_RECORDING),
         ("p_0", lambda values: values * 0, "block 0 holds a row without mass"),
         ("q_0", lambda values: values * np.float16("nan"), "block 0 holds a row without mass"),
         ("manifest", lambda values: np.array('{"format": "other"}'), "has the format 'other'"),
-        ("manifest", lambda values: np.array([{}], dtype=object), "expected a file that simlab record wrote"),
+        ("manifest", lambda values: np.array([{}], dtype=object), NO_RECORDING),
     ],
 )
 def test_a_recording_that_contradicts_itself_is_refused(
@@ -164,18 +127,15 @@ def test_a_recording_that_contradicts_itself_is_refused(
     assert message in usage_error(["replay", str(path), "--out", str(tmp_path), "--rule", "typical"], capsys)
 
 
-def test_what_is_no_file_or_claims_more_than_there_is(
+def test_an_array_that_claims_more_than_there_is_is_refused(
     rows: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert "/dev/null: is no file" in usage_error(["replay", "/dev/null", "--out", str(tmp_path)], capsys)
     huge, path = io.BytesIO(), tmp_path / "huge.npz"
     np.lib.format.write_array_header_1_0(huge, {"descr": "<f8", "fortran_order": False, "shape": (10**12,)})
     with zipfile.ZipFile(rows) as old, zipfile.ZipFile(path, "w") as new:
         for name in old.namelist():
             new.writestr(name, huge.getvalue() if name == "p_0.npy" else old.read(name))
-    assert "expected a file that simlab record wrote" in usage_error(
-        ["replay", str(path), "--out", str(tmp_path), "--rule", "typical"], capsys
-    )
+    assert NO_RECORDING in usage_error(["replay", str(path), "--out", str(tmp_path), "--rule", "typical"], capsys)
 
 
 def test_more_rows_than_there_are_are_all(rows: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import sys
+import re
 from fractions import Fraction as F
 from pathlib import Path
 
@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 from experiments.cli.main import main
+from experiments.cli.options import read_value
+from experiments.cli.showing import bar
 from experiments.judging.proving import prove
 from simlab.decoders import Sjd
 from simlab.rules import Amplify, Speculative
@@ -93,11 +95,9 @@ wide = Sjd(window=2)
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    (tmp_path / "mine.py").write_text(RULES)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", sys.path[:])
-    return tmp_path
+def folder(here: Path) -> Path:
+    (here / "mine.py").write_text(RULES)
+    return here
 
 
 def answered(folder: Path, name: str) -> dict[str, object]:
@@ -115,20 +115,20 @@ def answered(folder: Path, name: str) -> dict[str, object]:
         (["mine.py:Changes", "--size", "2"], 0, "proven"),  # of copies
         (["mine.py:Subclass", "--size", "V=2", "--positive"], 0, "proven for all real rows without zeros"),
         (["mine.py:Scaled", "--size", "2"], 0, "proven"),
-        (["mine.py:Scaled", "--size", "2", "--set", "k=1.2"], 1, "--rule mine.py:Scaled --set k=1.2\n"),
+        (["mine.py:Scaled", "--size", "2", "--set", "k=1.2"], 1, "simlab prove mine.py:Scaled --set k=1.2 --at"),
         (["mine.py:Scaled", "--size", "2", "--set", "k=6/5", "--that", "tv <= 1/6"], 0, "proven"),
         (["mine.py:Mine", "--size", "2", "--that", "accepts >= speculative"], 0, "proven"),
         (["mine.py:Mine", "--size", "2", "--that", "frontier"], 1, "refuted"),
         (["speculative", "--size", "2"], 0, "proven for all real rows, speculative"),
-        (["amplify", "--set", "k=2", "--size", "2", "--that", "tv <= 1/10"], 1, "--rule amplify --set k=2\n"),
+        (["amplify", "--set", "k=2", "--size", "2", "--that", "tv <= 1/10"], 1, "simlab prove amplify --set k=2 --at"),
         (["recursive", "--size", "2"], 0, "K = 2"),
         (["--decoder", "sjd", "--set", "window=2", "--length", "2"], 0, "sequences of 2: lossless"),
         (["mine.py:wide", "--length", "2"], 0, "sequences of 2: lossless"),
         (["--decoder", "sjd", "--set", "window=2", "--length", "2", "--rule", "mine.py:Mine"], 1, "; its target "),
-        (["mine.py:Floats"], 3, "it mixes 1.2, a float, with exact numbers; write a Fraction"),
-        (["mine.py:Asks"], 3, "it asks for float() of a number"),
-        (["mine.py:Loops", "--limit", "0.5"], 3, "a call of it took longer than --limit 0.5 s"),
-        (["mine.py:Leaves"], 3, "it ends the process that runs it"),
+        (["mine.py:Floats"], 3, "1.2, a float"),
+        (["mine.py:Asks"], 3, "float()"),
+        (["mine.py:Loops", "--limit", "0.5"], 3, "--limit 0.5 s"),
+        (["mine.py:Leaves"], 3, "ends the process"),
         (["mine.py:Fickle", "--size", "2"], 3, "now that"),
         (["mine.py:Raises"], 1, "\naccept raises RuntimeError: not today\np = (1, 0)\n"),
     ],
@@ -160,38 +160,16 @@ def test_the_files_of_a_proof(folder: Path) -> None:
 def test_the_rows_that_are_printed_can_be_drawn(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["prove", "mine.py:Mine"]) == 1
     told = capsys.readouterr().out.splitlines()
-    line = next(each for each in told if each.startswith("simlab show "))
+    line = next(each for each in told if "--at" in each)
     answer = answered(folder, "mine.Mine")
     assert answer["rows"] == {"p": ["1/2", "1/2"], "q": ["1", "0"]}
     assert answer["values"] == {"law": ["3/4", "1/4"], "accepts": "1/2", "tv": "1/4", "alpha": "1/2"}
     assert main(line.split()[1:]) == 0
-    shown = capsys.readouterr().out
-    assert "TV       1/4 of what is emitted" in shown
-    assert main(["show", "1/2,1/2", "1/3,2/3", "--rule", "mine.py:Floats"]) == 0
-    assert main(["show", "1/2,1/2", "1/3,2/3", "--rule", "mine.py:Scaled", "--set", "k=2"]) == 0
-    assert "accepts  1 of drafts" in capsys.readouterr().out
-    for name, what in (("Raises", "accept raises RuntimeError: not today"), ("wide", "mine.py:wide")):
-        assert what in usage_error(["show", "1/2,1/2", "1/3,2/3", "--rule", f"mine.py:{name}"], capsys)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        (["mine.py", "--that", "tv <= foo"], "foo is not known; expected lossless, frontier, or a comparison"),
-        (["mine.py", "--size", "1"], "--size 1: expected V=N, a whole number from 2 to 8"),
-        (["mine.py", "--set", "k"], "--set k: expected KEY=VALUE"),
-        (["mine.py", "--decoder", "sjd"], "expected one of SUBJECT and --decoder NAME"),
-        (["--decoder", "sdj"], "unknown decoder 'sdj'"),
-        (["--decoder", "mine.py:Mine"], "expected a simlab.decoders.Decoder"),
-        (["--decoder", "sjd", "--set", "window=2", "--size", "2", "--size", "3"], "expected one for a decoder"),
-        (["grouped", "--set", "labels=0,0,1"], "expected V = 2"),
-        (["amplify"], "rule 'amplify' needs the parameter 'k'"),
-        (["mine.py:Scaled", "--set", "j=1"], "raises TypeError"),
-        (["speculative", "--judge"], "--judge is for a rule of your own"),
-    ],
-)
-def test_wrong_usage(arguments: list[str], told: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert told in usage_error(["prove", *arguments], capsys)
+    assert re.search(r"^TV +1/4 ", capsys.readouterr().out, re.M)
+    assert main(["prove", "mine.py:Floats", "--at", "1/2,1/2", "1/3,2/3"]) == 0
+    assert main(["prove", "mine.py:Scaled", "--at", "1/2,1/2", "1/3,2/3", "--set", "k=2"]) == 0
+    assert re.search(r"^accepts +1 ", capsys.readouterr().out, re.M)
+    assert "mine.py:wide" in usage_error(["prove", "mine.py:wide", "--at", "1/2,1/2", "1/3,2/3"], capsys)
 
 
 def test_in_python() -> None:
@@ -226,3 +204,39 @@ def test_answers_are_read_strictly(chance: object, drawn: list[object], error: t
     row = np.array([[F(1, 2), F(1, 2)]], dtype=object)
     with pytest.raises(error, match=told):
         rule.step_rows(row, row)
+
+
+# What a rule does at two rows --------------------------------------------------------------------------------------
+
+
+def test_the_numbers_are_exact(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["prove", "grouped", "--at", "1/3,1/3,1/3", "1/4,1/2,1/4", "--set", "labels=0,0,1"]) == 0
+    told = capsys.readouterr().out
+    assert [line.split()[3] for line in told.splitlines()[1:4]] == ["19/72", "4/9", "7/24"]
+    for name, number in (("accepts", "11/12"), ("TV", "1/9"), ("frontier", "17/18")):
+        assert re.search(rf"^{name} +{number}\b", told, re.M)
+    assert "1 - TV(p, q) = 5/6" in told
+
+
+def test_the_lossless_rule_is_lossless(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["prove", "speculative", "--at", "0.5,0.25,0.25", "0.25,0.5,0.25"]) == 0
+    told = capsys.readouterr().out
+    assert re.search(r"^accepts +0\.7500", told, re.M)
+    assert "lossless here" in told
+
+
+def test_neighbours_are_those_next_in_number(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["prove", "lantern", "--at", "0.4,0.3,0.2,0.1", "0.1,0.2,0.3,0.4", "--set", "delta=0.3"]
+    assert main(asked) == 0
+    near = capsys.readouterr().out
+    assert main([*asked, "--set", "neighbours=[[3], [2], [1], [0]]"]) == 0
+    assert capsys.readouterr().out != near
+
+
+def test_values() -> None:
+    assert read_value("1/2") == F(1, 2)
+    assert read_value("0,1") == [0, 1]
+    assert read_value("[[1], [0]]") == [[1], [0]]
+    assert read_value("tv") == "tv"
+    assert bar(1) == 30 * "█"
+    assert bar(1 / 30 / 4) == "▎"

@@ -6,7 +6,6 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from experiments.judging.measures import codebook
 from reports.pages.judge import build
 from simlab import mutants
 from simlab.rules import RULES, make_rule
+from tests.support.cli import simlab
 from theory.acceptance import alpha
 from theory.exact import acceptance, step_law
 
@@ -39,7 +39,6 @@ def residual(p, q, x):
 """
 
 RULE = """
-import random
 import numpy as np
 from types import SimpleNamespace
 from simlab.rules import Amplify, codebook_neighbours, make_rule
@@ -66,22 +65,9 @@ pair = plain.accept, plain.residual
 namespace = SimpleNamespace(accept=plain.accept, residual=plain.residual)
 built_in = Amplify(2)
 half = Changed(accept=lambda p, q, x: plain.accept(p, q, x) / 2)
-keeps_all = Changed(accept=lambda p, q, x: 1)
 nan = Changed(residual=lambda p, q, x: p * np.nan)
-shape = Changed(residual=lambda p, q, x: p[:-1])
 mutates = Changed(residual=in_place)
 raises = Changed(accept=fails)
-large = Changed(accept=lambda p, q, x: p[x] / q[x])
-nothing = Changed(accept=lambda p, q, x: None)
-fickle = Changed(accept=lambda p, q, x: random.random())
-single = Changed(
-    accept=lambda p, q, x: np.minimum(1, np.float32(p[x]) / np.float32(q[x])),
-    residual=lambda p, q, x: plain.residual(p.astype(np.float32), q.astype(np.float32), x),
-)
-endless = Changed(accept=lambda p, q, x: 10**400)
-odd = Changed(accept=lambda p, q, x: 2.0 if len(p) == 64 and x == 5 else plain.accept(p, q, x))
-barely = Changed(accept=lambda p, q, x: 1 - 1e-10, residual=fails)
-sixth = Changed(accept=lambda p, q, x: 1 if len(p) == 7 else plain.accept(p, q, x))
 late = Changed(residual=lambda p, q, x: 1 / 0 if len(p) == 64 and p.min() > 0 else plain.residual(p, q, x))
 
 def make():
@@ -90,35 +76,17 @@ def make():
 def lantern(codebook):
     near = codebook_neighbours(codebook, min(4, len(codebook) - 1))
     return make_rule("lantern", neighbours=near, delta=0.2)
-
-def needs(k, labels):
-    return Rule()
-
-def wrong():
-    return 3
-
-def broken():
-    raise KeyError("missing")
-
-number = 3
-only = SimpleNamespace(accept=plain.accept)
 """
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def folder(here: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A user's folder with rules in it, as the current one; searches and the map at their least."""
-    (tmp_path / "plain.py").write_text(PLAIN)
-    (tmp_path / "mine.py").write_text(RULE)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", sys.path[:])
+    (here / "plain.py").write_text(PLAIN)
+    (here / "mine.py").write_text(RULE)
     monkeypatch.setattr(judge, "SEARCH_SECONDS", 0.0)
     monkeypatch.setattr(judge, "MAP_SECONDS", 0.0)
-    before = set(sys.modules)
-    yield tmp_path
-    for name in set(sys.modules) - before:
-        if getattr(sys.modules[name], "__file__", None) and str(tmp_path) in str(sys.modules[name].__file__):
-            del sys.modules[name]
+    return here
 
 
 def judged(folder: Path, spec: str, seed: int = 0) -> dict[str, Any]:
@@ -139,23 +107,22 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.Comp
     (folder / "plain.py").write_text(PLAIN)
     (folder / "reports").mkdir()
     (folder / "reports" / "__main__.py").write_text("raise SystemExit('not the simlab package')")
-    command = [sys.executable, "-P", "-c", "import sys; from experiments.cli.main import main; sys.exit(main())"]
     arguments = ["prove", "plain", "--judge", "--seed", "3", "--out", "results", "--json", "copy.json"]
-    done = subprocess.run([*command, *arguments], cwd=folder, capture_output=True, text=True, timeout=300)
-    return folder, done
+    return folder, simlab(*arguments, cwd=folder)
 
 
 @pytest.mark.slow
 def test_a_lossless_rule_is_judged_so(run: tuple[Path, Any]) -> None:
     folder, done = run
-    assert done.returncode == 0, done.stderr
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("lossless: ")
+    assert "\nproven " in done.stdout
     document = json.loads((folder / "results" / "judge.json").read_text(encoding="utf-8"))
     assert document["verdict"] == "lossless"
     assert document["arithmetic"] == "rationals"
     assert document["tolerance"] == 0
     assert document["counterexample"] is None
     assert document["seed"] == 3
-    assert "no proof" in document["summary"]
     assert not any(one["found"] for one in document["searches"])
     assert document["behaves_like"]["rule"] == "speculative"
     assert document["map"]["tv"] < 1e-12
@@ -163,21 +130,6 @@ def test_a_lossless_rule_is_judged_so(run: tuple[Path, Any]) -> None:
     for row in document["candidates"]:
         assert row["acceptance"] == row["lossless"] <= row["optimum"] == row["frontier"]
         assert row["tv"] == 0
-
-
-@pytest.mark.slow
-def test_it_prints_the_verdict_and_where_things_are(run: tuple[Path, Any]) -> None:
-    _, done = run
-    assert done.stderr == ""
-    assert done.stdout.startswith("lossless: no deviation found\n")
-    texts = "accept returns one number from 0 to 1", "behaves like: speculative", "this rule", "judge.html", "\nproven "
-    for text in texts:
-        assert text in done.stdout
-
-
-@pytest.mark.slow
-def test_it_saves_whole_files_and_nothing_else(run: tuple[Path, Any]) -> None:
-    folder, _ = run
     names = {"judge.json", "judge-manifest.json", "judge-map.parquet", "judge-frontier.parquet", "judge.html"}
     names |= {"answer.json", "check.py", "proof-1.smt2", "proof-2.smt2"}
     assert {path.name for path in (folder / "results").iterdir()} == names
@@ -202,9 +154,8 @@ def test_the_page_stands_alone_and_is_drawn_from_the_files(run: tuple[Path, Any]
     page = (folder / "results" / "judge.html").read_text(encoding="utf-8")
     assert not re.search(r"(src|href)=.http|url\(.?http|@import|<script", page)
     assert page.count("<svg") == 1
-    for text in ("<b>lossless</b>", "Acceptance bought with distortion", "The contract of a rule", "this rule"):
-        assert text in page
-    assert "smallest counterexample" not in page
+    assert "<b>lossless</b>" in page
+    assert 'id="counterexample"' not in page
     assert build(folder / "results").read_text(encoding="utf-8") == page
 
 
@@ -218,7 +169,7 @@ def test_every_wrong_variant_is_caught(name: str, folder: Path, monkeypatch: pyt
     monkeypatch.setattr("simlab.mutants.decoders.judged", rule, raising=False)
     document = judged(folder, "simlab.mutants.decoders:judged")
     assert document["verdict"] == "lossy"
-    assert document["behaves_like"]["told"] == f"behaves like: the wrong variant “{name}”"
+    assert name in document["behaves_like"]["told"]
     found = document["counterexample"]
     p, q = np.array(found["p"]), np.array(found["q"])
     assert len(p) <= 4
@@ -226,6 +177,12 @@ def test_every_wrong_variant_is_caught(name: str, folder: Path, monkeypatch: pyt
     np.testing.assert_allclose(step_law(rule, p, q), found["law"])
     assert acceptance(rule, p, q) == pytest.approx(found["acceptance"])
     assert alpha(p, q) == pytest.approx(found["acceptance_speculative"])
+
+
+def test_no_deviation_of_a_lossless_rule_is_found(folder: Path) -> None:
+    document = judged(folder, "mine:rule")
+    assert document["verdict"] == "lossless"
+    assert document["counterexample"] is None
 
 
 def test_a_counterexample_can_be_added_up_by_hand(folder: Path) -> None:
@@ -240,28 +197,16 @@ def test_a_counterexample_can_be_added_up_by_hand(folder: Path) -> None:
     assert searches == {"law": True, "support": False, "acceptance": True, "wasteful": True}
 
 
-def test_keeping_everything_emits_what_has_no_target_probability(folder: Path) -> None:
-    document = judged(folder, "mine:keeps_all")
-    assert document["verdict"] == "lossy"
-    assert document["behaves_like"]["rule"] == "accepting every draft"
-    support = next(one for one in document["searches"] if one["question"] == "support")
-    emitted, wanted = np.array(support["example"]["law"]), np.array(support["example"]["p"])
-    assert ((emitted > 0) & (wanted == 0)).any()
-
-
 @pytest.mark.parametrize(
     ("name", "check", "message"),
     [
         ("nan", "residual", "residual returns NaN"),
-        ("shape", "residual", "residual returns an array of shape (1,)"),
         ("mutates", "inputs", "residual changes p in place"),
         ("raises", "answers", "accept raises RuntimeError: <script>"),
-        ("large", "accept", "accept returns 2"),
-        ("nothing", "accept", "accept returns None"),
-        ("fickle", "repeatable", "two ways"),
     ],
 )
 def test_a_rule_that_breaks_the_contract(name: str, check: str, message: str, folder: Path) -> None:
+    """Each check fails on a rule of its own in tests/theory/judge/test_user_rule.py."""
     document = judged(folder, f"mine:{name}")
     assert document["verdict"] == "breaks"
     assert document["map"] is None
@@ -275,14 +220,7 @@ def test_a_failure_that_only_the_map_shows_breaks_the_contract_too(folder: Path)
     assert document["verdict"] == "breaks"
     failing = [line for line in document["contract"] if line["outcome"] == "fails"]
     assert [line["check"] for line in failing] == ["later"]
-    assert failing[0]["message"].startswith("residual raises ZeroDivisionError: division by zero; at V = 64, x = ")
-
-
-def test_a_rule_that_computes_in_float32_may_be_off_by_as_much(folder: Path) -> None:
-    document = judged(folder, "mine:single")
-    assert document["verdict"] == "lossless"
-    assert (document["arithmetic"], document["tolerance"]) == ("floats", 1e-5)
-    assert "where rows are rationals" in document["not_rational"]
+    assert "ZeroDivisionError: division by zero; at V = 64, x = " in failing[0]["message"]
 
 
 def test_the_same_seed_gives_the_same_bytes(folder: Path) -> None:
@@ -309,7 +247,7 @@ def test_a_broken_contract_returns_1_and_is_drawn_without_markup_of_the_user(
     assert "<script" not in page
     assert "&lt;script&gt;alert(1)&lt;/script&gt; &amp; [red]more[/red]" in page
     printed = capsys.readouterr().out
-    assert printed.startswith("breaks: it breaks the contract of a rule\n")
+    assert printed.startswith("breaks: ")
     assert "[red]more[/red]" in printed
 
 
@@ -360,82 +298,6 @@ def test_a_file_elsewhere_finds_its_neighbours(folder: Path, tmp_path_factory: p
     away = tmp_path_factory.mktemp("away")
     (away / "neighbour.py").write_text(PLAIN)
     (away / "it.py").write_text("from neighbour import accept, residual")
-    assert (
-        load_rule(f"{away / 'it.py'}", lambda v: codebook(0, v)).acceptance_of(
-            np.array([0.5, 0.5]), np.array([0, 1.0]), 1
-        )
-        == 0.5
-    )
+    rule = load_rule(f"{away / 'it.py'}", lambda v: codebook(0, v))
+    assert rule.acceptance_of(np.array([0.5, 0.5]), np.array([0, 1.0]), 1) == 0.5
     del sys.modules["neighbour"]
-
-
-@pytest.mark.parametrize(
-    ("spec", "message"),
-    [
-        ("absent:rule", "there is no module 'absent'"),
-        ("mine.deeper:rule", "there is no module 'mine.deeper'"),
-        ("absent.py:rule", "there is no file 'absent.py'"),
-        (":rule", "names no module"),
-        ("", "names no module"),
-        ("mine:rool", "mine has no 'rool'; it has SimpleNamespace, Amplify"),
-        ("mine", "a module without accept and residual; expected an object with methods"),
-        ("mine:number", "mine:number is 3; expected"),
-        ("mine:only", "mine:only is namespace(accept="),
-        ("mine:needs", "mine:needs needs k, labels; expected"),
-        ("mine:in_place", "mine:in_place needs p, q, x; expected"),
-        ("mine:wrong", "mine:wrong makes 3; expected"),
-        ("mine:broken", "raises KeyError: 'missing'; expected"),
-        ("simlab.rules:Amplify", "simlab.rules:Amplify needs k; expected"),
-        ("failing:rule", "failing cannot be imported: ZeroDivisionError: division by zero"),
-        ("needy:rule", "needy cannot be imported: ModuleNotFoundError: No module named 'absent'"),
-        ("syntax.py:rule", "syntax.py cannot be imported: SyntaxError:"),
-        ("leaves:rule", "leaves cannot be imported: SystemExit: 5"),
-    ],
-)
-def test_wrong_usage_is_explained_and_returns_2(
-    spec: str, message: str, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (folder / "failing.py").write_text("1 / 0")
-    (folder / "needy.py").write_text("import absent")
-    (folder / "syntax.py").write_text("def f(:\n    pass")
-    (folder / "leaves.py").write_text("raise SystemExit(5)")
-    with pytest.raises(SystemExit) as left:
-        cli.main(["prove", spec])
-    assert left.value.code == 2
-    told = capsys.readouterr()
-    assert told.err.startswith("simlab: ")
-    assert message in told.err
-    assert told.out == ""
-    assert not (folder / "out").exists()
-
-
-def test_a_folder_that_cannot_be_written_is_wrong_usage(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (folder / "taken").write_text("")
-    with pytest.raises(SystemExit) as left:
-        cli.main(["prove", "mine:rule", "--out", "taken"])
-    assert left.value.code == 2
-    assert "expected a folder" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(("name", "told"), [("endless", "OverflowError"), ("odd", "V = 64, x = 5")])
-def test_answers_that_come_as_a_surprise_break_the_contract(folder: Path, name: str, told: str) -> None:
-    document = judged(folder, f"mine:{name}")
-    assert document["verdict"] == "breaks"
-    assert told in document["summary"]
-
-
-@pytest.mark.parametrize("name", ["barely", "sixth"])
-def test_what_is_kept_too_often_is_seen_at_any_size_and_the_residual_not_asked_for_nothing(
-    folder: Path, name: str
-) -> None:
-    assert judged(folder, f"mine:{name}")["verdict"] == "lossy"
-
-
-def test_a_copy_cannot_be_a_folder(folder: Path) -> None:
-    with pytest.raises(SystemExit) as stopped:
-        cli.main(["prove", "plain", "--json", str(folder)])
-    assert stopped.value.code == 2
-
-
-def test_rows_over_which_tokens_were_looked_at_are_listed(folder: Path) -> None:
-    assert "V = 2 to 8, 12, 20" in judged(folder, "mine:rule")["summary"]

@@ -56,67 +56,29 @@ def test_every_link_leads_somewhere() -> None:
 
 
 @pytest.mark.slow
-def test_the_rule(tour: dict[str, Any]) -> None:
+def test_what_the_tour_computes_is_exact(tour: dict[str, Any]) -> None:
     p, q, gsd = tour["p"], tour["q"], tour["gsd"]
     assert tour["acceptance"](gsd, p, q) == F(11, 12)
     assert tour["alpha"](p, q) == F(5, 6)
     assert list(tour["step_law"](gsd, p, q)) == [F(19, 72), F(4, 9), F(7, 24)]
-
-
-@pytest.mark.slow
-def test_the_sequence(tour: dict[str, Any]) -> None:
-    law, steps = tour["sequence_law"](tour["sjd"], tour["small"], tour["make_rule"]("speculative"))
-    assert law == tour["target_law"](tour["small"])
-    assert steps == tour["steps"]
-
-
-@pytest.mark.slow
-def test_the_neighbours(tour: dict[str, Any]) -> None:
+    rule, small, sharper = tour["make_rule"]("speculative"), tour["small"], tour["sharper"]
+    assert tour["sequence_law"](tour["sjd"], small, rule) == (tour["target_law"](small), tour["steps"])
+    assert tour["sequence_law"](tour["pac"], small, rule)[0] == tour["target_law"](small)
+    assert tour["sequence_law"](tour["sjd"], sharper, rule)[0] == tour["target_law"](sharper)
     assert tour["near"].ravel().tolist() == [1, 0, 3, 2]
     assert tour["acceptance"](tour["lantern"], tour["p4"], tour["q4"]) == 1
     assert list(tour["step_law"](tour["lantern"], tour["p4"], tour["q4"])) == tour["q4"]
-
-
-@pytest.mark.slow
-def test_the_tree_and_the_sampler(tour: dict[str, Any]) -> None:
-    rule = tour["make_rule"]("speculative")
-    assert tour["sequence_law"](tour["pac"], tour["small"], rule)[0] == tour["target_law"](tour["small"])
-    assert tour["sequence_law"](tour["sjd"], tour["sharper"], rule)[0] == tour["target_law"](tour["sharper"])
-
-
-@pytest.mark.slow
-def test_the_candidates(tour: dict[str, Any]) -> None:
     assert tour["candidates_law"](tour["Speculative"](), tour["p3"], tour["q3"], 2)[1] == F(5, 6)
     assert tour["optimal_acceptance"](tour["p3"], tour["candidate_sets"](tour["q3"], 2)) == 1
+    assert tour["found"] is None
 
 
 @pytest.mark.slow
-def test_the_images(tour: dict[str, Any]) -> None:
+def test_what_the_tour_draws_has_the_sizes_that_it_says(tour: dict[str, Any]) -> None:
     assert tour["images"].shape == (64, 64)
-    assert tour["calls"].max() < 64
-
-
-@pytest.mark.slow
-def test_the_model(tour: dict[str, Any]) -> None:
     assert tour["pictures"].shape == (4, 1, 28, 28)
     assert tour["grids"].shape == (4, 196)
     assert tour["calls"].max() < 196
-
-
-@pytest.mark.slow
-def test_the_continuous_tokens(tour: dict[str, Any]) -> None:
-    assert tour["decoded"].tokens.shape == (64, 16, 4)
-    assert (tour["decoded"].outcome[:, :2] == 0).all()
-    biased = tour["distances"](
-        tour["target"], tour["draft"], tour["UNCONDITIONAL"], tour["continuous"].make_rule("variance-product")
-    )
-    assert round(biased[1].tv, 3) == 0.049
-    assert tour["apart"].tv < 1e-8
-    assert tour["law"].trials == pytest.approx(1)
-
-
-@pytest.mark.slow
-def test_the_simulation_and_the_statistics(tour: dict[str, Any]) -> None:
     drawn = tour["drawn"]
     assert drawn.tokens.shape == (4, 384)
     assert (drawn.committed.sum(axis=1) == 384).all()
@@ -126,15 +88,14 @@ def test_the_simulation_and_the_statistics(tour: dict[str, Any]) -> None:
 
 
 @pytest.mark.slow
-def test_the_search(tour: dict[str, Any]) -> None:
-    assert tour["found"] is None
-
-
-def test_every_decoder_and_rule_is_named() -> None:
-    from simlab.decoders import DECODERS
-    from simlab.rules import RULES
-
-    assert all(f"`{name}`" in TOUR for name in (*RULES, *DECODERS)), "docs/tour.md names them"
+def test_the_continuous_tokens_of_the_tour(tour: dict[str, Any]) -> None:
+    assert tour["decoded"].tokens.shape == (64, 16, 4)
+    assert (tour["decoded"].outcome[:, :2] == 0).all()
+    rule = tour["continuous"].make_rule("variance-product")
+    biased = tour["distances"](tour["target"], tour["draft"], tour["UNCONDITIONAL"], rule)
+    assert round(biased[1].tv, 3) == 0.049
+    assert tour["apart"].tv < 1e-8
+    assert tour["law"].trials == pytest.approx(1)
 
 
 def test_the_certificate_is_the_one_of_the_guide() -> None:

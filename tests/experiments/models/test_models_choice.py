@@ -8,6 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import platformdirs
 import pytest
 
 pytest.importorskip("torch")
@@ -267,7 +268,7 @@ def test_a_file_of_costs_is_taken_instead(counted: Counted, tmp_path: Path) -> N
         (None, "No such file"),
         ("{", "is no JSON"),
         ("[1]", "holds no document"),
-        ("{}", "no cost of calls is to be read.*simlab device --curve"),
+        ("{}", "no cost of calls is to be read.*simlab model device --curve"),
         ('{"target": [], "drafting": {}}', "no cost of calls is to be read"),
     ],
 )
@@ -281,11 +282,9 @@ def test_a_file_of_something_else_is_refused(text: str | None, says: str, tmp_pa
 
 def test_the_folder_is_the_users(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv(choice.CACHE, raising=False)
-    monkeypatch.setattr(choice.sys, "platform", "linux")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert choice.folder() == tmp_path / "simlab"
-    monkeypatch.setenv("XDG_CACHE_HOME", "")
-    assert choice.folder() == Path.home() / ".cache" / "simlab"
+    assert choice.folder() == platformdirs.user_cache_path("simlab", appauthor=False)
+    monkeypatch.setenv(choice.CACHE, str(tmp_path))
+    assert choice.folder() == tmp_path
 
 
 # Other models -----------------------------------------------------------------------------------------------------

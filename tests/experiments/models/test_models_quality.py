@@ -17,9 +17,8 @@ import torch
 from scipy.linalg import sqrtm
 from scipy.stats import binom, hypergeom
 
-from experiments.models.compare import labels_for
 from experiments.models.distortion import distortion
-from experiments.models.likelihood import Likelihood, TrajectoryPair, likelihood
+from experiments.models.likelihood import Classified, Likelihood, likelihood
 from experiments.models.locality import locality
 from experiments.models.methods import Method, make_method
 from experiments.models.quality import (
@@ -33,7 +32,7 @@ from experiments.models.quality import (
     measures,
     stated,
 )
-from experiments.models.session import Models, draw
+from experiments.models.session import Models, draw, labels_for
 from experiments.models.watched import Windows, watch
 from simlab import mutants
 from simlab.models.process.sampling import Sampling
@@ -71,7 +70,7 @@ def sample(models: Models, method: Method, first: int = 0, sampling: Sampling = 
     """Images as the target sees them; what the classifier says is left out, for it has learned nothing."""
     labels = labels_for(0, first + IMAGES)[first:]
     drawn = draw(models, method, labels, 0, sampling, IMAGES, first)
-    nothing = TrajectoryPair(np.random.default_rng(first).normal(size=(IMAGES, 3)), np.arange(IMAGES) % 2 == 0)
+    nothing = Classified(np.random.default_rng(first).normal(size=(IMAGES, 3)), np.arange(IMAGES) % 2 == 0)
     return Sample(likelihood(models, labels, drawn.tokens, PLAIN, IMAGES), nothing)
 
 
@@ -116,8 +115,8 @@ def test_sharper_rows_are(models: Models, reference: Sample) -> None:
 
 def test_other_pictures_are(reference: Sample) -> None:
     same = checks(reference, reference, LEVEL, 0)
-    moved = TrajectoryPair(reference.seen.features + 1.5, np.arange(IMAGES) % 8 == 0)
-    found = checks(reference._replace(seen=moved), reference, LEVEL, 0)
+    moved = Classified(reference.classes.features + 1.5, np.arange(IMAGES) % 8 == 0)
+    found = checks(reference._replace(classes=moved), reference, LEVEL, 0)
     for name in ("features", "accuracy"):
         assert same[name]["passes"]
         assert not found[name]["passes"]
@@ -135,7 +134,7 @@ def test_what_is_surely_seen_is_seen() -> None:
     """The TV that is stated is detected: ranks off by that much, and none by as little as nothing."""
     rng, tokens = np.random.default_rng(0), 20_000
     flat = Likelihood(np.ones((200, 100)), np.zeros((200, 100)), np.ones((200, 100)))
-    blank = TrajectoryPair(rng.normal(size=(200, 2)), np.arange(200) % 2 == 0)
+    blank = Classified(rng.normal(size=(200, 2)), np.arange(200) % 2 == 0)
     even = checks(Sample(flat, blank), Sample(flat, blank), LEVEL, 0)["ranks"]
     assert even["passes"]
     assert even["n"] == tokens
@@ -198,7 +197,7 @@ def test_an_impossible_token_has_no_bits(models: Models, reference: Sample) -> N
     labels = labels_for(0, 20)
     drawn = draw(models, made(models, "ar"), labels, 0, PLAIN, 20)
     found = likelihood(models, labels, drawn.tokens, Sampling(top_k=3), 20)
-    told = measures(Sample(found, TrajectoryPair(*(part[:20] for part in reference.seen))), reference, None)
+    told = measures(Sample(found, Classified(*(part[:20] for part in reference.classes))), reference, None)
     assert told["bits_per_token"] is None
     assert told["impossible_tokens"] == np.isinf(found.bits).sum() > 0
 

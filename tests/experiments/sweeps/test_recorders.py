@@ -5,6 +5,7 @@ A check that compares is also run on something broken, and must notice.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
@@ -24,6 +25,7 @@ from simlab.decoders.compiled import simulate
 from simlab.decoders.tree import NONE
 from simlab.processes import Pair, Process, TableProcess, make_process
 from simlab.randomness import Tape
+from simlab.registry import examples
 from simlab.rules import Rule, Speculative, make_rule
 from tests.simlab.decoders.test_compiled import Hashed, options, tables
 from tests.support.cases import nearest
@@ -34,11 +36,10 @@ pytestmark = pytest.mark.property
 DEFAULT_EVERY = 4
 
 V = 6
-PLAIN = ["autoregressive", "block", "hierarchical", "traversal", "candidate-tree", "dynamic-tree", "jacobi"]
-VERIFYING = [name for name in DECODERS if name not in PLAIN]
-SMALL: dict[str, dict[str, Any]] = {name: {"gamma": 3} for name in ("speculative", "block", "hierarchical")}
-SMALL |= {"autoregressive": {}, "jacobi": {"window": 3}, "dynamic-tree": {"top_k": 2, "depth": 1}}
-SMALL |= {name: {"branching": [2, 1]} for name in ("traversal", "candidate-tree")}
+SMALL: dict[str, Any] = {"gamma": 3, "window": 4, "branching": [2, 1], "top_k": 2, "total": 4}
+MADE = {name: make_decoder(name, **examples(DECODERS, name, {})[0]) for name in DECODERS}
+VERIFYING = [name for name, decoder in MADE.items() if verifies(decoder)]
+PLAIN = [name for name in DECODERS if name not in VERIFYING]
 LOSSY = make_rule("lantern", neighbours=nearest(V), delta=0.3)
 everything = settings(deadline=None, max_examples=50, suppress_health_check=list(HealthCheck))
 
@@ -54,7 +55,8 @@ def small(name: str, rule: Rule = LOSSY, length: int = 41, **parameters: Any) ->
     pair = make_process(
         "codebook", vocabulary=V, length=length, clusters=3, dimension=2, temperature=1.0, draft_noise=1.0
     )
-    return sampled(make_decoder(name, **SMALL.get(name, {"window": 4}) | parameters), rule, pair)
+    own = {key: SMALL[key] for key in inspect.signature(DECODERS[name]).parameters if key in SMALL}
+    return sampled(make_decoder(name, **own | parameters), rule, pair)
 
 
 def row(process: Process, tokens: np.ndarray, position: int) -> np.ndarray:

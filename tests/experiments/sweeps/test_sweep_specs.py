@@ -21,7 +21,9 @@ from simlab.decoders import DECODERS, make_decoder, run
 from simlab.decoders.compiled import simulate
 from simlab.processes import Pair, TableProcess, make_process
 from simlab.randomness import Tape
+from simlab.registry import examples
 from simlab.rules import RULES, codebook_distances, codebook_neighbours, make_rule
+from tests.support.cases import tables as small_tables
 
 pytestmark = pytest.mark.property
 
@@ -282,21 +284,11 @@ def test_a_cell_is_what_the_decoder_gives() -> None:
 @pytest.mark.slow
 def test_every_decoder_goes_with_every_rule() -> None:
     """By name; what has no default is given here."""
-    drafted = ("speculative", "block", "hierarchical")
-    decoders: dict[str, dict[str, Any]] = {
-        name: {"gamma": 2} if name in drafted else {"window": 3} for name in DECODERS
-    }
-    decoders |= {name: {"branching": [2]} for name in ("traversal", "candidate-tree")} | {"dynamic-tree": {}}
-    near, groups = {"neighbours": {"count": 3}}, {"labels": {"groups": 3}}
-    rules: dict[str, dict[str, Any]] = {name: {} for name in RULES}
-    rules |= {name: near for name in RULES if name.startswith("lantern")}
-    rules |= {"grouped": groups, "grouped-group-residual": groups, "amplify": {"k": 1.5}, "addition": {"epsilon": 0.1}}
-    rules |= {"optimal-lossy": {"tv": 0.1}, "typical": {"epsilon": 0.1}}
-    rules |= {"mixture": {"weight": 0.5}, "lenience": {"factor": 0.5, "residual": "lenient"}, "cactus": {"delta": 0.1}}
-    rules |= {name: {"threshold": 0.3} for name in ("truncation", "cascade", "fuzzy")}
-    rules |= {name: {"normaliser": 10} for name in ("mars", "mars-reference")}
+    given = {"neighbours": {"count": 3}, "labels": {"groups": 3}}
+    decoders = {name: examples(DECODERS, name, {})[0] for name in DECODERS}
+    rules = {name: examples(RULES, name, small_tables(3))[0] for name in RULES}
+    rules = {name: {key: given.get(key, value) for key, value in own.items()} for name, own in rules.items()}
     rules |= {"dynamic-grouped": {"size": 3, "max_distance": 1.0, "distances": "codebook"}}
-    decoders["autoregressive"] = {}
     spec = replace(
         parse_spec(changed("replicates = 5", "replicates = 1"), "spec"),
         seeds=(1,),

@@ -1,0 +1,445 @@
+"""What every command must do, over all that are registered: help, wrong usage, files that cannot be written."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin
+
+import pytest
+from typer.main import get_command
+
+from experiments.cli.main import MOVED, app, main
+from tests.support.callables import MINE
+from tests.support.cli import files_of, usage_error
+
+pytestmark = pytest.mark.cli
+
+SPEC = """
+name = "many"
+title = "Many quick cells"
+seeds = [1]
+replicates = 2
+record = ["lengths"]
+[[process]]
+name = "markov"
+vocabulary = 8
+length = 8
+[[decoder]]
+name = "sjd"
+window = 8
+[[rule]]
+name = "speculative"
+"""
+RULES = """
+from types import SimpleNamespace
+
+def accept(p, q, x):
+    return min(1, p[x] / q[x])
+
+def residual(p, q, x):
+    return p
+
+class Scaled:
+    residual = staticmethod(residual)
+
+    def __init__(self, k=1):
+        self.k = k
+
+    def accept(self, p, q, x):
+        return self.k
+
+def needs(k, labels):
+    return Scaled()
+
+def wrong():
+    return 3
+
+def broken():
+    raise KeyError("missing")
+
+number = 3
+only = SimpleNamespace(accept=accept)
+raises = SimpleNamespace(accept=lambda p, q, x: 1 / 0, residual=residual)
+"""
+GUIDE = (Path(__file__).parents[3] / "docs" / "own-models.md").read_text(encoding="utf-8")
+FILES = {
+    "mine.py": MINE,
+    "rules.py": RULES,
+    "own.py": files_of(GUIDE)["mine.py"],
+    "failing.py": "1 / 0",
+    "needy.py": "import absent",
+    "syntax.py": "def f(:\n    pass",
+    "leaves.py": "raise SystemExit(5)",
+    "broken.json": "[]",
+    "good.toml": SPEC,
+    "bad.toml": SPEC.replace('title = "', 'title "'),
+    "window0.toml": SPEC.replace("window = 8", "window = 0"),
+}
+
+
+@pytest.fixture(scope="module")
+def workplace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder with something for every command, as the current one."""
+    pytest.importorskip("transformers")
+
+    from experiments.training import commands
+    from tests.support.continuous_pair import write_pair
+    from tests.support.fashion import write_models
+    from tests.support.published import lumina_files, vqgan_files
+
+    folder = tmp_path_factory.mktemp("workplace")
+    for name, text in FILES.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    (folder / "a-run" / "cells").mkdir(parents=True)
+    (folder / "a-run" / "table.parquet").touch()
+    write_models(folder / "models")
+    write_models(folder / "others", codes=90)
+    write_models(folder / "mixed")
+    (folder / "others" / "draft.safetensors").rename(folder / "mixed" / "draft.safetensors")
+    write_pair(folder / "pair", side=12)
+    lumina_files(folder / "lumina", 1)
+    vqgan_files(folder / "lumina" / "vqgan.ckpt")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setattr(sys, "path", sys.path[:])
+        patch.setattr("torch.cuda.is_available", lambda: False)
+        patch.setattr(commands, "load_fashion", lambda folder: None)  # nothing is downloaded
+        yield folder
+
+
+@pytest.fixture
+def nothing_written(workplace: Path) -> Iterator[None]:
+    """Whatever a test asks for, no file is written, removed or changed."""
+
+    def files() -> dict[Path, int]:
+        there = (path for path in workplace.rglob("*") if path.is_file())
+        own = (path for path in there if path.parent.name != "__pycache__" and path.name != ".lock")
+        return {path: path.stat().st_mtime_ns for path in own}
+
+    before = files()
+    yield
+    assert files() == before
+
+
+def registered(group: Any, words: str = "") -> Iterator[tuple[str, Any]]:
+    """Every command of a group, and of the groups in it, with the words that call it."""
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from registered(command, f"{words}{name} ")
+        else:
+            yield f"{words}{name}", command
+
+
+COMMANDS = dict(registered(get_command(app)))
+
+
+def wrong_values() -> Iterator[tuple[str, str, str, str]]:
+    """For every option with a kind or a range: the command, the option, a value of no such kind, what is expected."""
+    for words, command in COMMANDS.items():
+        for each in command.params:
+            option, kind = each.opts[0], each.type_descriptor.annotation
+            kind = get_args(kind)[0] if get_origin(kind) is list else kind
+            if kind in (int, float):
+                yield words, option, "many", "a whole number" if kind is int else "a number"
+                if each.min is not None:
+                    yield words, option, str(each.min - 1), f">= {each.min}"
+                if each.max is not None:
+                    yield words, option, str(each.max + 1), f"<= {each.max}"
+            elif get_origin(kind) is Literal:
+                yield words, option, "many", ", ".join(map(repr, get_args(kind)))
+
+
+def test_all_commands_are_here() -> None:
+    assert len(COMMANDS) == 17
+    assert {words for words, *_ in wrong_values()} >= {"verify", "certify", "run", "generate", "compare", "model train"}
+
+
+@pytest.mark.parametrize("words", COMMANDS)
+def test_every_command_explains_itself_and_all_of_its_options(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*words.split(), "--help"]) == 0
+    told = capsys.readouterr().out
+    assert told.startswith(f"Usage: simlab {words}")
+    options = [name for each in COMMANDS[words].params for name in each.opts if name.startswith("--")]
+    assert [name for name in options if name not in told] == []
+
+
+@pytest.mark.parametrize("words", COMMANDS)
+def test_an_option_that_there_is_not_is_refused_by_name(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "--nothing" in usage_error([*words.split(), "--nothing"], capsys)
+
+
+@pytest.mark.parametrize(("words", "option", "value", "expected"), list(wrong_values()))
+def test_a_wrong_value_is_named_with_its_option_and_what_is_expected(
+    words: str, option: str, value: str, expected: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = [option, value] if option.startswith("--") else [value]
+    told = usage_error([*words.split(), *given], capsys)
+    assert value in told
+    assert expected in told
+    assert option in told or not option.startswith("--")
+
+
+@pytest.mark.parametrize("old", MOVED)
+def test_a_command_that_moved_names_its_successor(old: str, capsys: pytest.CaptureFixture[str]) -> None:
+    told = usage_error([old, "mine.py"], capsys)
+    assert f"simlab {old} is now {MOVED[old].format('mine.py')}" in told
+    assert any(f"is now simlab {words} " in told for words in COMMANDS)
+
+
+WRITING = {  # a command that would do something, and the options that name where it writes
+    "verify --claim gsd.speed": {"--out": "folder", "--json": "file"},
+    "prove rules.py": {"--out": "folder", "--json": "file"},
+    "certify mine:good --calls 1": {"--out": "folder", "--json": "file", "--junit": "file", "--sarif": "file"},
+    "large naive": {"--out": "folder"},
+    "bench --only cost": {"--json": "file"},
+    "generate --models models --method sjd": {"--out": "file", "--tokens": "file"},
+    "generate --model fashion-continuous --models pair": {"--out": "file", "--tokens": "file"},
+    "generate --model lumina --models lumina --prompt a --method ar": {"--out": "file", "--tokens": "file"},
+    "compare --models models --count 10": {"--out": "folder"},
+    "compare --model fashion-continuous --models pair --count 10": {"--out": "folder"},
+    "record --models models": {"--out": "folder.npz"},
+    "record --model fashion-continuous --models pair": {"--out": "folder.npz"},
+    "model train tokenizer": {"--out": "folder"},
+    "model convert models/target.safetensors": {"--out": "folder.safetensors"},
+    "model device --small --device cpu": {"--out": "file"},
+    "model device --curve --models models": {"--out": "file"},
+}
+PLACES = [(line, option, kind) for line, options in WRITING.items() for option, kind in options.items()]
+
+
+@pytest.mark.usefixtures("nothing_written")
+@pytest.mark.parametrize(("line", "option", "kind"), PLACES)
+def test_what_cannot_be_written_is_told_before_anything_is_done(
+    line: str, option: str, kind: str, workplace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A file where a folder is wanted, or a folder where a file is."""
+    place = "good.toml" if kind == "folder" else f"taken{Path(kind).suffix}"
+    if kind != "folder":
+        (workplace / place).mkdir(exist_ok=True)
+    told = usage_error([*line.split(), option, place], capsys)
+    assert f"{option} " in told
+    assert place in told
+
+
+WRONG = [
+    ("", "Missing command"),
+    ("veryfy", "Did you mean 'verify'"),
+    ("verify gsd", "unexpected extra argument"),
+    ("verify --claim gsd.teorem-1", "gsd.theorem-1"),
+    ("verify --paper nature", "--paper nature: expected one of leviathan, "),
+    ("verify --paper sjdpac", "did you mean sjd-pac?"),
+    ("verify --against missing.json", "missing.json"),
+    ("verify --against broken.json", "broken.json"),
+    ("claims nothing", "'nothing'"),
+    ("claims gsd", "simlab claims --paper gsd"),
+    ("report missing", "unexpected extra argument"),
+    ("report --out nowhere", "--out nowhere"),
+    ("report --out . --runs . missing", "--runs missing"),
+    ("report --out a-run", "simlab report --runs a-run"),
+    ("bench --only speed", "--only speed: there is no such benchmark; expected one of verification, decoders,"),
+    ("bench --json /dev/null/bench.json", "--json /dev/null"),
+    ("large nothing", "expected one of naive, neighbours"),
+    ("large naive --vocabulary 4", "--vocabulary 4"),
+    # numbers that are out of range
+    ("verify --seed -1", "--seed -1: expected a whole number >= 0"),
+    ("verify --seed 4294967296", "--seed 4294967296: expected a whole number <= 4294967295"),
+    ("run good.toml --workers 0", "--workers 0: expected a whole number >= 1"),
+    ("generate --count 0", "--count 0: expected a whole number >= 1"),
+    ("generate --batch 0", "--batch 0: expected a whole number >= 1"),
+    ("compare --count 9", "--count 9: expected a whole number >= 10"),
+    ("compare --timing-batch 0", "--timing-batch 0: expected a whole number >= 1"),
+    ("record --calls 0", "--calls 0: expected a whole number >= 1"),
+    # run
+    ("run", "SPEC or --list"),
+    ("run good.toml --list", "SPEC or --list"),
+    ("run good.toml --workers 2 --scheduler x", "--workers or --scheduler"),
+    ("run good.toml --out bad.toml", "--out bad.toml"),
+    ("run good.toml --seed 1 --seed 1", "seeds is [1, 1]"),
+    ("run bad.toml", "bad.toml: is no TOML: Expected '=' after a key in a key/value pair (at line 3, column 7)"),
+    ("run window0.toml", "window0.toml: [[decoder]] 1 (sjd): window is 0"),
+    ("run missing.toml", "missing.toml: No such file"),
+    ("run winow", "there is no spec 'winow'; expected a file, or one of "),
+    # prove
+    ("prove", "SUBJECT and --decoder"),
+    ("prove rules.py --decoder sjd", "SUBJECT and --decoder"),
+    ("prove rules.py --that 'tv <= foo'", "foo is not known; expected lossless, frontier"),
+    ("prove rules.py --size 1", "--size 1: expected V=N, a whole number from 2 to 8"),
+    ("prove rules.py --set k", "--set k: expected KEY=VALUE"),
+    ("prove --decoder sdj", "unknown decoder 'sdj'"),
+    ("prove --decoder rules.py:Scaled", "simlab.decoders.Decoder"),
+    ("prove --decoder sjd --set window=2 --size 2 --size 3", "expected one for a decoder"),
+    ("prove grouped --set labels=0,0,1", "expected V = 2"),
+    ("prove amplify", "rule 'amplify' needs the parameter 'k'"),
+    ("prove rules.py:Scaled --set j=1", "raises TypeError"),
+    ("prove speculative --judge", "--judge"),
+    ("prove speculative --at 1/2,1/3 1/2,1/2", "sums to 5/6"),
+    ("prove speculative --at 1/2,x 1/2,1/2", "P 1/2,x: expected probabilities"),
+    ("prove speculative --at 1/2,1/2 1/3,1/3,1/3", "expected one shape"),
+    ("prove lantren --at 1 1", "unknown rule 'lantren'"),
+    ("prove rules.py:raises --at 1/2,1/2 1/3,2/3", "accept raises ZeroDivisionError"),
+    # what is brought
+    ("prove absent:rule", "there is no module 'absent'"),
+    ("prove absent.py:rule", "there is no file 'absent.py'"),
+    ("prove rules:rool", "rules has no 'rool'; it has "),
+    ("prove own", "a module without accept and residual"),
+    ("prove rules:number", "rules:number is 3"),
+    ("prove rules:only", "rules:only is namespace(accept="),
+    ("prove rules:needs", "rules:needs needs k, labels"),
+    ("prove rules:wrong", "rules:wrong makes 3"),
+    ("prove rules:broken", "raises KeyError: 'missing'"),
+    ("prove simlab.rules:Amplify", "simlab.rules:Amplify needs k"),
+    ("prove failing:rule", "failing cannot be imported: ZeroDivisionError"),
+    ("prove needy:rule", "needy cannot be imported: ModuleNotFoundError: No module named 'absent'"),
+    ("prove syntax.py:rule", "syntax.py cannot be imported: SyntaxError:"),
+    ("prove leaves:rule", "leaves cannot be imported: SystemExit: 5"),
+    ("certify absent", "'absent' is no adapter"),
+    ("certify mine:", "names no function"),
+    ("certify mine:number", "mine:number is 3"),
+    ("certify mine:Engine", "mine:Engine is a class"),
+    ("certify mine.py", "mine.py:verify"),
+    # certify
+    ("certify", "SPEC, --command, --url, --list or --self-test"),
+    ("certify mine:good --command ./verifier", "SPEC, --command, --url, --list or --self-test"),
+    ("certify mine:good --list", "SPEC, --command, --url, --list or --self-test"),
+    ("certify --command ./verifier", "--command ./verifier: there is no such program"),
+    ("certify --command ./verifier --contract decode", "--contract decode: "),
+    ("certify mine:good --tokens 3", "--tokens belongs to --url"),
+    ("certify mine:good --quick", "--quick belongs to --self-test"),
+    ("certify --list --strict", "--strict belongs to a SPEC or --command"),
+    ("certify --self-test --shape V=9", "--shape belongs to a SPEC or --command"),
+    ("certify --url http://a --at-most V=9", "--at-most belongs to a SPEC or --command"),
+    ("certify --url http://a/completion", "--url needs --reference URL"),
+    ("certify --url http://a --reference http://a/completion", "ends with /completion"),
+    ("certify mine:good --contract verily", "contract is 'verily'; expected one of verify, "),
+    ("certify transformers --contract verify_candidates", "the adapter transformers is for the contract verify"),
+    ("certify mine:good --budget 0", "--budget is 0.0; expected"),
+    ("certify mine:good --epsilon 1", "--epsilon is 1.0; expected a number between 0 and 1"),
+    ("certify mine:good --calls 0", "--calls is 0; expected a whole number >= 1"),
+    ("certify mine:good --processes -1", "--processes is -1; expected a whole number >= 0"),
+    ("certify mine:good --processes 1000000", "--processes is 1000000; expected at most 256"),
+    ("certify mine:good --limit 0", "--limit is 0.0; expected"),
+    ("certify mine:good --baseline broken.json", "broken.json"),
+    ("certify mine:good --arrays jax --contract chain_uniforms", "arrays is 'jax'; expected numpy, torch, cuda"),
+    ("certify mine:good --arrays numpy", "which the contract verify does not take"),
+    ("certify mine:good --arrays numpy.float16 --contract flat_tokens", "has no cases"),
+    ("certify mine:good --shape V=1", "V is 1 in shape 'V=1'; expected at least 2"),
+    ("certify mine:good --shape ''", "shape is ''"),
+    ("certify mine:good --shape V=300 --at-most V=200", "shape 'V=300' is beyond at-most 'V=200'"),
+    # models that come along
+    ("generate --models models --label hat", "unknown label 'hat'; expected one of t-shirt, trouser"),
+    ("generate --models models --method sd", "unknown method 'sd'; expected one of ar, jacobi"),
+    ("generate --models models --method sjd+sd", "unknown rule 'sd'; expected one of speculative, amplify"),
+    ("generate --models models --method sjd --set gamma=3", "has no parameter 'gamma'; expected window"),
+    ("generate --models models --method sjd --set window", "'window' is no setting"),
+    ("generate --models models --method sjd --set window=1 --set window=2", "'window' is set twice"),
+    ("generate --models models --method sjd --set 'window=a b'", "'a b' is no value"),
+    ("generate --models models --method sjd --device tpu", "'tpu' is no device"),
+    ("generate --models models --method sjd --device cuda", "there is no CUDA device"),
+    ("generate --models models --method sjd --temperature -1", "temperature is -1.0"),
+    ("generate --models models --set window=4", "--set window=4"),
+    ("generate --models models --method sjd --curve nowhere.json", "--curve nowhere.json: is for --method auto"),
+    ("generate --models mixed --method speculative", "(vocabulary, shape) (90, (4, 4))"),
+    ("generate --models models --gamma 5", "--gamma 5: is not for --model fashion;"),
+    ("compare --models models --methods ar,nothing", "unknown method 'nothing'; expected one of ar, jacobi"),
+    ("compare --models models --data nowhere", "nowhere: train-images-idx3-ubyte.gz is missing"),
+    ("compare --model own.py:make", "fashion"),
+    ("record --models models --method ar", "expected a method that does, such as sjd"),
+    ("record --models /nowhere", "/nowhere"),
+    ("record --models models --out rows.parquet", ".npz"),
+    ("replay none.npz", "there is no such file"),
+    ("replay /dev/null", "/dev/null: is no file"),
+    ("model device --device cuda", "there is no CUDA device"),
+    ("model device --device cpu", "--small"),
+    ("model device --device tpu --small", "'tpu' is no device"),
+    ("model device --curve --map", "--curve, --compression and --map"),
+    ("model train target --out trained", "tokenizer.safetensors: there is no such file"),
+    ("model train head --out trained", "tokenizer.safetensors: there is no such file"),
+    ("model train tokenizer --out trained --device cuda", "there is no CUDA device; expected cpu"),
+    ("model train tokenizer --out trained --device abacus", "abacus"),
+    ("model train tokenizer --out trained --rate nan", "rate"),
+    ("model convert models/target.safetensors --out a.pt", ".safetensors"),
+    # of continuous tokens
+    ("generate --model fashion-continuous --models pair --top-k 5", "--top-k 5: is not for --model fashion-continuous"),
+    ("generate --model fashion-continuous --models pair --set window=3", "--set window=3: is not for"),
+    ("generate --model fashion-continuous --models pair --curve a.json", "--curve a.json: is not for"),
+    ("generate --model fashion-continuous --models pair --method sjd", "unknown method 'sjd'; expected one of auto"),
+    ("generate --model fashion-continuous --models pair --method autoregressive --prefill 3", "--gamma and --prefill"),
+    ("generate --model fashion-continuous --models pair --method reflection --variances learned", "covariance"),
+    ("generate --model fashion-continuous --models pair --variances ddim", "adds no noise"),
+    ("compare --model fashion-continuous --models pair --top-p 0.5", "--top-p 0.5: is not for"),
+    ("compare --model fashion-continuous --models pair --methods eagle", "unknown method 'eagle'"),
+    ("record --model fashion-continuous --models pair --calls 3", "--calls 3: is not for --model fashion-continuous"),
+    ("record --model fashion-continuous --models pair --method autoregressive", "verifies no drafts"),
+    ("record --model fashion-continuous --models pair --prefill 9 --count 1", "no draft was verified"),
+    # of texts
+    ("generate --model dalle", "--model dalle: is no model; expected fashion, fashion-continuous, lumina"),
+    ("generate --model lumina --models lumina", "expected --prompt TEXT"),
+    ("generate --model anole --prompt a", "expected --models DIR"),
+    ("generate --model fashion --models lumina --prompt a", "--model fashion: draws no texts; expected one of lumina"),
+    ("generate --model lumina --models lumina --prompt a --size big", "size is 'big'"),
+    ("generate --model lumina --models lumina --prompt a --size 33", "expected multiples of 32"),
+    ("generate --model emu3 --models lumina --prompt a", "the model is of the type 'chameleon'"),
+    ("generate --model lumina --models lumina --size 32x64 --prompt a --method speculative", "needs a draft model"),
+    ("generate --model lumina --models lumina --size 32x64 --prompt ' '", "words in each"),
+    ("generate --model lumina --models lumina --size 32x64 --prompt a --guidance -1", "guidance is -1.0"),
+    # of one's own
+    ("generate --model own.py:made", "own.py has no 'made'; it has"),
+    ("generate --model own.py:SimpleNamespace", "is missing config, condition"),
+    ("generate --model own.py:Mine.condition", "raises TypeError"),
+    ("generate --model own.py:make --label bird", "unknown label 'bird'; expected one of cat, dog, or all"),
+    ("generate --model own.py:make --models .", "--models ."),
+    ("generate --model own.py:make --method speculative", "has no draft"),
+    ("generate --model own.py:make --method eagle", "heads are made for the models that come along"),
+    ("generate --model own.py:make --method gsd+grouped", "rule 'grouped' asks how near tokens are"),
+    ("model check none.py:make", "there is no file 'none.py'"),
+]
+
+
+@pytest.mark.usefixtures("nothing_written")
+@pytest.mark.parametrize(("line", "told"), WRONG)
+def test_wrong_usage_is_told_and_nothing_is_written(line: str, told: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert told in usage_error(shlex.split(line), capsys)
+
+
+INTERRUPTED = {  # a command, and what it is doing meanwhile
+    "verify --claim gsd.speed": "experiments.verification.verify.verify",
+    "prove rules.py": "experiments.judging.proving.prove_apart",
+    "certify mine:good": "experiments.certification.certified.certified",
+    "run good.toml --workers 1": "experiments.sweeps.pools.compute",
+    "large naive": "experiments.measurements.large_vocabulary.naive",
+    "bench": "experiments.bench.bench",
+    "generate --models models --method sjd": "simlab.models.engine.running.processes_for",
+    "generate --model fashion-continuous --models pair": "experiments.models.continuous.session.draw",
+    "generate --model lumina --models lumina --size 32x64 --prompt a": "simlab.models.text_to_image.draw",
+    "compare --models models": "experiments.models.compare.compare",
+    "compare --model fashion-continuous --models pair": "experiments.models.continuous.compare.compare",
+    "record --models models": "experiments.models.record.record",
+    "record --model fashion-continuous --models pair": "experiments.models.continuous.record.record",
+    "replay good.toml": "experiments.models.recording.Recording",
+    "model train tokenizer": "experiments.training.commands.train_model",
+    "model convert kl16.ckpt --out kl16.safetensors": "simlab.continuous.networks.mar.files.converted",
+    "model device --small --device cpu": "experiments.models.device.measure",
+}
+
+
+@pytest.mark.usefixtures("nothing_written")
+@pytest.mark.parametrize("line", INTERRUPTED)
+def test_an_interrupt_ends_with_130_and_leaves_nothing_half_written(
+    line: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What goes on where it was stopped has tests of its own."""
+
+    def interrupted(*_: object, **more: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(INTERRUPTED[line], interrupted)
+    assert main(line.split()) == 130
+    assert "simlab: interrupted" in capsys.readouterr().err
+
+
+def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    assert "simlab: model device needs torch: pip install 'simlab[torch]'" in usage_error(["model", "device"], capsys)
