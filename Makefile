@@ -63,7 +63,7 @@ SMALL = $(if $(filter cpu,$(DEVICE)),--small)
 measured: .venv/.models
 	$(if $(NAME),,$(error NAME is not set; expected a short name of the machine, such as NAME=h100))
 	$(BIN)/simlab compare --device $(DEVICE) --out out/measured-$(NAME)
-	$(BIN)/simlab device --device $(DEVICE) $(SMALL) --out out/measured-$(NAME)/device.json
+	$(BIN)/simlab model device --device $(DEVICE) $(SMALL) --out out/measured-$(NAME)/device.json
 	cp out/measured-$(NAME)/compare.json reports/measured/$(NAME)-compare.json
 	cp out/measured-$(NAME)/device.json reports/measured/$(NAME)-device.json
 

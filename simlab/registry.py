@@ -1,12 +1,14 @@
-"""Names people type, turned into objects: ``make(kind, table, name, parameters)``."""
+"""Names people type, turned into objects: ``make(kind, table, name, parameters)``, and examples of them."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, TypeVar
 
 Made = TypeVar("Made")
+VALUES = (0.5, 2, [2])  # a share, a count, a tree of one level: between them everything registered takes one
 
 
 def make(kind: str, table: Mapping[str, Callable[..., Made]], name: str, parameters: Mapping[str, Any]) -> Made:
@@ -26,3 +28,19 @@ def make(kind: str, table: Mapping[str, Callable[..., Made]], name: str, paramet
         if parameter.default is parameter.empty and wanted not in parameters:
             raise ValueError(f"{kind} {name!r} needs the parameter {wanted!r}")
     return table[name](**parameters)
+
+
+def examples(table: Mapping[str, Callable[..., Any]], name: str, given: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Parameters for what ``table`` knows as ``name``, where nobody has said which matter.
+
+    Those without a default are taken out of ``given``, and the others are all one of ``VALUES``; a set for each value
+    that is accepted, one where no value is asked for.
+    """
+    needed = [key for key, own in inspect.signature(table[name]).parameters.items() if own.default is own.empty]
+    found: list[dict[str, Any]] = []
+    for value in VALUES:
+        own = {key: given.get(key, value) for key in needed}
+        with suppress(ValueError, TypeError):
+            table[name](**own)
+            found += [own] if own not in found else []
+    return found

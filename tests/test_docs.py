@@ -42,12 +42,14 @@ def test_every_verdict_leads_to_its_page(written: ModuleType) -> None:
 
 @pytest.mark.slow
 def test_every_command_rule_and_decoder_is_there(written: ModuleType) -> None:
-    from experiments.cli.main import app
+    from experiments.cli.main import app, model
     from simlab.decoders import DECODERS
     from simlab.rules import RULES
 
     commands, methods = written.command_reference(), written.methods()
-    assert all(f"\n## simlab {each.name}\n" in commands for each in app.registered_commands)
+    names = [each.name for each in app.registered_commands]
+    names += [f"model {each.name}" for each in model.registered_commands]
+    assert all(f"\n## simlab {name}\n" in commands for name in names)
     assert all(f"\n| `{name}` |" in methods for name in (*RULES, *DECODERS))
     assert ":`" not in commands + methods, "a role of a docstring was left as it is"
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,46 @@ def test_imports_run_only_down(floor: str) -> None:
 )
 def test_an_import_that_climbs_is_seen(floor: str, source: str, up: set[str]) -> None:
     assert climbs(floor, source) == up
+
+
+# Circles ---------------------------------------------------------------------------------------------------------
+
+
+def modules_imported(source: str, known: set[str]) -> set[str]:
+    """Those of ``known`` that a file imports, inside functions too; what only type checkers read does not count."""
+    tree = ast.parse(source)
+    typing = [n for n in ast.walk(tree) if isinstance(n, ast.If) and ast.unparse(n.test) == "TYPE_CHECKING"]
+    unread = {id(node) for block in typing for node in ast.walk(block)}
+    names: list[str] = []
+    for node in ast.walk(tree):
+        if id(node) in unread:
+            continue
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names += [f"{node.module}.{alias.name}" for alias in node.names]
+    return {name if name in known else name.rpartition(".")[0] for name in names} & known
+
+
+def circle(files: dict[str, str]) -> list[str]:
+    """Modules that import each other in a circle, of ``files`` by their module's name; none if there is none."""
+    graph = {name: modules_imported(source, set(files)) - {name} for name, source in files.items()}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    names = [".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for _, path in FILES]
+    assert circle({name: path.read_text() for name, (_, path) in zip(names, FILES, strict=True)}) == []
+
+
+def test_a_circle_is_seen() -> None:
+    files = {"a": "from b import c", "b.c": "def f():\n    import d", "d": "import a"}
+    assert set(circle(files)) == {"a", "b.c", "d"}
+    assert circle(files | {"d": "if TYPE_CHECKING:\n    import a"}) == []
 
 
 def docstrings(tree: ast.AST) -> set[int]:

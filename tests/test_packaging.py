@@ -143,6 +143,6 @@ def test_doctor_tells_of_a_package_that_is_broken(bare: dict[str, str], tmp_path
 
 
 def test_a_rule_is_shown(bare: dict[str, str], tmp_path: Path) -> None:
-    done = simlab(bare, tmp_path, "show", "1/3,1/3,1/3", "1/4,1/2,1/4", "--rule", "grouped", "--set", "labels=0,0,1")
+    done = simlab(bare, tmp_path, "prove", "grouped", "--at", "1/3,1/3,1/3", "1/4,1/2,1/4", "--set", "labels=0,0,1")
     assert (done.returncode, done.stderr) == (0, "")
     assert "11/12" in done.stdout

@@ -13,7 +13,7 @@ import re
 import shutil
 import sys
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -170,7 +170,7 @@ def paper_page(paper: str, found: Mapping[str, dict[str, Any]]) -> str:
     if paper in ARXIV:
         parts.append(f"The paper: [arXiv {ARXIV[paper]}](https://arxiv.org/abs/{ARXIV[paper]}).\n")
     if paper in NOTEBOOKS:
-        parts.append(f"The proofs, computed step by step: [the notebook](../notebooks/{NOTEBOOKS[paper]}).\n")
+        parts.append(f"A proof that one runs, and what breaks it: [the notebook](../notebooks/{NOTEBOOKS[paper]}).\n")
     for kind, title in KINDS.items():
         rows = [
             (link(id), claim.statement, claim.source.where, badge(found[id]["verdict"], id))
@@ -207,10 +207,9 @@ def cell(text: str) -> str:
 
 def command_reference() -> str:
     """Every command with its arguments and options, from the parser."""
-    group: Any = typer.main.get_command(commands)
     parts = ["# Commands\n", prose(inspect.getdoc(sys.modules[MAIN]) or "")]
-    for name, command in group.commands.items():
-        parts += [f"## simlab {name}\n", prose(inspect.cleandoc(command.help or ""))]
+    for name, command in each_command(typer.main.get_command(commands), "simlab"):
+        parts += [f"## {name}\n", prose(inspect.cleandoc(command.help or ""))]
         rows = [
             (", ".join(f"`{each}`" for each in spelled(parameter)), prose(parameter.help or ""), default(parameter))
             for parameter in command.params
@@ -218,6 +217,15 @@ def command_reference() -> str:
         ]
         parts.append(table(("argument", "what it is", "default"), rows) if rows else "")
     return "\n".join(parts)
+
+
+def each_command(group: Any, path: str) -> Iterator[tuple[str, Any]]:
+    """Every command of a group by what is typed for it, those of the groups in it too."""
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from each_command(command, f"{path} {name}")
+        else:
+            yield f"{path} {name}", command
 
 
 def spelled(parameter: Any) -> list[str]:

@@ -1,6 +1,6 @@
 """What was measured on devices and comes along: ``reports/measured/*.json``, as the commands write it.
 
-A file is what ``simlab device``, ``simlab compare`` or ``simlab replay`` wrote on one machine, with versions.
+A file is what ``simlab model device``, ``simlab compare`` or ``simlab replay`` wrote on one machine, with versions.
 """
 
 from __future__ import annotations
@@ -38,5 +38,5 @@ def read_measured(folder: Path = FOLDER) -> Measured:
         elif is_replay(document):
             found.replays[path.stem] = document
         else:
-            raise Unreadable(f"{path} cannot be read: it is of none of simlab device, compare and replay")
+            raise Unreadable(f"{path} cannot be read: it is of none of simlab model device, compare and replay")
     return found

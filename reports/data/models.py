@@ -1,4 +1,4 @@
-"""Read the results of ``simlab compare``, ``simlab replay`` and ``simlab device``."""
+"""Read the results of ``simlab compare``, ``simlab replay`` and ``simlab model device``."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ REPLAY, DEVICE, MAP = Path("replay", "replay.json"), Path("device.json"), Path("
 COMMAND = "simlab compare --out out/compare"
 RECORD_COMMAND = "simlab record --out out/rows.npz"
 REPLAY_COMMAND = "simlab replay out/rows.npz --out out/replay"
-DEVICE_COMMAND = "simlab device --device cuda --out out/device.json"
-MAP_COMMAND = "simlab device --map --out out/map.json"
+DEVICE_COMMAND = "simlab model device --device cuda --out out/device.json"
+MAP_COMMAND = "simlab model device --map --out out/map.json"
 REPLAY_KEYS = {"recording", "rows", "windows", "rules"}
 MAP_KEYS = {"device", "threads", "clock", "versions", "sampling", "costs", "predicted", "measured", "auto"}
 KEYS = {
@@ -78,12 +78,12 @@ def is_comparison(document: dict[str, Any]) -> bool:
 
 
 def is_device(document: dict[str, Any]) -> bool:
-    """Whether ``simlab device`` wrote this."""
+    """Whether ``simlab model device`` wrote this."""
     return document.keys() >= DEVICE_KEYS
 
 
 def is_map(document: dict[str, Any]) -> bool:
-    """Whether ``simlab device --map`` wrote this."""
+    """Whether ``simlab model device --map`` wrote this."""
     return document.keys() >= MAP_KEYS
 
 

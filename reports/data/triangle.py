@@ -107,7 +107,7 @@ def cut(rule: Rule, draft: Sequence[Fraction]) -> list[Region]:
             example = _simplest(cells, cell.literals, rule, q)
             told = _told_law(cells, law, p)
             found.append(
-                Region(corners, _where(cells, cell.literals), told, _told(cells, acceptance), lossless, example)
+                Region(corners, _where(cells, cell.literals), told, _formula(cells, acceptance), lossless, example)
             )
     return sorted(found, key=lambda region: _middle(region.corners), reverse=True)
 
@@ -176,16 +176,16 @@ def _told_law(cells: Cells, law: Sequence[Any], p: np.ndarray) -> tuple[str, ...
     told = []
     for x, (mass, wanted) in enumerate(zip(law, p, strict=True)):
         off = cells.number(mass) - wanted
-        beside = f"p{x} + {_told(cells, off)}" if not _told(cells, off).startswith("-") else ""
-        beside = beside or f"p{x} - {_told(cells, -off)}"
-        told.append(min(_told(cells, mass), beside, key=len))
+        beside = f"p{x} + {_formula(cells, off)}" if not _formula(cells, off).startswith("-") else ""
+        beside = beside or f"p{x} - {_formula(cells, -off)}"
+        told.append(min(_formula(cells, mass), beside, key=len))
     longest = max(range(len(told)), key=lambda x: len(told[x]))
     if len(told[longest]) > LONG:
         told[longest] = "the rest"
     return tuple(told)
 
 
-def _told(cells: Cells, value: Any) -> str:
+def _formula(cells: Cells, value: Any) -> str:
     """A function of the row, in as few terms as ``p0 + p1 + p2 = 1`` allows; a quotient by its factors."""
     number = cells.number(value)
     if number.den is None and number.num.total_degree() <= 1:

@@ -6,7 +6,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from reports.figures.plot_style import ALL_RULE_STYLES
+from reports.figures.plot_style import ALL_RULE_STYLES, OTHER
 
 OWN_COLOUR = "#b3261e"
 
@@ -45,6 +45,6 @@ def compared(table: pd.DataFrame, frontier: pd.DataFrame) -> Figure:
 def _family_lines(ax: Axes, table: pd.DataFrame, x: str) -> None:
     """A line a family over its parameter; only points where the parameter is not one number that grows."""
     for family, line in table.groupby("family", sort=False):
-        colour, marker = ALL_RULE_STYLES[str(family)]
+        colour, marker = ALL_RULE_STYLES.get(str(family), OTHER)
         joined = "" if family == "dynamic-grouped" else "-"
         ax.plot(line[x], line["gained"], joined, marker=marker, color=colour, label=family, ms=5, lw=0.9, alpha=0.85)

@@ -15,7 +15,7 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
-from reports.figures.plot_style import ALL_RULE_STYLES, ERRORS, PRINTED, finish, panels
+from reports.figures.plot_style import ALL_RULE_STYLES, ERRORS, OTHER, PRINTED, finish, panels
 
 Row = Mapping[str, Any]  # of a method, in the document
 
@@ -240,7 +240,7 @@ def replayed(rules: Sequence[Row]) -> Figure:
     for ax, (key, label) in zip(axes, shown.items(), strict=True):
         for name in dict.fromkeys(row["rule"] for row in rules):
             own = [row for row in rules if row["rule"] == name and row.get(key) is not None]
-            colour, marker = ALL_RULE_STYLES[name]
+            colour, marker = ALL_RULE_STYLES.get(name, OTHER)
             xs, ys = [row[key] for row in own], [row["gained"] for row in own]
             ax.plot(xs, ys, marker, color=colour, ms=6, label=name, alpha=0.9)
         ax.set(xlabel=label)

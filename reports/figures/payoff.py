@@ -1,4 +1,4 @@
-"""Figures on where methods pay, each a pure function of what ``simlab device --map`` has written.
+"""Figures on where methods pay, each a pure function of what ``simlab model device --map`` has written.
 
 Predicted is a line or a shade, measured a marker. Blue: faster than plain decoding; orange: slower.
 """

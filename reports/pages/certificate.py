@@ -7,6 +7,7 @@ from typing import Any
 
 from experiments.certification.certificate_format import (
     clauses,
+    edge_line,
     format_value,
     left_out,
     maps,
@@ -15,7 +16,6 @@ from experiments.certification.certificate_format import (
     reason,
     seen,
     sizes,
-    told_edge,
 )
 from reports.data.documents import CERTIFICATE, read_certificate
 from reports.figures.certificate import SIDES, detectable, outcomes, precision
@@ -56,7 +56,7 @@ def page(certificate: dict[str, Any]) -> str:
         sizes=sizes,
         reason=reason,
         edge=edge if edge != failure else None,  # which it is if it was asked to fail
-        told_edge=told_edge(edge) if edge else "",
+        edge_line=edge_line(edge) if edge else "",
         edge_arguments=_arguments(edge),
         failure=failure,
         acceptance=certificate.get("acceptance"),

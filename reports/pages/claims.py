@@ -16,7 +16,6 @@ NOTEBOOKS = {
     "lantern": "lantern.py",
     "sjd-pac": "sjd_pac.py",
     "cspd": "cspd.py",
-    "baselines": "sjd_pac.py",  # block verification, several candidates; the lossy optimum is in lantern.py
 }
 ARXIV = {  # of papers with claims
     "leviathan": "2211.17192",
@@ -41,7 +40,8 @@ COLOURS = {  # of badges; white letters are readable on each
 def build(out: Path, verdicts: dict[str, Any], papers: dict[str, str]) -> None:
     """Write ``claims/<id>.html`` and a badge ``claims/<id>.svg`` for every claim.
 
-    Those of earlier runs whose claims are not among these go away.
+    The addresses of entries that moved lead to where they are. Pages of earlier runs whose claims are not among these
+    go away.
     """
     folder, draw, badge = out / "claims", template("claim.html").render, template("badge.svg").render
     entries = {claim["id"]: claim for claim in verdicts["claims"]}
@@ -64,8 +64,12 @@ def build(out: Path, verdicts: dict[str, Any], papers: dict[str, str]) -> None:
         )
         save(folder / f"{id}.html", page)
         save(folder / f"{id}.svg", badge(id=id, verdict=claim["verdict"], colour=COLOURS[claim["verdict"]]))
+    moved = {id: entries[now] for id, now in verdicts.get("moved", {}).items() if now in entries}
+    for id, claim in moved.items():
+        save(folder / f"{id}.html", template("moved.html").render(id=id, claim=claim))
+        save(folder / f"{id}.svg", badge(id=id, verdict=claim["verdict"], colour=COLOURS[claim["verdict"]]))
     for path in folder.glob("*.html"):
-        if path.stem not in entries:
+        if path.stem not in entries.keys() | moved:
             remove(path)
             if not path.exists():
                 path.with_suffix(".svg").unlink(missing_ok=True)

@@ -2,33 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from matplotlib.figure import Figure
 from pandas.api.types import is_numeric_dtype
 
-from reports.data.tables import continuous_path, read_continuous
+from reports.data.tables import CONTINUOUS, continuous_path, read_continuous
 from reports.figures import continuous as figures
 from reports.figures.plot_style import use_style
-from reports.pages.elements import Table, picture, texts
+from reports.pages.elements import Table, drawings, figure_name, picture, texts
 from reports.pages.study_tables import cell_text
 from reports.site.gallery import Draw, inline
 from reports.site.html import Entries, remove, save, template
 
 FILE, COMMAND = "continuous.html", "simlab verify"
 CLAIMS = ("cspd.", "published.cspd-", "published.full-blocks-")  # how the ids of the claims on this page begin
-DRAW: dict[str, Callable[[pd.DataFrame], Figure]] = {
-    "laws": figures.laws,
-    "acceptance": figures.acceptance,
-    "dimensions": figures.dimensions,
-    "trials": figures.trials,
-    "sequences": figures.sequences,
-    "walltime": figures.walltime,
-    "tables": figures.tables,
-}
+DRAW = drawings(figures, "continuous")
 CURVES = ("x", "density", "target")  # of laws, whose table on the page is without them
 
 
@@ -52,13 +43,13 @@ def page(found: dict[str, pd.DataFrame], claims: Sequence[dict[str, Any]], entri
         heading="Continuous tokens",
         lead=text["lead"].strip().split("\n\n"),
         pictures=[
-            picture(each, DRAW[each["table"]](found[each["table"]]), f"continuous-{each['table']}")
+            picture(each, DRAW[figure_name(each)](found[each["table"]]), f"continuous-{figure_name(each)}")
             for each in text["pictures"]
             if each["table"] in found
         ],
         claims=[claim for claim in claims if claim["id"].startswith(CLAIMS)],
         tables=tables(found),
-        missing=[continuous_path(Path(), name).name for name in DRAW if name not in found],
+        missing=[continuous_path(Path(), name).name for name in CONTINUOUS if name not in found],
         command=COMMAND,
         draw=draw,
         entries=entries,

@@ -32,7 +32,7 @@ def page(found: Compared, entries: Entries, draw: Draw) -> str:
             for each in text["pictures"]
             if each["name"] in drawn
         ],
-        tables=[methods(rows), told(rows)],
+        tables=[methods(rows), told_apart_table(rows)],
         draw=draw,
         entries=entries,
         here=FILE,
@@ -77,7 +77,7 @@ def methods(rows: list[dict[str, Any]]) -> Table:
     return Table("Methods", heads, cells, words=3)
 
 
-def told(rows: list[dict[str, Any]]) -> Table:
+def told_apart_table(rows: list[dict[str, Any]]) -> Table:
     """Whether images can be told from the target's own, and which deviation would have been."""
     cells = [
         (

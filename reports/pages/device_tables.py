@@ -1,4 +1,4 @@
-"""Tables of the time of a decoding step on devices (``simlab device``), beside SJD-PAC's Table 4."""
+"""Tables of the time of a decoding step on devices (``simlab model device``), beside SJD-PAC's Table 4."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def devices(found: Sequence[Entry], ledger: Ledger) -> Devices:
     """The tables of documents; printed numbers alone where there are none."""
     verified = any(document["verification"] for document in found)
     return Devices(
-        [_told(document) for document in found],
+        [_device_text(document) for document in found],
         any(not document["device"].startswith("CPU") for document in found),
         breakdown(found, ledger),
         verification(found) if verified else None,
@@ -89,7 +89,7 @@ def verification(found: Sequence[Entry]) -> Table:
     return Table("Verification", columns, rows, words=2)
 
 
-def _told(document: Entry) -> str:
+def _device_text(document: Entry) -> str:
     """What the device is, and what was measured with what."""
     versions = ", ".join(f"{name} {version}" for name, version in document["versions"].items())
     small = " Small sizes: these numbers only show that everything runs." if document["small"] else ""

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from matplotlib.figure import Figure
 
-from reports.data.tables import draft_length_path, read_draft_length
+from reports.data.tables import DRAFT_LENGTH, draft_length_path, read_draft_length
 from reports.figures import draft_length as figures
 from reports.figures.plot_style import use_style
-from reports.pages.elements import Table, picture, texts
+from reports.pages.elements import Table, drawings, figure_name, picture, texts
 from reports.pages.study_tables import cell_text
 from reports.site.gallery import Draw, inline
 from reports.site.html import Entries, remove, save, template
 
 FILE, COMMAND, TITLE = "draft-length.html", "simlab verify", "Draft length"
 CLAIMS = "cspd.draft-length"  # how the ids of the claims on this page begin
-DRAW: dict[str, Callable[[pd.DataFrame], Figure]] = {"printed": figures.printed, "rates": figures.rates}
+DRAW = drawings(figures, "draft-length")
 WORDS = {"printed": ("column", "reading"), "rates": ("column", "reading", "pair")}
 
 
@@ -44,13 +43,13 @@ def page(found: dict[str, pd.DataFrame], claims: Sequence[dict[str, Any]], entri
         lead=text["lead"].strip().split("\n\n"),
         derivation=text["derivation"].strip().split("\n\n"),
         pictures=[
-            picture(each, DRAW[each["table"]](found[each["table"]]), f"draft-length-{each['table']}")
+            picture(each, DRAW[figure_name(each)](found[each["table"]]), f"draft-length-{figure_name(each)}")
             for each in text["pictures"]
             if each["table"] in found
         ],
         claims=[claim for claim in claims if claim["id"].startswith(CLAIMS)],
         tables=tables(found),
-        missing=[draft_length_path(Path(), name).name for name in DRAW if name not in found],
+        missing=[draft_length_path(Path(), name).name for name in DRAFT_LENGTH if name not in found],
         command=COMMAND,
         draw=draw,
         entries=entries,

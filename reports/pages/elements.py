@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from matplotlib.figure import Figure
@@ -44,6 +45,16 @@ class Table:
 def texts() -> dict[str, Any]:
     """Leads, headings and captions, by page."""
     return tomllib.loads(TEXTS.read_text(encoding="utf-8"))
+
+
+def figure_name(text: dict[str, str]) -> str:
+    """The function that draws what a text is of: it is called as the table is, unless it has a name of its own."""
+    return text.get("figure", text["table"])
+
+
+def drawings(figures: ModuleType, page: str) -> dict[str, Callable[..., Figure]]:
+    """The functions that draw the figures of a page, by name."""
+    return {name: getattr(figures, name) for name in map(figure_name, texts()[page]["pictures"])}
 
 
 def picture(text: dict[str, str], figure: Figure, name: str = "", **words: str) -> Picture:

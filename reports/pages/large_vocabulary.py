@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pandas as pd
-from matplotlib.figure import Figure
 
 from reports.figures import large_vocabulary as figures
-from reports.pages.elements import Table, picture, texts
+from reports.pages.elements import Table, drawings, figure_name, picture, texts
 from reports.pages.study_tables import cell_text
 from reports.site.gallery import Draw
 from reports.site.html import Entries, template
-from theory.published.ledger import Ledger, published
+from theory.published.ledger import published
 
 FILE = "large.html"
-DRAW: dict[str, Callable[[pd.DataFrame, Ledger], Figure]] = {
-    "naive": figures.naive,
-    "neighbours": figures.neighbours,
-    "compounding": figures.compounding,
-    "blocks": figures.blocks,
-}
+DRAW = drawings(figures, "large")
 
 
 def page(found: dict[str, pd.DataFrame], entries: Entries, draw: Draw) -> str:
@@ -29,7 +21,7 @@ def page(found: dict[str, pd.DataFrame], entries: Entries, draw: Draw) -> str:
     pictures = [
         picture(
             each | {"heading": f"{each['heading']}, V = {vocabulary:,}"},
-            DRAW[each["table"]](part.reset_index(drop=True), ledger),
+            DRAW[figure_name(each)](part.reset_index(drop=True), ledger),
             f"{each['name']}-{vocabulary}",
         )
         for each in text["pictures"]

@@ -1,6 +1,6 @@
 """The page on real models: the results of ``simlab compare``, beside the papers' numbers.
 
-What ``simlab replay`` and ``simlab device`` have saved beside it appears if it is there.
+What ``simlab replay`` and ``simlab model device`` have saved beside it appears if it is there.
 """
 
 from __future__ import annotations

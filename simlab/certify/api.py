@@ -29,7 +29,6 @@ from simlab.certify.engine.evidence import FALSE_ALARMS, Evidence, Finding
 from simlab.certify.engine.exact import SURE, Exact
 from simlab.certify.engine.failing import Failing
 from simlab.certify.engine.mapping import mapped
-from simlab.certify.engine.messages import TENSORS, of_tensors
 from simlab.certify.engine.planning import Plan
 from simlab.certify.engine.region import Region
 from simlab.certify.engine.tasks import HIDDEN, Conduct, Counts, Edges, Enumerate, Fault, Impossible, Sample, Task
@@ -37,6 +36,7 @@ from simlab.certify.engine.workers import WorkerPool, check_processes
 from simlab.certify.shapes.drawing import Drawing, cells
 from simlab.certify.shapes.ranges import limits, parsed
 from simlab.checks import check_at_least, check_number
+from simlab.messages import TENSORS, of_tensors
 from simlab.statistics.power import check_share
 
 FIRST_CALLS = 64  # calls of each case before any is called more often
@@ -492,11 +492,14 @@ class _Run:
         return None
 
     def _sampled(self, pool: WorkerPool) -> Fault | Finding | None:
-        for drawn in self.region.rounds(self.calls) if self.calls else ():
+        found = self._taken_in(pool, self._batches())
+        if found or not self.calls:
+            return found
+        for drawn in self.region.rounds(self.calls):
             found = self._taken_in(pool, (Sample(*asked) for asked in drawn))
             if found:
                 return found
-        return self._taken_in(pool, self._batches())
+        return None
 
     def _taken_in(self, pool: WorkerPool, tasks: Iterator[Sample]) -> Fault | Finding | None:
         """What comes of tasks as evidence, until something is found."""

@@ -58,7 +58,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Looked:
+class RangeEvidence:
     """What was seen in a range of shapes, which were drawn.
 
     Attributes
@@ -121,8 +121,8 @@ class Map:
     """
 
     axes: tuple[str, ...]
-    own: tuple[Looked, ...]
-    cells: tuple[Looked, ...]
+    own: tuple[RangeEvidence, ...]
+    cells: tuple[RangeEvidence, ...]
     told: str
     most: int
     region: dict[str, int] | None = None

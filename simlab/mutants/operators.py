@@ -24,9 +24,10 @@ Draw = Callable[[Array, Any], int]
 
 
 def inverted(weights: Array, uniform: Any) -> int:
-    """By inverse CDF."""
-    upto = weights.cumsum()
-    return int(np.searchsorted(upto, uniform * upto[-1], side="right"))
+    """The token at which the CDF of ``weights[V]`` passes a uniform."""
+    upto = weights.cumsum(dtype=np.float64)
+    found = int(np.searchsorted(upto, float(uniform) * upto[-1], side="right"))
+    return min(found, int(np.searchsorted(upto, upto[-1])))
 
 
 def raced(weights: Array, exponential: Array) -> int:

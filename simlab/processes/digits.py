@@ -12,22 +12,27 @@ the draft by its pseudo-counts. The weights of the network fitted with seed 0 ar
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from simlab.arrays import Array, at
-from simlab.processes.base import Process
+from simlab.processes.base import Process, places
+from simlab.processes.compiled import Compiled, integers
 from simlab.processes.digits_network import (
     FEATURES,
+    INK,
     LENGTH,
     NEAREST,
+    PARTS,
     SHAPE,
     VOCABULARY,
-    DigitsTarget,
-    Layer,
+    Network,
+    canvas,
     features,
     neighbours,
     positions,
@@ -44,6 +49,44 @@ BATCH = 512
 WEIGHT_DECAY = 0.12
 EDGES = (1, 8, 16)  # the draft tells apart pixels that are 0, 1-7, 8-15 and 16
 PSEUDO = 8.0  # weight of the histogram of a position in the draft's cells, in pixels
+
+
+Layer = tuple[np.ndarray, np.ndarray]  # weights[in, out], bias[out]
+
+
+class DigitsTarget(Compiled):
+    """The network: three ``layers`` of ``(weights[in, out], bias[out])``, rectified between, softmax at the end.
+
+    No grey level is impossible: a row holds the share ``FLOOR`` of the uniform row.
+    """
+
+    def __init__(self, layers: Sequence[Layer]) -> None:
+        super().__init__(VOCABULARY, SHAPE)
+        self.layers = [(np.asarray(w, dtype=np.float64), np.asarray(b, dtype=np.float64)) for w, b in layers]
+        (first, bias), *later = self.layers
+        around, nearest, image, where = np.split(first, np.cumsum(PARTS)[:-1])
+        nearest = nearest.reshape(len(NEAREST), VOCABULARY, len(bias))
+        self._network = Network(around / INK, nearest, image / INK, where + bias, *chain.from_iterable(later))
+
+    @property
+    def multiply_adds(self) -> int:
+        """Multiply-adds a row; each reads one weight. The kernel leaves out those with 0."""
+        return sum(weights.size for weights, _ in self.layers)
+
+    def _rows(self, tokens: Array, start: Array, count: int) -> Array:
+        from simlab.processes.digits_network_compiled import window
+
+        rows = np.empty((len(tokens), count, VOCABULARY))
+        window(self._network, canvas(tokens), integers(start), rows)
+        return rows
+
+    def forward_tree(self, tokens: Array, start: Array, nodes: Array, paths: Array) -> Array:
+        from simlab.processes.digits_network_compiled import tree
+
+        rows = np.empty((len(tokens), len(paths) + 1, VOCABULARY))
+        place = places(start, paths)
+        tree(self._network, canvas(tokens), integers(start), integers(nodes), integers(paths), integers(place), rows)
+        return self._ended(rows, place)
 
 
 class DigitsDraft(Process):

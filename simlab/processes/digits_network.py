@@ -9,14 +9,11 @@ of the others in a fixed order: a row is the same, bit for bit, whatever else is
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 
 from simlab.arrays import Array, grid, one_hot
-from simlab.processes.base import places
-from simlab.processes.compiled import Compiled, integers
 
 SHAPE = (8, 8)
 LENGTH = 64
@@ -30,8 +27,6 @@ NEAREST = [LEFT, ABOVE]
 PARTS = (len(AROUND), len(NEAREST) * VOCABULARY, LENGTH, LENGTH)  # of the features, see `features`
 FEATURES = sum(PARTS)
 FLOOR = 1e-3  # the share of the uniform row in a row of the target
-
-Layer = tuple[np.ndarray, np.ndarray]  # weights[in, out], bias[out]
 
 
 class Network(NamedTuple):
@@ -47,41 +42,6 @@ class Network(NamedTuple):
     last_bias: np.ndarray  # [V]
 
 
-class DigitsTarget(Compiled):
-    """The network: three ``layers`` of ``(weights[in, out], bias[out])``, rectified between, softmax at the end.
-
-    No grey level is impossible: a row holds the share ``FLOOR`` of the uniform row.
-    """
-
-    def __init__(self, layers: Sequence[Layer]) -> None:
-        super().__init__(VOCABULARY, SHAPE)
-        self.layers = [(np.asarray(w, dtype=np.float64), np.asarray(b, dtype=np.float64)) for w, b in layers]
-        (first, bias), *later = self.layers
-        around, nearest, image, where = np.split(first, np.cumsum(PARTS)[:-1])
-        nearest = nearest.reshape(len(NEAREST), VOCABULARY, len(bias))
-        self._network = Network(around / INK, nearest, image / INK, where + bias, *chain.from_iterable(later))
-
-    @property
-    def multiply_adds(self) -> int:
-        """Multiply-adds a row; each reads one weight. The kernel leaves out those with 0."""
-        return sum(weights.size for weights, _ in self.layers)
-
-    def _rows(self, tokens: Array, start: Array, count: int) -> Array:
-        from simlab.processes.digits_network_compiled import window
-
-        rows = np.empty((len(tokens), count, VOCABULARY))
-        window(self._network, _canvas(tokens), integers(start), rows)
-        return rows
-
-    def forward_tree(self, tokens: Array, start: Array, nodes: Array, paths: Array) -> Array:
-        from simlab.processes.digits_network_compiled import tree
-
-        rows = np.empty((len(tokens), len(paths) + 1, VOCABULARY))
-        place = places(start, paths)
-        tree(self._network, _canvas(tokens), integers(start), integers(nodes), integers(paths), integers(place), rows)
-        return self._ended(rows, place)
-
-
 def features(tokens: Array, position: Array) -> np.ndarray:
     """The network's input at ``position[B, M]`` of ``tokens[B, T]``: ``float64[B, M, FEATURES]``.
 
@@ -93,7 +53,7 @@ def features(tokens: Array, position: Array) -> np.ndarray:
     around = np.maximum(neighbours(tokens, position, AROUND), 0) / INK
     nearest = one_hot(neighbours(tokens, position, NEAREST), np.empty(VOCABULARY))
     past = np.arange(LENGTH) < position[..., None]
-    image = np.where(past, _canvas(tokens)[:, None, :LENGTH] / INK, 0)
+    image = np.where(past, canvas(tokens)[:, None, :LENGTH] / INK, 0)
     where = one_hot(position, np.empty(LENGTH))
     return np.concatenate([around, nearest.reshape(*position.shape, -1), image, where], axis=-1)
 
@@ -110,12 +70,12 @@ def neighbours(tokens: Array, position: Array, offsets: Sequence[tuple[int, int]
     column = position[..., None] % SHAPE[1] + step[:, 1]
     inside = (row >= 0) & (column >= 0) & (column < SHAPE[1])
     index = np.where(inside, row * SHAPE[1] + column, LENGTH)
-    return _canvas(tokens)[np.arange(len(tokens))[:, None, None], index]
+    return canvas(tokens)[np.arange(len(tokens))[:, None, None], index]
 
 
-def _canvas(tokens: Array) -> np.ndarray:
+def canvas(tokens: Array) -> np.ndarray:
     """``int[B, 65]``: the tokens of the image, zeros if there are fewer, and -1 for any outside of it."""
-    canvas = np.zeros((len(tokens), LENGTH + 1), dtype=np.int64)
-    canvas[:, : tokens.shape[1]][:, :LENGTH] = tokens[:, :LENGTH]
-    canvas[:, LENGTH] = -1
-    return canvas
+    found = np.zeros((len(tokens), LENGTH + 1), dtype=np.int64)
+    found[:, : tokens.shape[1]][:, :LENGTH] = tokens[:, :LENGTH]
+    found[:, LENGTH] = -1
+    return found

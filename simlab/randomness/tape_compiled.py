@@ -32,6 +32,11 @@ class Uniforms:
         count = len(rows)
         return cls(np.full(count, tape.seed, np.uint64), tape.replicates[rows], np.full(count, iteration))
 
+    def tape(self) -> Tape:
+        """The same as a tape, where all have one seed and one iteration."""
+        low, high = (int(key[0]) for key in self._keys)
+        return Tape(low | high << 32, self.replicates.tolist(), int(self.iterations[0]))
+
     def advance(self) -> None:
         """On to the next iteration of each."""
         self.iterations += 1

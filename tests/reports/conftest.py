@@ -6,15 +6,17 @@ from collections.abc import Iterator
 
 import pytest
 
+from reports.data import continuous_models
 from reports.data import models as saved_models
 from reports.site import build as site
 
 
 @pytest.fixture(scope="module")
 def own_results_alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """What comes along is not drawn for every site: the comparison's thirteen figures are drawn by
-    tests/reports/test_models_page.py, a kept run by a test of its own in tests/reports/test_site.py."""
+    """What comes along is not drawn for every site, which takes long; tests/reports/test_models_page.py draws it."""
+    nothing = tmp_path_factory.mktemp("nothing-kept")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(saved_models, "kept", lambda: None)
-        patch.setattr(site, "KEPT", tmp_path_factory.mktemp("nothing-kept"))
+        patch.setattr(continuous_models, "KEPT", nothing)
+        patch.setattr(site, "KEPT", nothing)
         yield

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -16,12 +15,12 @@ import numpy as np
 import pytest
 
 from experiments.certification.request import Request, certificate_document, find_subject, save_certificate
-from experiments.cli.main import main
 from reports.pages.certificate import build
 from simlab.certify import Certificate, certify
-from simlab.certify.certificate import Failure, Looked, Map
+from simlab.certify.certificate import Failure, Map, RangeEvidence
 from simlab.mutants.verifiers import MUTANTS, lossless
 from simlab.randomness.coins import SampledCoins
+from tests.support.pages import fetched
 
 pytestmark = pytest.mark.cli
 
@@ -68,14 +67,10 @@ def certificates() -> dict[str, Certificate]:
 @pytest.mark.parametrize(
     ("verdict", "said", "figures"),
     [
-        (
-            "lossless",
-            ["It is no proof", "TV at most", "What is counted: all tokens together", "would have been detected"],
-            1,
-        ),
-        ("inconclusive", ["A larger <code>--budget</code>", "too few calls", "of what is counted, is at most"], 1),
-        ("lossy", ["Looks like: residual drawn from p", "against the target", 'id="reproduce"', "reproduce.py"], 2),
-        ("breaks", ["The smallest case that fails", "It raises RuntimeError", "before calls with the real"], 0),
+        ("lossless", [], 1),
+        ("inconclusive", ["--budget"], 1),
+        ("lossy", ["residual drawn from p", 'id="reproduce"', "reproduce.py"], 2),
+        ("breaks", ["&lt;script&gt;alert(1)&lt;/script&gt; &amp; {{ more }}"], 0),
     ],
 )
 def test_every_verdict_has_its_page(
@@ -84,15 +79,12 @@ def test_every_verdict_has_its_page(
     assert certificates[verdict].verdict == verdict
     text = page(tmp_path, certificates[verdict])
     assert f'<div class="verdict {verdict}"><p><b>{verdict}</b>: ' in text
-    assert all(one in text for one in (*said, "What this means", "Run it again", "simlab certify tests.reports"))
+    assert all(one in text for one in (*said, f"simlab certify {HERE}"))
     assert text.count("<svg") == figures
-    assert not re.search(r"(src|href)=.http|url\(.?http|@import|<script|<b>mine|<i>note", text)
+    assert fetched(text) == []
+    assert not re.search("<script|<b>mine|<i>note", text)
     assert "&lt;b&gt;mine&lt;/b&gt;:verify" in text
     assert "a &lt;i&gt;note&lt;/i&gt;" in text
-
-
-def test_what_is_raised_is_escaped(certificates: dict[str, Certificate], tmp_path: Path) -> None:
-    assert "&lt;script&gt;alert(1)&lt;/script&gt; &amp; {{ more }}" in page(tmp_path, certificates["breaks"])
 
 
 def test_every_line_is_in_the_table_and_every_outcome_in_its_own(
@@ -104,49 +96,6 @@ def test_every_line_is_in_the_table_and_every_outcome_in_its_own(
     assert f"<summary>{len(lossy.lines)} lines</summary>" in text
     table = text[text.index("against the target</th>") : text.index('id="reproduce"')]
     assert re.findall(r'<td class="row">([\d, ]+)</td>', table) == [row["outcome"] for row in lossy.failure.outcomes]
-
-
-@pytest.mark.parametrize(
-    ("first", "said"),
-    [
-        ("from mine import verify", "what is certified, not simlab.</p>"),
-        ("from simlab.certify.adapters import adapter", "what is certified, and simlab.</p>"),
-        (
-            "from mine import verify\nfrom simlab.certify.engine.scripted import Scripted",
-            "what is certified, and simlab.</p>",
-        ),
-    ],
-)
-def test_what_the_program_needs_is_told(
-    first: str, said: str, certificates: dict[str, Certificate], tmp_path: Path
-) -> None:
-    page(tmp_path, certificates["lossy"])
-    path = tmp_path / "certificate.json"
-    document = json.loads(path.read_text(encoding="utf-8"))
-    document["failure"]["script"] = f"import numpy as np\n{first}\n"
-    path.write_text(json.dumps(document), encoding="utf-8")
-    assert said in build(tmp_path).read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        "",
-        "--calls 64",
-        "--processes 0 --limit 0.5",
-        "--contract draft --budget 1.5 --epsilon 1e-05 --confidence 0.99999999 --seed 3 --limit 1234567.5",
-    ],
-)
-def test_the_command_that_is_printed_asks_for_the_same(options: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    requests: list[Request] = []
-    monkeypatch.setattr("experiments.cli.certify._certify", lambda request, *_: requests.append(request) or 0)
-    main(shlex.split(f"certify mine:verify {options}"))
-    first = requests[0]
-    main(shlex.split(first.command)[1:])
-    assert requests == [first, first]
-    assert [name in first.command for name in ("--processes", "--limit")] == [
-        name in options for name in ("--processes", "--limit")
-    ]
 
 
 @pytest.mark.slow
@@ -178,26 +127,24 @@ def test_a_page_tells_principal_cases_exact_laws_and_what_would_be_enough(tmp_pa
     text = page(tmp_path, told)
     assert text.count("(principal)") == 1
     assert "0.0123" in text
-    assert "What would be enough: calls=9000 may do." in text
-    assert "it took 7.5 s" in text
-    assert "<b>0.0625</b><strong>TV at most in principal cases" in text
+    assert "calls=9000 may do" in text
+    assert "7.5 s" in text
+    assert "<b>0.0625</b>" in text
 
 
 def test_a_page_has_own_shapes_first_then_the_map_and_what_is_at_the_ends_of_coins(
     certificates: dict[str, Certificate], tmp_path: Path
 ) -> None:
     of = {"V": (9, 64), "gamma": (1, 3)}
-    seen = Looked(of, "", "", "", 4, 512, 0.25, 0.125, True)
-    few = Looked({"V": (9, 64), "gamma": (4, 8)}, "", "", "", 1, 64, 0.5, 0.5, False)
-    never = Looked(
+    seen = RangeEvidence(of, "", "", "", 4, 512, 0.25, 0.125, True)
+    few = RangeEvidence({"V": (9, 64), "gamma": (4, 8)}, "", "", "", 1, 64, 0.5, 0.5, False)
+    never = RangeEvidence(
         {"V": (65, 1024), "gamma": (1, 3)}, "", "", "", 0, 0, 1.0, 1.0, False, "a call <b> would take too long"
     )
     own = replace(seen, name="llama-3", source="the <i>source</i>", detectable=0.125, outcomes=1234)
     told = "it emits [1], but only where a coin is 0 (one in 2^24)"
     script = "from tests.reports.test_certificate_page import right\n"
-    edge = Failure(
-        "edge", True, "", told, "", {"uniforms": [0.0]}, 1, None, None, [], "", (), script
-    )  # fmt: skip
+    edge = Failure("edge", True, "", told, "", {"uniforms": [0.0]}, 1, None, None, [], "", (), script)
     shapes = Map(("V", "gamma"), (own,), (seen, few, never), "", 1)
     text = page(tmp_path, replace(certificates["lossless"], shapes=shapes, edge=edge))
     places = [text.index(f'id="{name}"') for name in ("yours", "where", "edge", "how")]
@@ -210,7 +157,7 @@ def test_a_page_has_own_shapes_first_then_the_map_and_what_is_at_the_ends_of_coi
     assert 'outcomes; a call &lt;b&gt; would take too long">.</td>' in text
     assert '<td class="none" title="no shape, or none that fits memory"></td>' in text
     assert "<li>V = 65–1,024, gamma = 1–3: a call &lt;b&gt; would take too long</li>" in text
-    assert "Coin 1 of 1 is exactly 0: it emits [1]; one in 2^24. It is told beside the verdict" in text
+    assert "Coin 1 of 1 is exactly 0: it emits [1]" in text
     assert (tmp_path / "reproduce.py").exists()
     assert "battery 2" in text
 
@@ -218,10 +165,12 @@ def test_a_page_has_own_shapes_first_then_the_map_and_what_is_at_the_ends_of_coi
 def test_a_page_says_which_own_shapes_were_not_seen_and_how_to_see_a_failure_again(
     certificates: dict[str, Certificate], tmp_path: Path
 ) -> None:
-    own = Looked({"V": (9, 9), "gamma": (1, 3)}, "V=9", "", "", 0, 0, 1.0, 1.0, False, "V = 9, gamma = 2: raises <b>")
+    own = RangeEvidence(
+        {"V": (9, 9), "gamma": (1, 3)}, "V=9", "", "", 0, 0, 1.0, 1.0, False, "V = 9, gamma = 2: raises <b>"
+    )
     shapes = Map(("V", "gamma"), (own,), (), "", 1)
     text = page(tmp_path, replace(certificates["inconclusive"], shapes=shapes))
-    assert "Too little was seen of <code>V=9</code>, which was asked for: raises &lt;b&gt;." in text
+    assert "<code>V=9</code>, which was asked for: raises &lt;b&gt;." in text
     assert 'id="where"' not in text
     failure = certificates["lossy"].failure
     assert failure
@@ -241,5 +190,5 @@ def test_a_page_of_an_earlier_certificate_is_drawn_without_shapes(
         del document[name]
     path.write_text(json.dumps(document), encoding="utf-8")
     text = build(tmp_path).read_text(encoding="utf-8")
-    assert "Where it looked" not in text
+    assert 'id="where"' not in text
     assert "battery" not in text.partition("<h1>")[0].partition("<main")[2]

@@ -12,7 +12,7 @@ from experiments.cli import main as cli
 from reports.pages import published as published_page
 from reports.pages.report import build
 from reports.site.html import GENERATOR
-from tests.reports.test_claim_pages import Page
+from tests.support.pages import Page, empty
 from theory.claims import CLAIMS
 from theory.published.ledger import published
 
@@ -107,10 +107,6 @@ def test_a_page_of_an_earlier_run_goes_away(tmp_path: Path) -> None:
 
 
 def test_the_report_is_drawn_without_the_ledgers_claims_too(tmp_path: Path) -> None:
-    document = {"simlab": "0", "seed": 0, "failed": {}, "headlines": [], "results": [], "claims": []}
-    (tmp_path / "verdicts.json").write_text(json.dumps(document), encoding="utf-8")
-    manifest = {"measured": False, "sequences": 0, "versions": {}, "seconds": {"all": 1.0}}
-    (tmp_path / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
-    build(tmp_path)
+    build(empty(tmp_path))
     assert not (tmp_path / "published.html").exists()
     assert "published.html" not in (tmp_path / "report.html").read_text(encoding="utf-8")

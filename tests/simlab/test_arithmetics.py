@@ -92,5 +92,4 @@ def test_one_that_differs_or_is_not_listed_is_seen(monkeypatch: pytest.MonkeyPat
     monkeypatch.setitem(RULES, "speculative", Differs)
     assert apart(of_rule, "speculative") > 0.1
     monkeypatch.setitem(RULES, "another", Differs)
-    with pytest.raises(AssertionError, match="no parameters for another"):
-        apart(of_rule, "another")
+    assert apart(of_rule, "another") > 0.1

@@ -12,7 +12,7 @@ import numpy as np
 
 from simlab.arrays import Array
 from simlab.certify.contracts.blocks import Tokens
-from simlab.certify.engine.messages import shown
+from simlab.messages import shown
 from simlab.mutants.base import Mutant
 from simlab.randomness.coins import Coins, outcomes
 

@@ -30,11 +30,11 @@ from simlab.certify.contracts.base import (
     in_turn,
     of_rows,
 )
-from simlab.certify.contracts.battery import Named, large_blocks, looked_at, small_blocks
+from simlab.certify.contracts.battery import Named, large_blocks, small_blocks, token_classes
 from simlab.certify.contracts.blocks import Block, Events, Tokens, joint
 from simlab.certify.contracts.verifying import OfBlock
-from simlab.certify.engine.messages import shown
 from simlab.certify.engine.scripted import possible_edges
+from simlab.messages import shown
 from simlab.mutants.batches import MUTANTS, OF_BATCHES, Rows
 
 
@@ -315,7 +315,7 @@ def _large_ones() -> Iterator[BatchCase]:
         block, size = named.block, named.block.vocabulary
         short_one = Block(block.p[1:], block.q[1:], 0)
         labels = named.events[0].labels
-        events = Events("two tokens, by class", (0, 1), labels), *looked_at(short_one.p, short_one.q, size)
+        events = Events("two tokens, by class", (0, 1), labels), *token_classes(short_one.p, short_one.q, size)
         one = Named("one draft", short_one, events)
         yield _wide(f"two sequences of {size} tokens", [named, one])
 

@@ -98,7 +98,7 @@ def lagged(count: int) -> tuple[Events, ...]:
 
 @cache
 def large_blocks() -> tuple[Named, ...]:
-    """Large vocabularies, looked at in classes of tokens, in several ways: see :func:`looked_at`."""
+    """Large vocabularies, looked at in classes of tokens, in several ways: see :func:`token_classes`."""
     found = []
     for number, size in enumerate(SIZES):
         rng = np.random.default_rng([3, number])
@@ -111,7 +111,7 @@ def large_blocks() -> tuple[Named, ...]:
             rows[:, last:-1] += 0.2 / max(1, size - 1 - last)
         block = Block.of_rows(scaled(p), scaled(q))
         classes = Events("two tokens, by class", (0, 1), _classes(block, last))
-        found.append(Named(f"{size} tokens", block, (classes, *looked_at(block.p, block.q, number))))
+        found.append(Named(f"{size} tokens", block, (classes, *token_classes(block.p, block.q, number))))
     found.append(_in_the_tail(1000))
     return tuple(found)
 
@@ -124,7 +124,7 @@ def _in_the_tail(size: int) -> Named:
     p[:, head] += 0.8 * scaled(rng.gamma(2.0, size=(3, len(head))))
     q[:, head] += 0.8 * scaled(p[:2, head])  # alike in the head: what p has more lies in the tail
     block = Block.of_rows(scaled(p), scaled(q))
-    return Named(f"{size} tokens, a fifth of the mass in the tail", block, looked_at(block.p, block.q, size))
+    return Named(f"{size} tokens, a fifth of the mass in the tail", block, token_classes(block.p, block.q, size))
 
 
 def _classes(block: Block, last: int) -> Array:
@@ -143,7 +143,7 @@ TAILS = (0.001, 0.01, 0.05, 0.2, 0.5)  # shares of the mass, of the smallest ent
 STRETCHES, DRAWN = 8, 6  # classes by index, and by chance
 
 
-def looked_at(p: Sequence[Array], q: Sequence[Array], number: int) -> tuple[Events, ...]:
+def token_classes(p: Sequence[Array], q: Sequence[Array], number: int) -> tuple[Events, ...]:
     """Classes of tokens that no one way of being wrong has all at its side.
 
     Every token but the last, by its size in p, by what p has more than q, by its place, and by chance; two neighbours

@@ -14,7 +14,7 @@ import numpy as np
 
 from simlab.arrays import Array
 from simlab.certify.contracts.base import ArraysCase, Counted, Possible, at_intervals, counting_script, in_turn
-from simlab.certify.contracts.battery import SIZES, looked_at
+from simlab.certify.contracts.battery import SIZES, token_classes
 from simlab.certify.contracts.blocks import Block, Events, Tokens, joint
 from simlab.certify.contracts.verifying import OfBlock
 from simlab.certify.engine.scripted import possible_edges
@@ -200,7 +200,7 @@ def _large_ones() -> Iterator[CandidatesCase]:
         labels = np.where(p == 0, 2, np.where(p > q, 3, 4))
         labels[0], labels[-1] = 0, 1
         block = _position(p)
-        lines = (Events("the token, by class", (0,), labels), *looked_at((p[None],), (q[None],), number))
+        lines = (Events("the token, by class", (0,), labels), *token_classes((p[None],), (q[None],), number))
         events = tuple(OfBlock(block, one) for one in lines)
         yield CandidatesCase(f"four candidates of {size} tokens", p, q, 4, events)
 

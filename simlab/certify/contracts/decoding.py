@@ -27,10 +27,10 @@ from simlab.certify.contracts.base import (
     at_intervals,
     in_turn,
 )
-from simlab.certify.contracts.battery import looked_at
+from simlab.certify.contracts.battery import token_classes
 from simlab.certify.contracts.blocks import Block, Events, Tokens, joint, scaled, windows
 from simlab.certify.contracts.verifying import OfBlock
-from simlab.certify.engine.messages import shown
+from simlab.messages import shown
 from simlab.mutants.generation import MUTANTS
 from simlab.mutants.loops import Loop, Request
 
@@ -352,5 +352,7 @@ def _large(size: int, length: int) -> DecodeCase:
         table[:, -1] += 0.2
     block = Block(tuple(map(scaled, tables)), (), 1)
     pairs = tuple(Events(f"tokens {i} and {i + 1}, by class", (i, i + 1), labels) for i in range(length - 1))
-    firsts = [one for one in looked_at(block.p, (), size) if 0 in one.places]  # others depend on what is before them
+    firsts = [
+        one for one in token_classes(block.p, (), size) if 0 in one.places
+    ]  # others depend on what is before them
     return DecodeCase(f"{size} tokens", Model(block), tuple(OfBlock(block, events) for events in (*pairs, *firsts)))

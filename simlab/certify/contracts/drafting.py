@@ -26,7 +26,7 @@ from simlab.certify.contracts.base import (
     counting_script,
     in_turn,
 )
-from simlab.certify.contracts.battery import SIZES, lagged, looked_at
+from simlab.certify.contracts.battery import SIZES, lagged, token_classes
 from simlab.certify.contracts.blocks import Block, Events, Tokens, joint, windows
 from simlab.certify.contracts.verifying import OfBlock
 from simlab.certify.engine.scripted import possible_edges
@@ -167,7 +167,7 @@ def _large_ones() -> Iterator[DraftCase]:
         labels = np.where(q[0] == 0, 2, 3 + np.arange(size) * 8 // size)
         labels[0], labels[-1] = 0, 1
         q /= q.sum(axis=1, keepdims=True)
-        lines = Events("two tokens, by class", (0, 1), labels), *looked_at(positions(q).p, (), number)
+        lines = Events("two tokens, by class", (0, 1), labels), *token_classes(positions(q).p, (), number)
         yield _of(f"two tokens of {size}", q, lines)
 
 

@@ -18,7 +18,6 @@ from simlab.arrays import Array, total_variation
 from simlab.certify.contracts.base import Broken, Case, Function
 from simlab.certify.contracts.blocks import Tokens
 from simlab.certify.engine.asking import Asking, Patient
-from simlab.certify.engine.messages import raised
 from simlab.certify.engine.scripted import (
     MOST,
     NotScripted,
@@ -31,6 +30,7 @@ from simlab.certify.engine.scripted import (
     one_at_its_end,
     random_scripts,
 )
+from simlab.messages import raised
 
 TRIED = 1200  # random lists of uniforms the trees of a case are tried on, shared out by the chances of its inputs
 ROUND = 100  # of them at a time

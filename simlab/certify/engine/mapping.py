@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import product
 
-from simlab.certify.certificate import Looked, Map
+from simlab.certify.certificate import Map, RangeEvidence
 from simlab.certify.engine.region import Region
 from simlab.certify.shapes.ranges import MOST
 
@@ -16,10 +16,10 @@ def mapped(region: Region) -> Map:
     own, cells = (tuple(one for one in found if bool(one.name) is named) for named in (True, False))
     largest = largest_region(cells)
     axes = tuple(axis.name for axis in region.drawing.axes)
-    return Map(axes, own, cells, _told(own, cells, largest), MOST, largest)
+    return Map(axes, own, cells, _region_text(own, cells, largest), MOST, largest)
 
 
-def _told(own: Sequence[Looked], cells: Sequence[Looked], most: dict[str, int] | None) -> str:
+def _region_text(own: Sequence[RangeEvidence], cells: Sequence[RangeEvidence], most: dict[str, int] | None) -> str:
     """The region in a sentence: own shapes, then the bands of which every cell was seen, from the smallest up."""
     parts = [f"in shapes of {one.told} a TV of {one.detectable:.2g} would have been seen" for one in own if one.seen]
     if most is None:
@@ -38,7 +38,7 @@ def _told(own: Sequence[Looked], cells: Sequence[Looked], most: dict[str, int] |
     return "; ".join(parts)
 
 
-def largest_region(cells: Sequence[Looked]) -> dict[str, int] | None:
+def largest_region(cells: Sequence[RangeEvidence]) -> dict[str, int] | None:
     """The most of every axis such that every cell up to there was seen, as many cells as possible."""
     names = list(dict.fromkeys(name for cell in cells for name in cell.of))
     ends = [sorted({cell.of[name][1] for cell in cells if name in cell.of}) for name in names]
@@ -51,5 +51,5 @@ def largest_region(cells: Sequence[Looked]) -> dict[str, int] | None:
     return found
 
 
-def _within(cell: Looked, most: Mapping[str, int]) -> bool:
+def _within(cell: RangeEvidence, most: Mapping[str, int]) -> bool:
     return all(high <= most[name] for name, (_, high) in cell.of.items())

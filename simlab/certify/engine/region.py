@@ -17,11 +17,11 @@ import numpy as np
 import scipy
 
 from simlab.arrays import Array
-from simlab.certify.certificate import Looked
+from simlab.certify.certificate import RangeEvidence
 from simlab.certify.engine.evidence import Finding
 from simlab.certify.engine.tasks import Counts
 from simlab.certify.shapes.drawing import Drawing
-from simlab.certify.shapes.events import EVENTS, LOOKED_AT, law_of
+from simlab.certify.shapes.events import EVENTS, EXAMINED, law_of
 from simlab.certify.shapes.ranges import Shape, numbers
 from simlab.certify.shapes.rows import LAWS, classes
 from simlab.statistics import Sequential
@@ -253,15 +253,15 @@ class Region:
 
     # What it is worth ------------------------------------------------------------------------------------------
 
-    def looked(self, at: int) -> Looked:
+    def looked(self, at: int) -> RangeEvidence:
         """What was seen of a range: of the token looked at, of all shapes of it that have as many classes."""
         one = self.drawing.ranges[at]
         tests = [
-            pool.tally.test for (key, name, _), pool in self.pools.items() if (key, name) == (("range", at), LOOKED_AT)
+            pool.tally.test for (key, name, _), pool in self.pools.items() if (key, name) == (("range", at), EXAMINED)
         ]
         test = max(tests, key=lambda test: test.n, default=None)
         least = min(1.0, test.detectable(test.n, self.pooled)) if test else 1.0
-        return Looked(
+        return RangeEvidence(
             of=dict(one.of),
             name=one.name,
             dtype=one.dtype,

@@ -16,8 +16,8 @@ from simlab.certify.contracts.base import Broken, Case, Function
 from simlab.certify.contracts.blocks import Tokens
 from simlab.certify.engine import exact
 from simlab.certify.engine.asking import Asking, Patient
-from simlab.certify.engine.messages import declines, raised, tampered
 from simlab.certify.engine.scripted import NotScripted
+from simlab.messages import declines, raised, tampered
 
 LOST = ("hangs", "dies")  # kinds of faults after which the process that calls is gone
 HIDDEN = "the same arguments and generator give other tokens when it is called again: hidden state"

@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 
 from simlab.certify.contracts.base import Broken, Case, Function
-from simlab.certify.engine.messages import SPLIT
 from simlab.certify.engine.tasks import Fault, Task, attempt
 from simlab.checks import check_at_least
+from simlab.messages import SPLIT
 
 FIRST = 3.0  # times the limit of a call is what a process may take over its first one: it may have to compile
 BEFORE_THE_FORK = " (if it uses threads or a device that were started before: processes=0)"

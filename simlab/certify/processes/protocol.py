@@ -22,7 +22,7 @@ import numpy as np
 
 from simlab.arrays import Array
 from simlab.certify.contracts.base import Broken
-from simlab.certify.engine.messages import shown
+from simlab.messages import shown
 
 VERSION = 1
 NAME = "simlab-certify"

@@ -16,7 +16,7 @@ from math import isnan
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from simlab.certify.engine.messages import shown
+from simlab.messages import shown
 
 LLAMA, OPENAI = "/completion", "/v1/completions"
 LARGEST = 1 << 22  # bytes of an answer

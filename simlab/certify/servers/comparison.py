@@ -25,9 +25,9 @@ import scipy
 
 from simlab.certify.certificate import LISTED, Certificate, Failure, Line
 from simlab.certify.engine.evidence import FALSE_ALARMS
-from simlab.certify.engine.messages import shown
 from simlab.certify.servers.client import Dropped, Endpoint, Outcome, Prompt, Request, Unanswered
-from simlab.certify.servers.logprobs import Told, compared_logprobs, counted_logprobs
+from simlab.certify.servers.logprobs import ReportedLogprobs, compared_logprobs, counted_logprobs
+from simlab.messages import shown
 from simlab.statistics import Paired
 
 ATTEMPTS = 5  # times that a request is made whose connection is dropped
@@ -160,7 +160,7 @@ class Comparison:
             forced="not possible: a server",
         )
 
-    def logprobs(self, engine: Told, reference: Told) -> list[str]:
+    def logprobs(self, engine: ReportedLogprobs, reference: ReportedLogprobs) -> list[str]:
         """What is to be said of the log-probabilities that both servers have told."""
         found = [compared_logprobs(engine, reference)]
         if engine.spans and reference.spans and self.request.plain:
@@ -271,7 +271,7 @@ class Asker:
         self.pool = ThreadPoolExecutor(concurrency)
         self.own = threading.local()
         self.lock, self.next, self.dropped = threading.Lock(), 0.0, 0
-        self.told = Told()
+        self.told = ReportedLogprobs()
 
     def answers(self, work: Sequence[tuple[Prompt, int]]) -> Answers:
         """The completions of prompts with their seeds, in their order.

@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from simlab.certify.engine.evidence import FALSE_ALARMS
-from simlab.certify.engine.messages import shown
 from simlab.certify.servers.client import Completion, Outcome, Prompt
+from simlab.messages import shown
 from simlab.statistics.tv_bounds import always
 
 ROUNDING = 0.01  # of log-probabilities: that much other kernels and batches may change them
@@ -32,7 +32,7 @@ class Span(NamedTuple):
     high: float
 
 
-class Told:
+class ReportedLogprobs:
     """What one server has told so far."""
 
     def __init__(self) -> None:
@@ -49,7 +49,7 @@ class Told:
 Counts = Mapping[Prompt, Counter[Hashable]]  # how often each first token came out
 
 
-def compared_logprobs(engine: Told, reference: Told) -> str:
+def compared_logprobs(engine: ReportedLogprobs, reference: ReportedLogprobs) -> str:
     """How far both servers' log-probabilities of the same tokens are apart."""
     silent = [name for name, told in (("the engine", engine), ("the reference", reference)) if not told.spans]
     if silent:
@@ -67,10 +67,10 @@ def compared_logprobs(engine: Told, reference: Told) -> str:
     if apart(worst) <= ROUNDING:
         return f"{said}, as rounding is"
     one, other = engine.spans[worst], reference.spans[worst]
-    return f"{said}: {_named(worst)} has {_told(one)} by the engine, {_told(other)} by the reference"
+    return f"{said}: {_named(worst)} has {_span_text(one)} by the engine, {_span_text(other)} by the reference"
 
 
-def counted_logprobs(name: str, told: Told, counts: Counts) -> str:
+def counted_logprobs(name: str, told: ReportedLogprobs, counts: Counts) -> str:
     """Whether first tokens come out as often as a server tells, whenever one looks; the tokens that it told of share a
     false-alarm rate of 1e-6."""
     first = [place for place in told.spans if len(place[1]) == 1]
@@ -81,7 +81,8 @@ def counted_logprobs(name: str, told: Told, counts: Counts) -> str:
     place, found = off[0]
     return (
         f"{len(off)} of {len(first)} first tokens come out otherwise than the logprobs of the {name} tell: "
-        f"{_named(place)} has {_told(told.spans[place])}, {_mass(told.spans[place].high):.3g}, and came out {found}"
+        f"{_named(place)} has {_span_text(told.spans[place])}, {_mass(told.spans[place].high):.3g}, "
+        f"and came out {found}"
     )
 
 
@@ -97,7 +98,7 @@ def _mass(logprob: float) -> float:
     return exp(min(logprob, 1.0))  # a number above 0 is wrong however large it is
 
 
-def _told(span: Span) -> str:
+def _span_text(span: Span) -> str:
     return f"{span.high:.4g}" if span.high - span.low <= ROUNDING else f"{span.low:.4g} to {span.high:.4g}"
 
 

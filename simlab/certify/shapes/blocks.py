@@ -10,7 +10,7 @@ import numpy as np
 from simlab.arrays import Array
 from simlab.certify.contracts.blocks import Block
 from simlab.certify.shapes import rows
-from simlab.certify.shapes.events import BEFORE, LOOKED_AT, NEXT, PAIR, AtPlaces, Look, at
+from simlab.certify.shapes.events import BEFORE, EXAMINED, NEXT, PAIR, AtPlaces, Look, at
 from simlab.certify.shapes.rows import Row
 
 SURE = 0.2  # the part of blocks with two certain drafts in turn, where a coin that is used twice is seen best
@@ -101,7 +101,7 @@ def events_of(drawn: tuple[DrawnBlock, ...], starts: tuple[int, ...]) -> tuple[A
         return at(place[0] + start, place[1])
 
     kinds: dict[str, list[tuple[Look, ...]]] = {
-        LOOKED_AT: [(look(block.at, start),) for block, start in both],
+        EXAMINED: [(look(block.at, start),) for block, start in both],
         NEXT: [(look(block.next, start),) for block, start in both if block.next],
         BEFORE: [(look(block.before, start),) for block, start in both if block.before],
         PAIR: [(look(block.at, start), look(block.next, start)) for block, start in both if block.next],

@@ -25,7 +25,7 @@ from simlab.certify.contracts.verifying import VerifyCase
 from simlab.certify.shapes import rows
 from simlab.certify.shapes.blocks import FEW_BITS, PLAIN, POINTS, DrawnBlock, Making, drawn_block, events_of
 from simlab.certify.shapes.copies import Copies, KeptArrays
-from simlab.certify.shapes.events import LAST, LOOKED_AT, NEIGHBOURS, NEXT, PAIR, AtPlaces, Look, at
+from simlab.certify.shapes.events import EXAMINED, LAST, NEIGHBOURS, NEXT, PAIR, AtPlaces, Look, at
 from simlab.certify.shapes.ranges import Shape
 from simlab.mutants.logit_operators import Settings
 
@@ -99,14 +99,14 @@ class DrawnLogits(_OfDrawn, LogitsCase):
 def verify(shape: Shape, rng: Generator) -> Case:
     """A block for ``verify``."""
     drawn = drawn_block(shape["V"], shape["gamma"], rng)
-    return DrawnVerify(_told(shape, drawn), drawn.block, events_of((drawn,), (0,)), drawn=drawn)
+    return DrawnVerify(_described(shape, drawn), drawn.block, events_of((drawn,), (0,)), drawn=drawn)
 
 
 def chain(layout: Layout, arrays: Arrays, shape: Shape, rng: Generator) -> Case:
     """A block for an operator of one block."""
     drawn = drawn_block(shape["V"], shape["gamma"], rng, _making(arrays, "q" in layout.given))
     events = events_of((drawn,), (0,))
-    return DrawnChain(_told(shape, drawn), drawn.block, events, layout=layout, arrays=arrays, drawn=drawn)
+    return DrawnChain(_described(shape, drawn), drawn.block, events, layout=layout, arrays=arrays, drawn=drawn)
 
 
 def logits(name: str, arrays: Arrays, shape: Shape, rng: Generator) -> Case:
@@ -115,7 +115,7 @@ def logits(name: str, arrays: Arrays, shape: Shape, rng: Generator) -> Case:
     temperature = TEMPERATURES[int(rng.integers(len(TEMPERATURES)))]
     p, q = (tuple(scaled(table**temperature) for table in tables) for tables in (drawn.block.p, drawn.block.q))
     return DrawnLogits(
-        f"{_told(shape, drawn)}, temperature {temperature:g}",
+        f"{_described(shape, drawn)}, temperature {temperature:g}",
         drawn.block,
         events_of((drawn,), (0,)),
         layout=Layout(name, UNIFORMS.arguments, ""),
@@ -126,7 +126,7 @@ def logits(name: str, arrays: Arrays, shape: Shape, rng: Generator) -> Case:
     )
 
 
-def _told(shape: Shape, drawn: DrawnBlock) -> str:
+def _described(shape: Shape, drawn: DrawnBlock) -> str:
     return f"{shape}, mostly ended by token {drawn.at[0]}"
 
 
@@ -224,7 +224,7 @@ def candidates(shape: Shape, rng: Generator) -> Case:
     size, count = shape["V"], shape["K"]
     of = rows.row(size, rng)
     q = next((q for _, q in (rows.hard(of, rng) for _ in range(8)) if (q > 0).sum() >= 2 * count), np.ones(size) / size)
-    events = AtPlaces(LOOKED_AT, len(of.law), ((at(0, of.labels),),))
+    events = AtPlaces(EXAMINED, len(of.law), ((at(0, of.labels),),))
     return CandidatesCase(str(shape), of.p, q, count, (events,))
 
 
@@ -241,7 +241,7 @@ def draft(shape: Shape, rng: Generator) -> Case:
 def _events_in_turn(looks: Sequence[Look], count: int, rng: Generator) -> tuple[Counted, ...]:
     """One of the tokens, and two neighbours together."""
     place = int(rng.integers(len(looks)))
-    found = [AtPlaces(LOOKED_AT, count, ((looks[place],),))]
+    found = [AtPlaces(EXAMINED, count, ((looks[place],),))]
     if len(looks) > 1:
         place = int(rng.integers(len(looks) - 1))
         found.append(AtPlaces(NEXT, count, ((looks[place + 1],),)))

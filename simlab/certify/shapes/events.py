@@ -12,9 +12,9 @@ from simlab.arrays import Array
 from simlab.certify.contracts.base import Counted
 from simlab.certify.shapes.rows import HEAVY, LAWS
 
-LOOKED_AT, NEXT, BEFORE, LAST = "the token looked at", "the next token", "an earlier token", "the last sequence"
+EXAMINED, NEXT, BEFORE, LAST = "the token looked at", "the next token", "an earlier token", "the last sequence"
 PAIR, NEIGHBOURS = PARTED = "both together", "neighbours in the batch"  # two tokens each
-EVENTS = (LOOKED_AT, NEXT, BEFORE, LAST, *PARTED)
+EVENTS = (EXAMINED, NEXT, BEFORE, LAST, *PARTED)
 CLASSES = {
     2: ("one half", "the other half"),
     7: ("an end", "a part", "heavy", "light", "light too", "rare", "no mass"),

@@ -112,7 +112,7 @@ class Ranges:
     source: str = field(default="", compare=False)
 
     def __str__(self) -> str:
-        sizes = ", ".join(f"{name} = {_told(band)}" for name, band in self.of.items())
+        sizes = ", ".join(f"{name} = {_band_text(band)}" for name, band in self.of.items())
         return sizes + (f", {self.dtype}" if self.dtype else "")
 
     def __contains__(self, shape: Shape) -> bool:
@@ -173,7 +173,7 @@ def _size(low: int, high: int, rng: np.random.Generator) -> int:
     return min(high, max(low, round(exp(rng.uniform(log(low), log(high + 1))) - 0.5)))
 
 
-def _told(band: Band) -> str:
+def _band_text(band: Band) -> str:
     return str(band[0]) if band[0] == band[1] else f"{band[0]} to {band[1]}"
 
 

@@ -17,7 +17,7 @@ from simlab.certify.contracts.blocks import drawn_from
 from simlab.certify.contracts.operators.arrays import Arrays
 from simlab.certify.contracts.operators.trees import TreeCase, TreeLayout
 from simlab.certify.shapes import rows
-from simlab.certify.shapes.events import LAST, LOOKED_AT, NEXT, AtPlaces, Look
+from simlab.certify.shapes.events import EXAMINED, LAST, NEXT, AtPlaces, Look
 from simlab.certify.shapes.ranges import Shape
 from simlab.mutants.tree_operators import Tree
 
@@ -123,7 +123,7 @@ def _events_of(drawn: tuple[DrawnTree, ...]) -> tuple[Counted, ...]:
         if one.place + 1 < one.width
     ]
     count = rows.classes(drawn[0].p.shape[1])
-    found = [AtPlaces(LOOKED_AT, count, tuple((look,) for look in looks))]
+    found = [AtPlaces(EXAMINED, count, tuple((look,) for look in looks))]
     if following:
         found.append(AtPlaces(NEXT, count, tuple((look,) for look in following)))
     if len(drawn) > 1:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from simlab.decoders.autoregressive import AutoregressiveState
+from simlab.decoders.autoregressive import Autoregressive, AutoregressiveState
 from simlab.decoders.compiled.base import Kernel, forward
 from simlab.randomness import Purpose
 from simlab.randomness.inverse_cdf_compiled import inverse_cdf
 from simlab.randomness.tape_compiled import Uniforms
 
 
-class AutoregressiveKernel(Kernel[AutoregressiveState]):
+class AutoregressiveKernel(Kernel[AutoregressiveState], of=(Autoregressive,)):
     """One token a call."""
 
     rows = 1

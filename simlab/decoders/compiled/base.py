@@ -20,9 +20,18 @@ from simlab.randomness.tape_compiled import Uniforms
 from simlab.rules.compiled.base import CompiledRule
 from simlab.rules.compiled.dispatch import accept, redraw
 
+KERNELS: dict[type, type[Kernel]] = {}  # by the class of the decoder; simlab.decoders.compiled.kernels fills it
+
 
 class Kernel(ABC, Generic[State]):
-    """A compiled decoder for one process and rule; ``draft`` is None where the decoder needs none."""
+    """A compiled decoder for one process and rule; ``draft`` is None where the decoder needs none.
+
+    A class says which decoders it is ``of``.
+    """
+
+    def __init_subclass__(cls, of: tuple[type, ...] = (), **options: Any) -> None:
+        super().__init_subclass__(**options)
+        KERNELS.update(dict.fromkeys(of, cls))
 
     def __init__(self, decoder: Any, process: Process, rule: CompiledRule, draft: Process | None) -> None:
         self.decoder, self.process, self.rule, self.draft = decoder, process, rule, draft

@@ -6,11 +6,12 @@ import numpy as np
 from numba import njit
 
 from simlab.arrays_compiled import total
+from simlab.decoders.block import Block
 from simlab.decoders.compiled.speculative import SpeculativeKernel
 from simlab.randomness.inverse_cdf_compiled import inverse_cdf
 
 
-class BlockKernel(SpeculativeKernel):
+class BlockKernel(SpeculativeKernel, of=(Block,)):
     """As :class:`SpeculativeKernel`, with joint verification of the block."""
 
     def verify(

@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 
 from simlab.candidates import Deterministic, Greedy, Independent, Recursive
-from simlab.decoders.candidate_tree import DRAWN
+from simlab.decoders.candidate_tree import DRAWN, CandidateTree
 from simlab.decoders.compiled.draft_tree import DraftTreeKernel, likeliest
 from simlab.decoders.compiled.sjd_tree import remove_token
 from simlab.decoders.tree import NONE
@@ -21,7 +21,7 @@ from simlab.rules.compiled.base import CompiledRule
 from simlab.rules.compiled.dispatch import accept, compiled, residual
 
 
-class CandidateTreeKernel(DraftTreeKernel):
+class CandidateTreeKernel(DraftTreeKernel, of=(CandidateTree,)):
     """A tree of candidates, verified from root to leaf, and one more token."""
 
     def drawing(self) -> tuple[bool, int]:

@@ -9,14 +9,14 @@ import numpy as np
 from numba import njit
 
 from simlab.decoders.compiled.base import Kernel
-from simlab.decoders.dynamic_tree import ROOT, combed, rows_after
+from simlab.decoders.dynamic_tree import ROOT, DynamicTree, combed, rows_after
 from simlab.decoders.speculative import SpeculativeState
 from simlab.randomness import Purpose
 from simlab.randomness.inverse_cdf_compiled import inverse_cdf
 from simlab.randomness.tape_compiled import Uniforms
 
 
-class DynamicTreeKernel(Kernel[SpeculativeState]):
+class DynamicTreeKernel(Kernel[SpeculativeState], of=(DynamicTree,)):
     """The likeliest paths of the draft as one tree, and one more token."""
 
     @property

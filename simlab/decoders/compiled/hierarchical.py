@@ -7,11 +7,11 @@ from numba import njit
 
 from simlab.arrays_compiled import total
 from simlab.decoders.compiled.speculative import SpeculativeKernel
-from simlab.decoders.hierarchical import LAST, SCALED
+from simlab.decoders.hierarchical import LAST, SCALED, Hierarchical
 from simlab.randomness.inverse_cdf_compiled import inverse_cdf
 
 
-class HierarchicalKernel(SpeculativeKernel):
+class HierarchicalKernel(SpeculativeKernel, of=(Hierarchical,)):
     """As :class:`SpeculativeKernel`, with drafts verified from the last one back."""
 
     def verify(

@@ -6,13 +6,13 @@ import numpy as np
 from numba import njit
 
 from simlab.decoders.compiled.base import Kernel, forward
-from simlab.decoders.jacobi import JacobiState
+from simlab.decoders.jacobi import Jacobi, JacobiState
 from simlab.randomness import Purpose
 from simlab.randomness.inverse_cdf_compiled import inverse_cdf
 from simlab.randomness.tape_compiled import Uniforms
 
 
-class JacobiKernel(Kernel[JacobiState]):
+class JacobiKernel(Kernel[JacobiState], of=(Jacobi,)):
     """A window whose tokens are drawn again at every call, until they stop changing."""
 
     @property

@@ -1,35 +1,46 @@
-"""The kernel of every decoder."""
+"""The kernel of every decoder: of those that have none, their reference form."""
 
 from __future__ import annotations
 
-from simlab import decoders
-from simlab.decoders.compiled.autoregressive import AutoregressiveKernel
-from simlab.decoders.compiled.base import Kernel
-from simlab.decoders.compiled.block import BlockKernel
-from simlab.decoders.compiled.candidate_tree import CandidateTreeKernel
-from simlab.decoders.compiled.dynamic_tree import DynamicTreeKernel
-from simlab.decoders.compiled.hierarchical import HierarchicalKernel
-from simlab.decoders.compiled.jacobi import JacobiKernel
-from simlab.decoders.compiled.sjd import SjdKernel
-from simlab.decoders.compiled.sjd_tree import TreeKernel
-from simlab.decoders.compiled.speculative import SpeculativeKernel
-from simlab.decoders.compiled.traversal import TraversalKernel
-from simlab.decoders.sjd_reference import PointMassSjd, UnrefinedPointMassSjd
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
+from typing import Any
 
-KERNELS: dict[type, type[Kernel]] = {
-    decoders.Autoregressive: AutoregressiveKernel,
-    decoders.SpeculativeDecoder: SpeculativeKernel,
-    decoders.Block: BlockKernel,
-    decoders.Hierarchical: HierarchicalKernel,
-    decoders.Jacobi: JacobiKernel,
-    decoders.Sjd: SjdKernel,
-    PointMassSjd: SjdKernel,
-    UnrefinedPointMassSjd: SjdKernel,
-    decoders.SjdUnrefined: SjdKernel,
-    decoders.SjdAc: SjdKernel,
-    decoders.SjdPd: TreeKernel,
-    decoders.SjdPac: TreeKernel,
-    decoders.Traversal: TraversalKernel,
-    decoders.CandidateTree: CandidateTreeKernel,
-    decoders.DynamicTree: DynamicTreeKernel,
-}
+import numpy as np
+
+from simlab.decoders import Decoder
+from simlab.decoders.compiled.base import KERNELS, Kernel
+from simlab.processes import Process
+from simlab.randomness.tape_compiled import Uniforms
+from simlab.rules import Rule
+from simlab.rules.compiled.dispatch import COMPILERS, compiled
+
+__all__ = ["KERNELS", "kernel_of"]
+
+for module in iter_modules([str(Path(__file__).parent)]):  # each says which decoders its kernel is of
+    if module.name != "tensors":  # which needs torch
+        import_module(f"simlab.decoders.compiled.{module.name}")
+
+
+def kernel_of(decoder: Decoder, process: Process, rule: Rule, draft: Process | None) -> Kernel[Any]:
+    """The kernel of a decoder with a rule; where one of them has no compiled form, one that runs both as they are."""
+    if type(decoder) in KERNELS and type(rule) in COMPILERS:
+        return KERNELS[type(decoder)](decoder, process, compiled(rule), draft)
+    return Reference(decoder, process, rule, draft)  # type: ignore[arg-type]
+
+
+class Reference(Kernel[Any]):
+    """A decoder and a rule in their reference forms, for sequences of one seed that are in one iteration."""
+
+    rows = 1  # or more: batches of what is not compiled are better large
+
+    def start(self, uniforms: Uniforms, batch: int) -> Any:
+        state = self.decoder.init(self.process, uniforms.tape(), batch)
+        return type(state)(*map(np.array, state))  # copies, to be written to
+
+    def step(self, state: Any, uniforms: Uniforms) -> np.ndarray:
+        found, info = self.decoder.step(state, self.process, self.rule, uniforms.tape(), self.draft)
+        for array, changed in zip(state, found, strict=True):
+            array[...] = changed
+        return info.accepted

@@ -48,6 +48,8 @@ def simulate(
 ) -> Simulation:
     """Decode one sequence a replicate of ``tape``: the tokens and steps of :func:`simlab.decoders.run`, compiled.
 
+    A decoder or a rule that has no compiled form is run in its reference form.
+
     Parameters
     ----------
     decoder, process, rule, tape, draft
@@ -63,22 +65,18 @@ def simulate(
     Raises
     ------
     ValueError
-        For a decoder or a rule that has no compiled form, a process whose rows are neither NumPy floats nor those of
-        torch on a CPU, and as :func:`simlab.decoders.run` does.
+        For a process whose rows are neither NumPy floats nor those of torch on a CPU, and as
+        :func:`simlab.decoders.run` does.
     RuntimeError
         If a process could not go on with a sequence.
     """
-    from simlab.decoders.compiled.kernels import KERNELS
-    from simlab.rules.compiled.dispatch import compiled
+    from simlab.decoders.compiled.kernels import kernel_of
 
     check_draft(decoder, process, draft)
     check_at_least("threads", threads, 1)
     whole = is_torch_array(process.uniform)  # a batch that a model with a memory was made for is not divided
     process, draft = _arrays("process", process), None if draft is None else _arrays("draft", draft)
-    if type(decoder) not in KERNELS:
-        known = ", ".join(kind.__name__ for kind in KERNELS)
-        raise ValueError(f"decoder is a {type(decoder).__name__}, which has no compiled form; expected one of {known}")
-    kernel = KERNELS[type(decoder)](decoder, process, compiled(rule), draft)
+    kernel = kernel_of(decoder, process, rule, draft)
 
     batches = [np.arange(len(tape.replicates))] if whole else _batches(kernel, len(tape.replicates), threads)
     if threads == 1:

@@ -19,7 +19,7 @@ from simlab.decoders.renewal import CONTINUED
 from simlab.decoders.sjd import Sjd, SjdState
 from simlab.decoders.sjd_ac import SjdAc
 from simlab.decoders.sjd_pac import SjdPac
-from simlab.decoders.sjd_reference import PointMassSjd
+from simlab.decoders.sjd_reference import PointMassSjd, UnrefinedPointMassSjd
 from simlab.decoders.sjd_unrefined import SjdUnrefined
 from simlab.processes import Process
 from simlab.randomness import Purpose
@@ -69,7 +69,7 @@ def window_of(decoder: Sjd, process: Process) -> Window:
     )
 
 
-class SjdKernel(Kernel[SjdState]):
+class SjdKernel(Kernel[SjdState], of=(Sjd, PointMassSjd, UnrefinedPointMassSjd, SjdUnrefined, SjdAc)):
     """SJD and its variants over one chain of drafts."""
 
     def __init__(self, decoder: Any, process: Process, rule: CompiledRule, draft: Process | None) -> None:

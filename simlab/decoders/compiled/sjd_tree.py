@@ -11,6 +11,8 @@ from simlab.arrays_compiled import total
 from simlab.decoders.compiled.base import next_token, scan
 from simlab.decoders.compiled.sjd import SjdKernel, Window, advance_window
 from simlab.decoders.sjd import SjdState
+from simlab.decoders.sjd_pac import SjdPac
+from simlab.decoders.sjd_pd import SjdPd
 from simlab.decoders.tree import NONE
 from simlab.processes import Process
 from simlab.randomness import Purpose
@@ -21,7 +23,7 @@ from simlab.rules.compiled.base import CompiledRule
 from simlab.rules.compiled.dispatch import accept, residual
 
 
-class TreeKernel(SjdKernel):
+class TreeKernel(SjdKernel, of=(SjdPd, SjdPac)):
     """SJD with several candidates at the first positions of the window."""
 
     def __init__(self, decoder: Any, process: Process, rule: CompiledRule, draft: Process | None) -> None:

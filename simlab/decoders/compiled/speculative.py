@@ -6,14 +6,14 @@ import numpy as np
 from numba import njit
 
 from simlab.decoders.compiled.base import Kernel, copy, forward, next_token, scan
-from simlab.decoders.speculative import SpeculativeState
+from simlab.decoders.speculative import SpeculativeDecoder, SpeculativeState
 from simlab.randomness import Purpose
 from simlab.randomness.inverse_cdf_compiled import inverse_cdf
 from simlab.randomness.tape_compiled import Uniforms
 from simlab.rules.compiled.base import CompiledRule
 
 
-class SpeculativeKernel(Kernel[SpeculativeState]):
+class SpeculativeKernel(Kernel[SpeculativeState], of=(SpeculativeDecoder,)):
     """``gamma`` drafts, verified in one call, and one more token."""
 
     @property

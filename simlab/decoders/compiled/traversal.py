@@ -9,13 +9,14 @@ from simlab.arrays_compiled import total
 from simlab.decoders.compiled.base import copy
 from simlab.decoders.compiled.draft_tree import DraftTreeKernel
 from simlab.decoders.compiled.sjd_tree import remove_token
+from simlab.decoders.traversal import Traversal
 from simlab.decoders.tree import NONE
 from simlab.randomness import Purpose
 from simlab.randomness.inverse_cdf_compiled import inverse_cdf
 from simlab.randomness.tape_compiled import Uniforms
 
 
-class TraversalKernel(DraftTreeKernel):
+class TraversalKernel(DraftTreeKernel, of=(Traversal,)):
     """A tree of drafts, verified from leaf to root, and one more token."""
 
     def verify(

@@ -1,6 +1,6 @@
 """The models that come with simlab: images of clothing, 28 x 28, as 14 x 14 tokens out of 256.
 
-Trained on Fashion-MNIST by ``simlab train``; each file says with what command, data and result. A folder of files
+Trained on Fashion-MNIST by ``simlab model train``; each file says with what command, data and result. A folder of files
 trained anew takes their place.
 """
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from simlab.arrays import Array
 from simlab.mutants.gated.gates import ALWAYS, Gate
-from simlab.mutants.operators import perturbed, raced
+from simlab.mutants.operators import inverted, perturbed, raced
 from simlab.randomness.coins import Coins
 
 Take = Callable[[Array, Any], int]
@@ -151,13 +151,6 @@ class Place:
 
 
 # Coins -------------------------------------------------------------------------------------------------------------
-
-
-def inverted(weights: Array, uniform: Any) -> int:
-    """The token at which the CDF of weights passes a uniform."""
-    upto = weights.cumsum(dtype=np.float64)
-    found = int(np.searchsorted(upto, float(uniform) * upto[-1], side="right"))
-    return min(found, int(np.searchsorted(upto, upto[-1])))
 
 
 class Source(ABC):

@@ -10,9 +10,10 @@ from simlab.rules.base import Rule, Step
 def compiled_step(rule: Rule, p: np.ndarray, q: np.ndarray) -> Step:
     """:meth:`simlab.rules.Rule.step_rows` of one pair of rows ``[V]``, compiled: for vocabularies of thousands.
 
-    Rows are float32 or float64 and taken as they are, unchecked. Raises ``ValueError`` for a rule that has no compiled
-    form.
+    Rows are float32 or float64 and taken as they are, unchecked. A rule that has no compiled form is asked as it is.
     """
-    from simlab.rules.compiled.dispatch import compiled, step
+    from simlab.rules.compiled.dispatch import COMPILERS, compiled, step
 
+    if type(rule) not in COMPILERS:
+        return rule.step_rows(p, q)
     return Step(*step(compiled(rule), np.ascontiguousarray(p), np.ascontiguousarray(q)))

@@ -9,15 +9,15 @@ import pytest
 
 from simlab.certify.contracts import verifying
 from simlab.certify.contracts.base import Every
-from simlab.certify.contracts.battery import by_rank, looked_at
+from simlab.certify.contracts.battery import by_rank, token_classes
 from simlab.certify.contracts.registry import CONTRACTS
 from simlab.certify.engine.describing import condition, deviation
 from simlab.certify.engine.evidence import Evidence
 from simlab.certify.engine.exact import Exact, enumerate_law
-from simlab.certify.engine.messages import printable, raised
 from simlab.certify.engine.periodic import Periodic
 from simlab.certify.engine.planning import LOOSE, Plan
 from simlab.certify.engine.tasks import Sample
+from simlab.messages import printable, raised
 from simlab.mutants.generator_verifiers import CORRECT
 
 pytestmark = pytest.mark.exact
@@ -67,7 +67,7 @@ def test_classes_by_chance_are_others_in_every_line_and_case() -> None:
     found = [
         events.labels.tobytes()
         for number in (0, 1)
-        for events in looked_at(p, p[:2], number)
+        for events in token_classes(p, p[:2], number)
         if "chance" in events.name and events.labels is not None
     ]
     assert len(found) == len(set(found)) == 8

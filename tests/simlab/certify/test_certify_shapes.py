@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from simlab.arrays import Array
 from simlab.certify import CONTRACTS, certify
-from simlab.certify.certificate import Looked
+from simlab.certify.certificate import RangeEvidence
 from simlab.certify.contracts.operators.arrays import Arrays
 from simlab.certify.contracts.registry import makes
 from simlab.certify.engine.mapping import largest_region, mapped
@@ -237,7 +237,7 @@ def test_a_region_is_one_of_which_every_cell_was_seen() -> None:
     def region(*unseen: tuple[int, int]) -> dict[str, int] | None:
         return largest_region(
             [
-                Looked({"V": a, "gamma": b}, "", "", "", 1, 1, 0.1, 0.1, (i, j) not in unseen)
+                RangeEvidence({"V": a, "gamma": b}, "", "", "", 1, 1, 0.1, 0.1, (i, j) not in unseen)
                 for i, a in enumerate(bands)
                 for j, b in enumerate(depths)
             ]

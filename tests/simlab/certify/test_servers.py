@@ -14,7 +14,7 @@ from simlab.certify.engine.evidence import FALSE_ALARMS
 from simlab.certify.servers import comparison as comparing
 from simlab.certify.servers.client import ENDED, Completion, Dropped, Endpoint, Request, Unanswered
 from simlab.certify.servers.comparison import Asker, Comparison, Faulty, Round, asked, compared
-from simlab.certify.servers.logprobs import Told
+from simlab.certify.servers.logprobs import ReportedLogprobs
 from simlab.certify.servers.toy import CORRECT, WRONG, Server, Toy, logprobs_of, tokens_of
 
 PROMPTS = ("one", "two", "three", "four")
@@ -147,9 +147,9 @@ def test_logprobs_that_do_not_go_with_the_tokens_are_none(told: list[object]) ->
     assert found == (("a", "b"), ())
 
 
-def told_by(toy: Toy, n: int, rng: np.random.Generator) -> tuple[Told, list[list[tuple[int | str, ...]]]]:
+def told_by(toy: Toy, n: int, rng: np.random.Generator) -> tuple[ReportedLogprobs, list[list[tuple[int | str, ...]]]]:
     """What a toy tells of n completions of each prompt, and these."""
-    told, answers = Told(), [[tokens_of(toy, prompt, 2, [], rng) for _ in range(n)] for prompt in PROMPTS]
+    told, answers = ReportedLogprobs(), [[tokens_of(toy, prompt, 2, [], rng) for _ in range(n)] for prompt in PROMPTS]
     for prompt, found in zip(PROMPTS, answers, strict=True):
         for tokens in found:
             told.add(prompt, Completion(tuple(tokens), tuple(logprobs_of(toy, prompt, tokens))))
@@ -176,14 +176,14 @@ def test_logprobs_of_the_draft_are_named_and_are_no_verdict() -> None:
 def test_logprobs_that_nobody_tells_and_rows_behind_filters() -> None:
     filtered = Comparison(PROMPTS, Request(tokens=2, top_k=5, logprobs=True))
     told, _ = told_by(Toy(), 2, np.random.default_rng(0))
-    assert filtered.logprobs(Told(), told) == ["logprobs: the engine told none that go with the tokens"]
+    assert filtered.logprobs(ReportedLogprobs(), told) == ["logprobs: the engine told none that go with the tokens"]
     assert len(filtered.logprobs(told, told)) == 1  # what is told may be before the filter, or after
-    absurd = Told()
+    absurd = ReportedLogprobs()
     absurd.add(PROMPTS[0], Completion((1,), (1e9,)))
     plain = Comparison(PROMPTS, Request(tokens=1, logprobs=True))
     plain.add(Round([[(1,)] * 400] * 4, [[(1,)] * 400] * 4))
     assert "has 1e+09" in plain.logprobs(absurd, absurd)[1]
-    other = Told()
+    other = ReportedLogprobs()
     other.add("another", Completion((1,), (-1.0,)))
     assert "no token after the same tokens" in filtered.logprobs(told, other)[0]
 

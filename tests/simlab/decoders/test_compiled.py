@@ -8,6 +8,7 @@ committed.
 
 from __future__ import annotations
 
+import inspect
 from fractions import Fraction
 from typing import Any
 
@@ -32,6 +33,7 @@ from simlab.randomness import Purpose, Tape
 from simlab.randomness import inverse_cdf_compiled as compiled_draws
 from simlab.randomness.inverse_cdf import inverse_cdf
 from simlab.randomness.tape_compiled import Uniforms
+from simlab.registry import examples
 from simlab.rules import RULES, Rule, Speculative, make_rule
 from tests.simlab.randomness.test_inverse_cdf import SIZES, cases
 from tests.support.strategies import PARTS, parameters
@@ -97,47 +99,52 @@ WAYS = [
 ]
 
 
+BRANCHING = st.lists(st.integers(1, 3), min_size=1, max_size=3) | st.sampled_from(UNEVEN)
+OPTIONS: dict[str, st.SearchStrategy[Any]] = {  # of a decoder, by their names
+    "gamma": st.integers(1, 5),
+    "final": st.sampled_from(["capped", "uncapped"]),
+    "prefix": st.sampled_from(["running-max", "none", "min"]),
+    "branching": BRANCHING,
+    "replacement": st.booleans(),
+    "window": st.integers(1, 6),
+    "noise": st.sampled_from(["fresh", "fixed"]),
+    "initial": st.sampled_from(INITIALS),
+    "bonus": st.booleans(),
+    "renewal": st.sampled_from(RENEWALS),
+    "relabel": st.sampled_from(["target", "law"]),
+    "candidates": st.integers(1, 4),
+    "depth": st.integers(1, 3),
+    "tree": st.sampled_from(["comb", "full"]),
+    "shared": st.booleans(),
+    "kept": st.sampled_from(["first", "dropped"]),
+}
+OWN: dict[str, st.SearchStrategy[dict[str, Any]]] = {  # of decoders to which these names mean something else
+    "candidate-tree": st.tuples(st.sampled_from(WAYS), BRANCHING).map(
+        lambda drawn: {"candidates": drawn[0][0], "verifier": drawn[0][1], "branching": drawn[1]}
+    ),
+    "dynamic-tree": st.fixed_dictionaries(
+        {key: st.integers(*ends) for key, ends in {"top_k": (1, 4), "depth": (0, 3), "total": (1, 9)}.items()}
+    ),
+}
+
+
 def options(name: str) -> st.SearchStrategy[dict[str, Any]]:
-    """Parameters of the decoder ``name``."""
-    window = st.integers(1, 6)
-    chain = {"window": window, "initial": st.sampled_from(INITIALS), "bonus": st.booleans()}
-    continued = {"relabel": st.sampled_from(["target", "law"])}
-    trees = {
-        "candidates": st.integers(1, 4),
-        "depth": st.integers(1, 3),
-        "tree": st.sampled_from(["comb", "full"]),
-        "shared": st.booleans(),
-    }
-    if name == "autoregressive":
-        return st.just({})
-    if name in ("speculative", "block"):
-        return st.fixed_dictionaries({"gamma": st.integers(1, 5)})
-    branching = st.lists(st.integers(1, 3), min_size=1, max_size=3) | st.sampled_from(UNEVEN)
-    if name == "traversal":
-        return st.fixed_dictionaries({"branching": branching, "replacement": st.booleans()})
-    if name == "candidate-tree":
-        way = st.sampled_from(WAYS).map(lambda names: dict(zip(("candidates", "verifier"), names, strict=True)))
-        return st.tuples(way, branching).map(lambda drawn: drawn[0] | {"branching": drawn[1]})
-    if name == "dynamic-tree":
-        sizes = {"top_k": (1, 4), "depth": (0, 3), "total": (1, 9)}
-        return st.fixed_dictionaries({key: st.integers(*ends) for key, ends in sizes.items()})
-    if name == "hierarchical":
-        choices = {"final": ["capped", "uncapped"], "prefix": ["running-max", "none", "min"]}
-        return st.fixed_dictionaries({"gamma": st.integers(1, 5)} | {k: st.sampled_from(v) for k, v in choices.items()})
-    if name == "jacobi":
-        return st.fixed_dictionaries({"window": window, "noise": st.sampled_from(["fresh", "fixed"])})
-    renewed = {} if name == "sjd-unrefined" else {"renewal": st.sampled_from(RENEWALS)}
-    if name == "sjd-reference":
-        return st.fixed_dictionaries({"window": st.integers(2, 6)} | renewed)
-    more = {"sjd-ac": continued, "sjd-pd": trees, "sjd-pac": trees | continued}.get(name, {})
-    if name == "sjd-pac":
-        more = more | {"kept": st.sampled_from(["first", "dropped"])}
-    return st.fixed_dictionaries(chain | renewed | more).filter(possible)
+    """Parameters of the decoder ``name``: all of ``OPTIONS`` that it takes, and what it needs beside them."""
+    if name in OWN:
+        return OWN[name]
+    taken = inspect.signature(DECODERS[name]).parameters
+    drawn = st.fixed_dictionaries({key: OPTIONS[key] for key in taken if key in OPTIONS})
+    needed = st.sampled_from(examples(DECODERS, name, {}))
+    return st.builds(dict.__or__, needed, drawn).filter(lambda given: possible(name, given))
 
 
-def possible(options: dict[str, Any]) -> bool:
-    """What is relabelled by law is renewed by verification."""
-    return options.get("relabel") != "law" or options["renewal"] == "maximal"
+def possible(name: str, given: dict[str, Any]) -> bool:
+    """Whether there is such a decoder: some parameters exclude others."""
+    try:
+        make_decoder(name, **given)
+    except ValueError:
+        return False
+    return True
 
 
 def the_same(
@@ -181,15 +188,12 @@ def table_free(name: str, vocabulary: int) -> st.SearchStrategy[dict[str, Any]]:
     if vocabulary < 10:
         return parameters(name, vocabulary)
     small = parameters(name, 5).map(lambda setting: {k: v for k, v in setting.items() if k not in TABLES})
-    return small.map(lambda setting: setting | {key: TABLES[key](vocabulary) for key in _needs(name)})
-
-
-def _needs(name: str) -> list[str]:
-    if name.startswith("lantern"):
-        return ["neighbours"]
-    if name.startswith("grouped"):
-        return ["labels"]
-    return ["distances"] if name in ("dynamic-grouped", "gsd-reference") else []
+    return small.map(
+        lambda setting: (
+            setting
+            | {key: TABLES[key](vocabulary) for key in TABLES if key in inspect.signature(RULES[name]).parameters}
+        )
+    )
 
 
 TABLES: dict[str, Any] = {
@@ -274,12 +278,18 @@ def test_neither_batches_nor_threads_change_a_token(name: str, monkeypatch: pyte
     assert np.array_equal(part.tokens, found[0].tokens[[30, 2]])
 
 
-def test_what_has_no_compiled_form_says_so() -> None:
+def test_what_has_no_compiled_form_is_run_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernels.run, "LARGEST_BATCH", 7)
+    for decoder, rule in [
+        (mutants.TailStale(2), Speculative()),
+        (make_decoder("sjd", window=2), mutants.ResidualIsTarget()),
+    ]:
+        assert not kernels.has_kernel(decoder, rule)
+        assert the_same(decoder, rule, WORLD, None, Tape((1 << 63) + 5, 20), threads=2)
+
+
+def test_bad_input() -> None:
     right = make_decoder("sjd", window=2)
-    with pytest.raises(ValueError, match="TailStale, which has no compiled form; expected one of Autoregressive"):
-        simulate(mutants.TailStale(2), WORLD, Speculative(), Tape(0, 1))
-    with pytest.raises(ValueError, match="ResidualIsTarget, which has no compiled form; expected one of Speculative"):
-        simulate(right, WORLD, mutants.ResidualIsTarget(), Tape(0, 1))
     exact = Hashed(np.full((1, 2), Fraction(1, 2)), (1, 2))
     exact.uniform = np.full(2, Fraction(1, 2))
     with pytest.raises(ValueError, match="process gives rows of object; expected NumPy rows, or torch's on a CPU"):

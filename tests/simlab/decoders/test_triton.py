@@ -16,6 +16,7 @@ from simlab.decoders import DECODERS, make_decoder
 from simlab.decoders.triton import unsupported
 from simlab.decoders.triton.traffic import traffic
 from simlab.randomness import Tape
+from simlab.registry import examples
 from simlab.rules import Speculative, make_rule
 from tests.support import triton_cases
 from tests.support.children import output
@@ -23,10 +24,7 @@ from tests.support.triton_cases import CHECKS, SMALLEST, Ready
 
 pytestmark = pytest.mark.parity
 GROUPS = {
-    "decoders and starts": (
-        *("autoregressive", "speculative", "sjd-ac", "sjd-unrefined", "sjd-reference", "without bonus", "without mass"),
-        *triton_cases.STARTS,
-    ),
+    "decoders and starts": (*triton_cases.DECODERS, "without mass", *triton_cases.STARTS),
     "trees and vocabularies": (*triton_cases.TREES, *triton_cases.VOCABULARIES),
 }
 
@@ -112,18 +110,14 @@ def test_the_same_tokens_on_a_device(name: str) -> None:
     assert CHECKS[name](device="cuda") is None
 
 
-OWN: dict[str, dict[str, Any]] = {name: {"gamma": 2} for name in ("speculative", "block", "hierarchical")}
-OWN |= {"autoregressive": {}, "dynamic-tree": {}} | {
-    name: {"branching": [2]} for name in ("traversal", "candidate-tree")
-}
-UNFUSED = ("block", "candidate-tree", "dynamic-tree", "hierarchical", "traversal", "jacobi")
+FUSED = {case.decoder for case in triton_cases.CASES.values()}
 
 
 @pytest.mark.parametrize("name", sorted(DECODERS))
 def test_what_has_no_fused_form_is_refused_by_name(name: str) -> None:
-    decoder = make_decoder(name, **OWN.get(name, {"window": 2}))
+    decoder = make_decoder(name, **examples(DECODERS, name, {})[0])
     reason = unsupported(decoder, make_rule("speculative"))
-    assert (reason is None) == (name not in UNFUSED)
+    assert (reason is None) == (name in FUSED)
     assert reason is None or type(decoder).__name__ in reason
 
 

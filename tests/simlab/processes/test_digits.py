@@ -11,12 +11,13 @@ from simlab.processes.digits import (
     HELD_OUT,
     SHIPPED_SEED,
     DigitsPair,
+    DigitsTarget,
     bits_per_pixel,
     fit_digits,
     fit_layers,
     split_digits,
 )
-from simlab.processes.digits_network import FLOOR, LENGTH, SHAPE, VOCABULARY, DigitsTarget, features
+from simlab.processes.digits_network import FLOOR, LENGTH, SHAPE, VOCABULARY, features
 
 pytestmark = pytest.mark.property
 

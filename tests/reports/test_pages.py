@@ -1,0 +1,277 @@
+"""What every page of the site must do, over all that are drawn, and what becomes of every file that is damaged or gone.
+
+Tables here have the columns of real ones and numbers at random; documents are of :mod:`tests.support.page_documents`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from experiments.cli import main as cli
+from experiments.results import write_table
+from reports.data.models import DEVICE, REPLAY, SOURCE
+from reports.data.tables import continuous_path, draft_length_path
+from reports.pages.index import OWN
+from reports.site import build as site
+from reports.site.html import GENERATOR
+from tests.support.page_documents import (
+    BENCH,
+    CERTIFICATE,
+    compared,
+    device,
+    replay,
+    save_compared,
+    save_pair,
+    self_test,
+)
+from tests.support.pages import DAMAGES, Page, cut, dead, empty, fetched, no_document, whole_pdf, write
+from tests.support.tiny_runs import continuous, draft_length, faked, large, save, shrunken
+
+TEMPLATES = Path(site.__file__).parents[1] / "templates"
+LARGEST = 3_000_000  # bytes of a page
+NO_NUMBERS = {"nan", "NaN", "None", "inf", "undefined"}  # as words on a page
+
+pytestmark = [pytest.mark.cli, pytest.mark.usefixtures("own_results_alone")]
+
+
+def run(out: Path) -> None:
+    save(out / "runs" / "tree", shrunken("tree"), faked(shrunken("tree")))
+
+
+def large_tables(out: Path) -> None:
+    for name, frame in large().items():
+        write_table(out / "large" / f"{name}.parquet", frame)
+
+
+def continuous_tables(out: Path) -> None:
+    for name, frame in continuous().items():
+        write_table(continuous_path(out, name), frame)
+
+
+def draft_length_tables(out: Path) -> None:
+    for name, frame in draft_length().items():
+        write_table(draft_length_path(out, name), frame)
+
+
+def comparison(out: Path) -> None:
+    save_compared(out, compared({"ar": 1.0, "sjd": 2.2, "gsd": 3.0, "<b>&": 2.0}, failing="sjd"))
+
+
+RESULTS: dict[str, tuple[Callable[[Path], object], tuple[str, ...]]] = {  # what makes a page, and the files it needs
+    "bench.html": (lambda out: write(out / "bench.json", BENCH), ("bench.json",)),
+    "studies/tree.html": (run, ("runs/tree/table.parquet", "runs/tree/manifest.json")),
+    "large.html": (large_tables, ("large/naive.parquet",)),
+    "continuous.html": (continuous_tables, ("continuous-laws.parquet",)),
+    "draft-length.html": (draft_length_tables, ("draft-length-printed.parquet",)),
+    "models.html": (comparison, (SOURCE.as_posix(), SOURCE.with_suffix(".npz").as_posix())),
+    "continuous-models.html": (save_pair, ("compare-continuous.json", "compare-continuous.npz")),
+    "certify/certificate.html": (
+        lambda out: write(out / "certify" / "certificate.json", CERTIFICATE),
+        ("certify/certificate.json",),
+    ),
+    "certify/selftest.html": (
+        lambda out: write(out / "certify" / "selftest.json", self_test()),
+        ("certify/selftest.json",),
+    ),
+}
+FILES = [(page, file) for page, (_, files) in RESULTS.items() for file in files]
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> site.Site:
+    """The site of everything, and of two claims that were decided."""
+    out = tmp_path_factory.mktemp("everything")
+    assert cli.main(["verify", "--claim", "gsd.speed", "--claim", "published.steps", "--out", str(out)]) == 0
+    for make, _ in RESULTS.values():
+        make(out)
+    write(out / REPLAY, replay())
+    write(out / DEVICE, device())
+    return site.build(out)
+
+
+@pytest.fixture(scope="module")
+def pages(built: site.Site) -> dict[str, str]:
+    """The text of every page, by its path; those of claims too."""
+    out = built.index.parent
+    found = {path.relative_to(out).as_posix(): path.read_text(encoding="utf-8") for path in out.rglob("*.html")}
+    assert {*built.pages, "published.html", "claims/gsd.speed.html"} <= set(found)
+    return found
+
+
+# Every page --------------------------------------------------------------------------------------------------------
+
+
+def test_everything_is_drawn_and_linked_from_the_index(built: site.Site) -> None:
+    assert built.problems == []
+    assert set(built.pages) == {*RESULTS, "index.html", "report.html", "engines.html"}
+    assert {*built.pages, "published.html"} - {"index.html"} <= set(Page(built.index).links)
+
+
+def test_all_links_lead_somewhere_and_back_to_the_index(built: site.Site, pages: dict[str, str]) -> None:
+    out = built.index.parent
+    assert {path: dead(out / path) for path in pages if dead(out / path)} == {}
+    for path in set(built.pages) - {"index.html", "certify/certificate.html", "certify/selftest.html"}:
+        home = "../index.html" if "/" in path else "index.html"
+        assert home in Page(out / path).links, path
+
+
+def test_a_dead_link_would_be_seen(tmp_path: Path) -> None:
+    lost = tmp_path / "lost.html"
+    lost.write_text('<a href="nowhere.html">x</a><a id="here" href="#here">y</a><a href="#there">z</a>')
+    assert dead(lost) == ["nowhere.html", "#there"]
+
+
+def test_pages_stand_alone_and_are_light(pages: dict[str, str]) -> None:
+    for path, text in pages.items():
+        assert fetched(text) == [], path
+        assert len(text.encode()) < LARGEST, path
+
+
+def test_no_number_is_none_and_no_text_is_markup(built: site.Site, pages: dict[str, str]) -> None:
+    for path in built.pages:
+        words = set(Page(built.index.parent / path).text.replace(",", " ").split())
+        assert not words & NO_NUMBERS, path
+    for text in pages.values():
+        assert "<b>&" not in text
+        assert "<b>bfloat16" not in text
+    assert "&lt;b&gt;&amp;" in pages["models.html"]
+    assert "&lt;b&gt;bfloat16" in pages["certify/selftest.html"]
+
+
+def test_headings_leave_out_no_level_and_those_of_print_say_something(pages: dict[str, str]) -> None:
+    for path, text in pages.items():
+        if path == "models.html":
+            continue  # its first picture stands before its first section
+        levels = [int(level) for level in re.findall(r"<h([1-6])[ >]", text)]
+        assert levels[0] == 1, path
+        assert all(after <= before + 1 for before, after in pairwise(levels)), path
+    assert "<th></th>" not in pages["published.html"]
+
+
+def test_every_figure_has_a_name_for_those_who_do_not_see_it(pages: dict[str, str]) -> None:
+    for path, text in pages.items():
+        for figure in re.findall(r"<(?:svg|img) [^>]*>", text):
+            assert re.search(r'(aria-label|alt)="[^"]+"', figure), path
+
+
+def test_every_figure_is_a_pdf_too(built: site.Site, pages: dict[str, str]) -> None:
+    linked = {name for text in pages.values() for name in re.findall(r'href="(?:\.\./)?figures/([\w.-]+\.pdf)"', text)}
+    files = {path.name: path.read_bytes() for path in (built.index.parent / "figures").glob("*.pdf")}
+    assert set(files) == linked
+    assert len(files) > 30
+    for name, data in files.items():
+        assert whole_pdf(data), name
+    assert not whole_pdf(data.replace(b"\n", b"\n\n", 1))  # a damaged one would be seen
+
+
+def test_built_again_it_is_the_same(tmp_path: Path) -> None:
+    run(empty(tmp_path))
+    site.build(tmp_path)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    site.build(tmp_path)
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+# Templates ---------------------------------------------------------------------------------------------------------
+
+
+def test_pages_can_be_read_without_a_mouse_and_without_colours() -> None:
+    """What scrolls sideways can be reached by keyboard, and links in sentences and tables are underlined."""
+    for path in TEMPLATES.glob("*.html"):
+        assert not re.search(r'class="scroll"(?! tabindex="0")', path.read_text(encoding="utf-8")), path.name
+    style = (TEMPLATES / "style.css").read_text(encoding="utf-8")
+    underlined = re.search(r"([^{}]*)\{ text-decoration: underline; text-underline-offset", style)
+    assert underlined
+    assert {"p a", "li a", "dd a", "figcaption a", "td:not(.id) a", "th a"} <= {
+        each.strip() for each in underlined[1].split(",")
+    }
+
+
+def test_a_formula_wider_than_a_phone_scrolls_by_itself_and_by_keyboard() -> None:
+    style = (TEMPLATES / "style.css").read_text(encoding="utf-8")
+    assert "article p, article li { overflow: auto hidden; }" in style.partition("@media (max-width: 600px)")[2]
+    for path in TEMPLATES.glob("*.html"):
+        text = path.read_text(encoding="utf-8")
+        assert ("<article" in text) == ('{% include "reach.js" %}' in text), path.name
+
+
+def test_on_paper_nothing_waits_to_be_scrolled_to() -> None:
+    printed = (TEMPLATES / "style.css").read_text(encoding="utf-8").partition("@media print")[2]
+    assert ".scroll, pre { background: none; overflow: visible; }" in printed
+    assert ".wide { min-width: 0; }" in printed
+    assert ".badge { color: var(--tone); background: none;" in printed  # browsers leave backgrounds out
+
+
+# Every file that may be damaged, or gone ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize(("page", "file"), FILES)
+def test_a_damaged_file_is_named_and_its_page_left_out(
+    page: str, file: str, damage: Callable[[Path], None], tmp_path: Path
+) -> None:
+    make, _ = RESULTS[page]
+    make(empty(tmp_path))
+    damage(tmp_path / file)
+    (tmp_path / page).parent.mkdir(exist_ok=True)
+    (tmp_path / page).write_text(GENERATOR, encoding="utf-8")  # of an earlier build
+    built = site.build(tmp_path)
+    assert len(built.problems) == 1
+    assert f"{file} cannot be read: " in built.problems[0]
+    assert "simlab " in built.problems[0]  # what makes it again
+    assert page not in built.pages
+    assert page not in Page(built.index).links
+    assert built.problems[0].partition(":")[0] in Page(built.index).text
+    assert not (tmp_path / page).exists() or page.startswith("certify/")
+
+
+def test_verdicts_that_cannot_be_read_are_named(tmp_path: Path) -> None:
+    write(empty(tmp_path) / "verdicts.json", {"seed": 1})
+    (problem,) = site.build(tmp_path).problems
+    assert f"{tmp_path / 'verdicts.json'} cannot be read" in problem
+    assert dead(tmp_path / "index.html") == []
+
+
+def test_a_damaged_measurement_of_verify_is_named(tmp_path: Path) -> None:
+    manifest = {"measured": True, "sequences": 0, "versions": {}, "seconds": {"all": 1.0}}
+    write(empty(tmp_path) / "manifest.json", manifest)
+    assert "digits.parquet is missing" in site.build(tmp_path).problems[0]
+    no_document(tmp_path / "digits.parquet")
+    built = site.build(tmp_path)
+    assert "digits.parquet cannot be read" in built.problems[0]
+    assert "report.html" not in built.pages
+
+
+@pytest.mark.parametrize("page", [page for page in RESULTS if page in OWN or page.startswith("studies/")])
+def test_a_page_of_an_earlier_build_goes_away_and_one_of_the_reader_stays(page: str, tmp_path: Path) -> None:
+    path = empty(tmp_path) / page
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("the reader's own", encoding="utf-8")
+    site.build(tmp_path)
+    assert path.exists()
+    path.write_text(GENERATOR, encoding="utf-8")
+    assert page not in site.build(tmp_path).pages
+    assert not path.exists()
+
+
+def test_what_can_be_read_is_drawn_all_the_same(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    run(tmp_path)
+    write(tmp_path / "bench.json", BENCH)
+    cut(tmp_path / "runs" / "tree" / "table.parquet")
+    assert cli.main(["report", "--out", str(tmp_path)]) == 1
+    said = capfd.readouterr()
+    assert "runs/tree/table.parquet cannot be read" in said.err
+    assert "Traceback" not in said.err
+    assert (tmp_path / "bench.html").exists()
+    assert not (tmp_path / "studies" / "tree.html").exists()
+
+
+def test_nothing_to_draw_is_wrong_usage(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["report", "--out", str(tmp_path)]) == 2
+    assert "there are no results" in capfd.readouterr().err
+    assert list(tmp_path.iterdir()) == []
