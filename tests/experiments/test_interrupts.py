@@ -20,10 +20,12 @@ import pytest
 from experiments.interrupts import held_interrupts, is_interrupt, lasting_interrupts
 from experiments.results import write_json
 from experiments.verification import pool
+from experiments.verification.claims import with_parts
 from experiments.verification.pool import Task
 
 pytestmark = pytest.mark.cli
 
+CLAIMS = ["gsd.support", "sjd.theorem-1.token"]
 HEEDED = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "  # ignored in the background
 WORKERS_THAT_GO_ON = """
 import os, subprocess, sys
@@ -132,7 +134,8 @@ def test_tasks_that_are_interrupted_leave_no_thread_behind() -> None:
 
 def started(out: Path) -> subprocess.Popen[str]:
     """``simlab verify`` as from a terminal, once it has made its folder: before the first claim is decided."""
-    arguments = ["simlab", "verify", "--claim", "gsd.support", "--claim", "sjd.theorem-1.token", "--out", str(out)]
+    claims = [word for id in CLAIMS for word in ("--claim", id)]
+    arguments = ["simlab", "verify", *claims, "--out", str(out)]
     code = HEEDED + f"import sys; sys.argv = {arguments!r}; from experiments.cli.main import run_process; run_process()"
     running = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True, start_new_session=True)
     while not out.exists():
@@ -197,5 +200,6 @@ def whole_and_told(out: Path, status: int, errors: str) -> None:
         (130, f"simlab: interrupted; {out / 'verdicts.json'} was written before\n"),
         (0, ""),
     )
-    assert len(json.loads((out / "verdicts.json").read_text())["claims"]) == 6
+    decided = json.loads((out / "verdicts.json").read_text())["claims"]
+    assert [entry["id"] for entry in decided] == with_parts(CLAIMS)
     assert not [path for path in out.rglob("*") if path.name.startswith(".")]
