@@ -109,12 +109,11 @@ def _explain(claim: Claim, verdicts: dict[str, str]) -> None:
 
 def _print_proofs(claim: Claim, verdict: str) -> None:
     """The proofs by solvers that a claim has, or why one that holds has none."""
-    from theory.proofs.kept import kept_entries
     from theory.proofs.reasons import reason
-    from theory.proofs.support import badge
+    from theory.proofs.support import badge, kept_of
 
     console = output()
-    entries = [entry for entry in kept_entries().values() if claim.id in entry["claims"]]
+    entries = kept_of(claim.id).values()
     if entries:
         print_text(console, "\nproof", "bold")
     for entry in sorted(entries, key=lambda entry: not entry["lemma"]):

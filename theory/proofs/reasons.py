@@ -43,21 +43,17 @@ REASONS: dict[str, str] = {
         "threshold is exp(entropy) in floats; and the statement (0/1 acceptance, one-hot residual) has no "
         "arithmetic to prove"
     ),
-    "cspd.output-law.two-path": (
-        "continuous tokens (Gaussian kernels, quadrature or simulation); existence by an example with exponentials"
-    ),
     "cspd.noiseless.cut": "continuous tokens (Gaussian kernels, quadrature or simulation), simulation",
     "cspd.reflection": "normal densities: the step uses exp and Phi",
-    "cspd.alignment-helps.near": (
+    "cspd.alignment-helps": (
         "continuous tokens (Gaussian kernels, quadrature or simulation); limits, chi-squares, Gamma"
     ),
     "cspd.alignment-helps.centred": (
         "continuous tokens (Gaussian kernels, quadrature or simulation); Anderson's theorem, Phi, arctan"
     ),
-    "cspd.ratio-table.shape": "continuous tokens (Gaussian kernels, quadrature or simulation); limits and Phi",
+    "cspd.ratio-table": "continuous tokens (Gaussian kernels, quadrature or simulation); limits and Phi",
     "cspd.ratio-table.means": "existence with Phi and printed numbers",
-    "cspd.theorem-1.commuting": "d>2 and the joint law of kernels are numeric",
-    "cspd.theorem-1.any-root": "the range of tr by singular values is numeric",
+    "cspd.theorem-1": "d>2 and the joint law of kernels are numeric",
     "cspd.theorem-1.corrected": "the DDPM half (functions of C) and general d are numeric",
     "cspd.trajectory-distance": (
         "square roots of expectations (Jensen), continuous tokens (Gaussian kernels, quadrature or simulation)"
@@ -65,24 +61,15 @@ REASONS: dict[str, str] = {
     "cspd.correlation": "correlation of affine functions of one noise: nothing to decide, continuous",
     "cspd.ratio-collapse": "exp and log densities themselves",
     "cspd.path-ratio.two-path": "Gaussian integrals that are infinite",
-    "cspd.path-ratio.alignment": "compares with an infinite mean",
     "cspd.path-ratio.eq-15-first-order": "first-order expansion, gradients of normal densities",
     "cspd.log-ratio.own-end": "logarithms of densities, entropies",
     "cspd.log-ratio.own-end-sign": "logarithms of densities, entropies",
-    "cspd.log-ratio.own-end-mean": "logarithms of densities, entropies",
-    "cspd.log-ratio.mean": "logarithms of densities, entropies",
-    "cspd.log-ratio.unassumed": "logarithms of densities, entropies",
-    "cspd.log-ratio.shared-end": "logarithms of densities, entropies",
     "cspd.samplers.stochastic": "normal densities of DDIM; determinants in floats",
     "cspd.in-place.token": "continuous decoders in place; averaging of kernels, checked by moments and simulation",
     "cspd.in-place.mend": "continuous decoders, simulation and Gaussian examples",
-    "cspd.in-place.calls": "counts calls: ceil(N/gamma), nothing about rows",
     "cspd.prefill.no-cost": "long-run renewal and simulation stay",
     "cspd.batch-cost": "published numbers (the monotone step c=(n/S-1)/gamma is a one-line inequality)",
     "cspd.draft-length.in-place": "published numbers, existence of a pair within 0.04",
-    "cspd.mixtures.aligned-weights": (
-        "existence: one example worked out in rationals (1/3, 1/2, 1/6), other checks are quadrature and simulation"
-    ),
     "cspd.temperature": "Phi of a normal overlap",
     "cspd.guidance": (
         "Phi of a normal overlap (|g_u+w(g_c-g_u)| rising in w is a polynomial fact, the acceptance is not)"
@@ -94,7 +81,6 @@ REASONS: dict[str, str] = {
 PARTLY: dict[str, str] = {  # claims of which solvers prove a part: what is left to the proof in prose
     "sjd.theorem-1.token": "the rows declared behind a rejection, which are enumerated",
     "samplers.processors": "processors that are powers; the rest follows from the proof of the rule for all rows",
-    "cspd.output-law.fixed-variances": "that densities are those of Gaussian kernels, by quadrature",
     "cspd.output-law.last-step": "that densities are those of Gaussian kernels, by quadrature",
     "cspd.noiseless.target-end": "the change of variables, which is continuous",
     "cspd.noiseless.last-noise": "the change of variables, which is continuous",

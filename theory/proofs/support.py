@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from theory.claims.base import Claim, Evidence, Finding
 from theory.claims.evidence import proof as proof_evidence
+from theory.claims.moved import addressed
 from theory.proofs.kept import Entry, entry_of, kept_entries
 from theory.proofs.reasons import PARTLY, reason
 
@@ -23,7 +24,12 @@ MEANING = {  # what a claim that holds rests on, the strongest first
 }
 HOLDS = ("holds", "holds-under-assumptions")
 
-__all__ = ["MEANING", "badge", "proofs_of", "rests_on", "supported", "why_not"]
+__all__ = ["MEANING", "badge", "kept_of", "proofs_of", "rests_on", "supported", "why_not"]
+
+
+def kept_of(id: str) -> dict[str, Entry]:
+    """What is kept of the proofs that serve a claim, or one that moved into it, by the name of the proof."""
+    return {name: entry for name, entry in kept_entries().items() if id in addressed(entry["claims"])}
 
 
 def proofs_of(id: str) -> list[Entry]:
@@ -31,8 +37,9 @@ def proofs_of(id: str) -> list[Entry]:
 
     Those for every V come first, then those of sequences, which are what a claim is about that has any.
     """
-    names = [name for name, entry in kept_entries().items() if id in entry["claims"]]
-    return sorted(map(entry_of, names), key=lambda entry: (not entry["lemma"], "sequences" not in entry["sizes"][0]))
+    return sorted(
+        map(entry_of, kept_of(id)), key=lambda entry: (not entry["lemma"], "sequences" not in entry["sizes"][0])
+    )
 
 
 def supported(id: str, finding: Finding) -> Finding:
@@ -78,8 +85,7 @@ def rests_on(claim: Claim, finding: Finding) -> str:
         return ""
     kinds: Sequence[str] = [piece.kind for piece in finding.evidence]
     if "proof" in kinds and claim.id not in PARTLY:
-        lemmas = [entry["lemma"] for entry in kept_entries().values() if claim.id in entry["claims"]]
-        return EVERY if any(lemmas) else ROWS
+        return EVERY if any(entry["lemma"] for entry in kept_of(claim.id).values()) else ROWS
     if claim.parts:
         return PARTS
     for kind, told in (("enumeration", PROSE), ("identity", CHECKED), ("exact-small-scale", PROSE)):
@@ -94,4 +100,4 @@ def why_not(claim: Claim, finding: Finding) -> str:
         return ""
     if claim.id in PARTLY:
         return f"a part is; not {PARTLY[claim.id]}"
-    return "" if any(claim.id in entry["claims"] for entry in kept_entries().values()) else reason(claim)
+    return "" if kept_of(claim.id) else reason(claim)

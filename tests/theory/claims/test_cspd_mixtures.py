@@ -19,7 +19,7 @@ from simlab.continuous.models.mixtures import (
 from simlab.continuous.tape import coins, normals
 from simlab.randomness import Purpose, Tape
 from simlab.statistics import ProportionTest
-from theory.claims import CLAIMS
+from tests.support.verdicts import numbers_of
 from theory.continuous.mixture_law import emitted, matched, overlap, together
 
 pytestmark = pytest.mark.exact
@@ -217,20 +217,8 @@ def test_one_coin_chooses_both_components() -> None:
 # The claims --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("id", "verdict"), [("densities", "holds"), ("aligned-components", "holds"), ("aligned-weights", "holds")]
-)
-def test_verdicts(id: str, verdict: str) -> None:
-    decide = CLAIMS[f"cspd.mixtures.{id}"].decide
-    assert decide is not None
-    assert decide(11).verdict == verdict
-
-
 def test_the_bimodal_example_is_what_integrals_say() -> None:
-    decide = CLAIMS["cspd.mixtures.densities"].decide
-    assert decide is not None
-    [example] = [e.numbers for e in decide(2).evidence if e.kind == "example"]
-    assert example is not None
+    [example] = numbers_of("cspd.mixtures", "example")
 
     def modes(weights: list[float], means: list[float], x: float) -> float:
         return sum(w * np.exp(-2 * (x - m) ** 2) for w, m in zip(weights, means, strict=True)) * 2 / np.sqrt(2 * np.pi)
@@ -249,10 +237,7 @@ def test_the_bimodal_example_is_what_integrals_say() -> None:
 
 
 def test_the_smallest_biased_case_by_hand() -> None:
-    decide = CLAIMS["cspd.mixtures.aligned-weights"].decide
-    assert decide is not None
-    [example] = [e.numbers for e in decide(2).evidence if e.kind == "example"]
-    assert example is not None
+    _, example = numbers_of("cspd.mixtures.aligned-components", "example")
     (pi, _), (rho, _) = example["weights"], example["draft_weights"]
     first = pi * pi / rho  # both choose the first with probability pi, and keep it with pi / rho
     second = 1 - pi

@@ -15,9 +15,7 @@ from scipy.stats import norm
 from simlab.continuous.models.chains import Chain
 from simlab.continuous.models.diffusion import ddpm_chain
 from simlab.continuous.models.sequences import Tokens
-from tests.support.verdicts import notices, numbers_of
-from theory.claims import CLAIMS
-from theory.claims.base import combined
+from tests.support.verdicts import decided, notices, numbers_of
 from theory.claims.cspd import prefill as cspd_prefill
 from theory.claims.cspd.prefill import gains
 from theory.continuous.positions import block_tokens, costs, fading, mean_after, rates
@@ -148,30 +146,6 @@ def test_tokens_of_a_block_and_means_by_hand() -> None:
 # The claims --------------------------------------------------------------------------------------------------------
 
 
-VERDICTS = {
-    "raises": "holds-under-assumptions",
-    "causal": "refuted",
-    "diminishing": "holds-under-assumptions",
-    "no-cost": "holds-under-assumptions",
-    "no-cost-any": "refuted",
-}
-
-
-def decided(id: str):  # type: ignore[no-untyped-def]
-    decide = CLAIMS[f"cspd.prefill.{id}"].decide
-    assert decide is not None
-    return decide(11)
-
-
-def test_verdicts() -> None:
-    parts = {f"cspd.prefill.{id}": (CLAIMS[f"cspd.prefill.{id}"], decided(id)) for id in VERDICTS}
-    assert {id: finding.verdict for id, (_, finding) in parts.items()} == {
-        f"cspd.prefill.{id}": verdict for id, verdict in VERDICTS.items()
-    }
-    assert list(CLAIMS["cspd.prefill"].parts) == list(parts)
-    assert combined(parts).verdict == "holds-under-assumptions"
-
-
 def test_two_models_that_part_by_hand() -> None:
     example = numbers_of("cspd.prefill.raises", "example")[1]
     apart = abs(example["carry"] - example["draft_carry"])
@@ -199,7 +173,7 @@ def test_returns_that_rise_by_hand() -> None:
 
 
 def test_a_token_that_costs_by_hand() -> None:
-    (example,) = numbers_of("cspd.prefill.no-cost-any")
+    _, example, _ = numbers_of("cspd.prefill.no-cost", "example")
     alpha = example["alpha"]
     assert example["calls"] == 1 + (1 - alpha)  # a second block only where the first draft is rejected
     assert example["calls_prefilled"] == 1 + 1
@@ -219,6 +193,6 @@ def test_what_table_5_prints() -> None:
     slower = [g for g in (4, 8, 16, 32) if at(g, 0, "speedup") - half > at(g, 15, "speedup") + half]
     assert slower == [8, 16, 32]
     assert all(at(g, share, "speedup") <= at(g, 0, "speedup") for g in (4, 8, 16, 32) for share in (5, 15))
-    summaries = [e.summary for id in ("raises", "no-cost-any") for e in decided(id).evidence]
+    summaries = [e.summary for id in ("raises", "no-cost") for e in decided(f"cspd.prefill.{id}").evidence]
     assert any("gamma = 8, alpha = 0.33 without pre-filling, 0.31 at 5 %" in told for told in summaries)
     assert any("gamma = 8, 16, 32 by more than rounding" in told for told in summaries)

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.exact
 
 BREAKS: dict[str, tuple[Any, str, Callable[..., Any]]] = {
     "cspd.samplers.stochastic": (Path, "log_ratio", changed(Path.log_ratio, lambda value: value + 0.01)),
-    "cspd.samplers.deterministic": (cspd_samplers, "flow", lambda variance, steps: noisy(flow_with_noise())),
+    "cspd.samplers": (cspd_samplers, "flow", lambda variance, steps: noisy(flow_with_noise())),
     "cspd.samplers.marginal": (Marginal, "log_ratio", changed(Marginal.log_ratio, lambda value: value + 0.01)),
 }
 
@@ -42,7 +42,7 @@ def test_steps_that_would_all_add_noise_are_no_verdict(monkeypatch: pytest.Monke
 
 def test_what_the_counterexamples_say_of_tokens() -> None:
     """Acceptance of tokens is the integral of the smaller density, here on either side of where they cross."""
-    by_hand, steps = numbers_of("cspd.samplers.deterministic")
+    by_hand, steps = numbers_of("cspd.samplers")
     assert by_hand is not None
     assert steps is not None
     slow = 2 * quad(lambda x: min(norm.pdf(x), norm.pdf(x, scale=2)), 0, 12, points=[1.3595559868])[0]

@@ -13,7 +13,7 @@ from scipy.stats import multivariate_normal, norm
 from simlab.continuous.models.chains import Chain
 from simlab.continuous.models.diffusion import ddpm_chain, learned_range, schedule
 from simlab.continuous.models.sequences import Tokens
-from theory.claims import CLAIMS
+from tests.support.verdicts import numbers_of
 from theory.continuous.gaussian_overlap import acceptance_rates
 from theory.continuous.sequences import (
     SequenceLaw,
@@ -192,21 +192,8 @@ def test_the_divergence_of_sequences_is_the_mean_log_ratio() -> None:
 # The claims --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("id", "verdict"),
-    [("sequence", "refuted"), ("token", "holds-under-assumptions"), ("mend", "holds"), ("calls", "holds")],
-)
-def test_verdicts(id: str, verdict: str) -> None:
-    decide = CLAIMS[f"cspd.in-place.{id}"].decide
-    assert decide is not None
-    assert decide(11).verdict == verdict
-
-
 def test_the_smallest_case_by_hand() -> None:
-    decide = CLAIMS["cspd.in-place.sequence"].decide
-    assert decide is not None
-    [example] = [e.numbers for e in decide(5).evidence if e.kind == "counterexample"]
-    assert example is not None
+    [example] = numbers_of("cspd.in-place")
     np.testing.assert_allclose(example["covariance_target"], [[1, 0.5], [0.5, 1.25]])
     np.testing.assert_allclose(example["covariance_in_place"], [[1, 0], [0, 1.25]], atol=1e-12)
     assert example["kl_target_in_place"] == pytest.approx(0.5 * np.log(1.25))
@@ -220,10 +207,7 @@ def test_the_smallest_case_by_hand() -> None:
 
 
 def test_either_change_alone_by_hand() -> None:
-    decide = CLAIMS["cspd.in-place.mend"].decide
-    assert decide is not None
-    [example] = [e.numbers for e in decide(5).evidence if e.kind == "example"]
-    assert example is not None
+    [example] = numbers_of("cspd.in-place.mend", "example")
     # int over y < m / 2 of y^2 (phi(y) - phi(y - m)), by parts
     m = example["draft_mean"]
     second = norm.cdf(m / 2) - m / 2 * norm.pdf(m / 2)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from theory.claims import CLAIMS, Evidence, Finding
+from theory.claims.moved import addressed
 from theory.proofs.base import Comparison, eq, for_all_rows, le
 from theory.proofs.catalogue import PROOFS
 from theory.proofs.kept import code_hash, is_fresh, kept_entries, made
@@ -29,7 +30,7 @@ AGAIN = "expected kept proofs of the code that is there; `make proofs` makes the
 
 
 def test_proofs_and_reasons_are_of_claims_that_there_are() -> None:
-    served = {id for proof in PROOFS.values() for id in proof.claims}
+    served = {id for proof in PROOFS.values() for id in addressed(proof.claims)}
     assert served <= CLAIMS.keys()
     assert REASONS.keys() <= CLAIMS.keys()
     assert not served & REASONS.keys()
@@ -73,7 +74,7 @@ def test_settings_and_laws_beside_rows_are_unknown_as_well() -> None:
 
 
 def test_every_claim_has_a_proof_or_a_reason_and_a_part_is_of_a_proof() -> None:
-    served = {id for proof in PROOFS.values() for id in proof.claims}
+    served = {id for proof in PROOFS.values() for id in addressed(proof.claims)}
     assert PARTLY.keys() <= served
     assert not PARTLY.keys() & REASONS.keys()
     assert all("not put" not in reason and "yet" not in reason.split() for reason in (REASONS | PARTLY).values())

@@ -6,6 +6,5 @@ INDEPENDENT_LAST_NOISE = (
     "independent last noise: the draft's noise of the last step is independent of the target's trajectory down to "
     "$x_1$, as it is where noise is shared step by step, and where it is not shared"
 )
-ONE_VOLUME = r"one volume: $\prod_{t \ge 2} |\Sigma_t^q| = \prod_{t \ge 2} |\Sigma_t^p|$ along the sampled trajectories"
 KNOWN_DENSITIES = "known densities: both models' densities of a token exist and can be evaluated"
 SOMEWHERE_ABOVE = r"somewhere above: $\Sigma p(x_0 | x_1^p) > q(x_0 | x_1^q)$ at some $x_0$"

@@ -39,7 +39,7 @@ HEADLINES = (
         "are left to the target: the mean of the others rises, a block that accepts next to nothing is saved, and "
         "gains shrink once acceptance is concave.",
         "Where it does not fade, each of the three can fail, and in the paper's own Table 5 the printed speedup is "
-        "lower with 15 % pre-filled than with none at three of four draft lengths (cspd.prefill.no-cost-any); with a "
+        "lower with 15 % pre-filled than with none at three of four draft lengths (cspd.prefill.no-cost); with a "
         "lossless rule a draft behind the pre-filled tokens is accepted no more than it was at its place "
         "(cspd.prefill.causal).",
     ),

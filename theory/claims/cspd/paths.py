@@ -13,7 +13,7 @@ from simlab.continuous.models.chains import Chain
 from simlab.continuous.models.diffusion import ddpm_chain, schedule
 from simlab.continuous.models.gaussians import root_of
 from simlab.continuous.models.trajectories import TrajectoryPair
-from theory.claims.base import Claims, Finding
+from theory.claims.base import Claims, Evidence, Finding
 from theory.claims.evidence import (
     example,
     holds_if,
@@ -43,20 +43,6 @@ SYMMETRIC = "symmetric roots: the noise is multiplied with the symmetric root of
 GIVEN = r"given means: $\mu_t^q$ and $\mu_t^p$ are fixed numbers, not random"
 FIXED = "state-free kernels: slopes and covariances do not depend on the state"
 
-CLAIMS.summary(
-    "cspd.theorem-1",
-    said("Theorem 1", THEOREM, "formalised", "read for one step whose means and covariances are given"),
-    r"Sharing the noise of a denoising step whose means and commuting covariances are given, $\varepsilon_t^p = "
-    r"\varepsilon_t^q$, lowers $\mathbb{E}|x_{t-1}^q - x_{t-1}^p|^2$ by $2\,\mathrm{tr}\sqrt{\Sigma_t^q "
-    r"\Sigma_t^p}$.",
-    [
-        "cspd.theorem-1.commuting",
-        "cspd.theorem-1.any-root",
-        "cspd.theorem-1.corrected",
-    ],
-)
-
-
 # One step, in rationals ----------------------------------------------------------------------------------------
 
 
@@ -82,12 +68,13 @@ def turned(first: Any, second: Any) -> np.ndarray:
 
 
 @CLAIMS.claim(
-    "cspd.theorem-1.commuting",
+    "cspd.theorem-1",
     said(
         "Theorem 1; eqs. 30 to 45",
         THEOREM,
         "formalised",
-        "the paper does not name the covariances; those of DDPM, which it uses, are diagonal and so commute",
+        "read for one step whose means and covariances are given; the paper does not name the covariances, and those "
+        "of DDPM, which it uses, are diagonal and so commute",
     ),
     r"For given means and covariances with $\Sigma_t^q \Sigma_t^p = \Sigma_t^p \Sigma_t^q$, setting "
     r"$\varepsilon_t^p = \varepsilon_t^q$ lowers $\mathbb{E}|x_{t-1}^q - x_{t-1}^p|^2$ by "
@@ -213,48 +200,7 @@ def _excess(seed: int) -> tuple[float, float]:
     return min(excess), max(excess)
 
 
-@CLAIMS.claim(
-    "cspd.theorem-1.any-root",
-    derived("after eqs. 30 and 38", "the theorem for roots that are not symmetric, such as Cholesky's"),
-    r"There are covariances with roots $L L^T = \Sigma$, triangular ones for instance, for which samples $x = \mu + L "
-    r"\varepsilon$ are farther apart in $\mathbb{E}|x^q - x^p|^2$ with shared noise than with independent noise; with "
-    "symmetric roots they never are.",
-)
-def any_root(seed: int) -> Finding:
-    r"""The distance falls by $2\,\mathrm{tr}(L_q^T L_p)$, which may be negative. Every root is $\Sigma^{1/2} U$ with
-    $U$ orthogonal, so the trace is that of $U_q^T \sqrt{\Sigma^q} \sqrt{\Sigma^p} U_p$. It lies between minus and plus
-    the sum $n$ of the singular values of $\sqrt{\Sigma^q}\sqrt{\Sigma^p}$ and takes both values: the printed
-    $2\,\mathrm{tr}\sqrt{\Sigma^q \Sigma^p} = 2 n$ is the most that any choice of roots gains, and $-2 n$ the worst.
-    Symmetric roots $A$, $B$ never do harm: $\mathrm{tr}(B A) = |B^{1/2} A^{1/2}|_F^2 \ge 0$.
-    """
-    p, q = exact(((1, 0), (-2, 1))), exact(((1, 0), (2, 1)))
-    found = reduction(p, q)
-    random = np.random.default_rng(seed)
-    outside, least = 0.0, 0.0
-    for _ in range(200):
-        a, b = random.normal(size=(2, 3, 3))
-        left, sizes, right = np.linalg.svd(root_of(b @ b.T) @ root_of(a @ a.T))
-        bound = sizes.sum()
-        outside = max(outside, abs(np.trace(b.T @ a)) - bound)
-        best = np.trace((root_of(b @ b.T) @ left).T @ (root_of(a @ a.T) @ right.T))
-        outside = max(outside, abs(best - bound) - NEAR)
-        least = min(least, np.trace(root_of(b @ b.T) @ root_of(a @ a.T)))
-    require(outside <= NEAR and least >= 0, "a pair of roots lies outside of the bounds")
-    return holds_if(
-        found < 0 <= least,
-        example(
-            "the triangular roots Lp = (1, 0; -2, 1) and Lq = (1, 0; 2, 1) of (1, -2; -2, 5) and (1, 2; 2, 5): "
-            f"with independent noise E||x^q - x^p||^2 is 12, with shared noise it is {12 - found}",
-            numbers(Lp=p, Lq=q, reduction=found, independent=Fraction(12), shared=12 - found),
-        ),
-        search(
-            "200 random pairs in 3 dimensions: tr(Lq' Lp) is within the sum of singular values of the symmetric "
-            "roots' product, roots turned by its singular vectors reach it, and symmetric roots never go below 0",
-        ),
-    )
-
-
-# Several steps -------------------------------------------------------------------------------------------------
+# Several steps, any roots --------------------------------------------------------------------------------------
 
 
 def predicted(target: Chain, draft: Chain, carried: bool = True, transposed: bool = True) -> list[float]:
@@ -274,10 +220,11 @@ def predicted(target: Chain, draft: Chain, carried: bool = True, transposed: boo
 
 @CLAIMS.claim(
     "cspd.theorem-1.corrected",
-    derived("Theorem 1 for whole trajectories", "with any roots and over any number of steps"),
+    derived("Theorem 1 for whole trajectories", "with any roots $L L^T$ of covariances and over any number of steps"),
     r"With $P_s$, $Q_s$ the products of the slopes of target and draft from step $s - 1$ down to $t + 1$, sharing the "
-    r"noise lowers $\mathbb{E}|x_t^q - x_t^p|^2$ by $2 \sum_{s > t} \mathrm{tr}((P_s L_s^p)^T Q_s L_s^q)$; between "
-    r"exact DDPM chains of normal data, of one schedule and with symmetric roots, it never raises it.",
+    r"noise lowers $\mathbb{E}|x_t^q - x_t^p|^2$ by $2 \sum_{s > t} \mathrm{tr}((P_s L_s^p)^T Q_s L_s^q)$. Between "
+    r"exact DDPM chains of normal data, of one schedule and with symmetric roots, it never raises it; with triangular "
+    "roots it can, in a single step.",
     assumptions=[FIXED],
 )
 def corrected(seed: int) -> Finding:
@@ -288,6 +235,12 @@ def corrected(seed: int) -> Finding:
     exact posteriors of $N(c, C)$ all slopes and symmetric roots of one model are functions of its $C$ with no negative
     eigenvalue, so each $P_s L_s^p$ is symmetric and has none, each $Q_s L_s^q$ too, and the trace of the product of two
     such matrices is $\ge 0$, whether or not they commute.
+
+    With other roots one step may lose. Every root is $\Sigma^{1/2} U$ with $U$ orthogonal, so that $\mathrm{tr}(L_q^T
+    L_p)$ is that of $U_q^T \sqrt{\Sigma^q} \sqrt{\Sigma^p} U_p$. It lies between minus and plus the sum $n$ of the
+    singular values of $\sqrt{\Sigma^q}\sqrt{\Sigma^p}$ and takes both values: the printed $2\,\mathrm{tr}\sqrt{\Sigma^q
+    \Sigma^p} = 2 n$ is the most that any choice of roots gains, and $-2 n$ the worst. Symmetric roots $A$, $B$ never do
+    harm: $\mathrm{tr}(B A) = |B^{1/2} A^{1/2}|_F^2 \ge 0$.
     """
     tried = random_chains(seed, 40)
 
@@ -324,6 +277,7 @@ def corrected(seed: int) -> Finding:
             f"1.1: at x_0, x_1, x_2 the distance falls by {', '.join(map(fmt, line))}",
             numbers(slopes=slopes, deviations=sds, reduction=line),
         ),
+        *any_root(seed),
         rejects_mutants(
             {
                 "only the noise of the step itself": lambda p, q: predicted(p, q, carried=False),
@@ -351,6 +305,34 @@ def distances(coupling: Coupling, first: int, shared_end: bool) -> tuple[float, 
     mean, matrix = coupling.linear(gaps)
     moments = mean**2 + np.sum(matrix**2, axis=1)
     return mean_norm(mean, matrix @ matrix.T), float(np.sqrt(moments[first * d :].sum()))
+
+
+def any_root(seed: int) -> list[Evidence]:
+    """What roots that are not symmetric gain and lose in a single step."""
+    p, q = exact(((1, 0), (-2, 1))), exact(((1, 0), (2, 1)))
+    found = reduction(p, q)
+    random = np.random.default_rng(seed)
+    outside, least = 0.0, 0.0
+    for _ in range(200):
+        a, b = random.normal(size=(2, 3, 3))
+        left, sizes, right = np.linalg.svd(root_of(b @ b.T) @ root_of(a @ a.T))
+        bound = sizes.sum()
+        outside = max(outside, abs(np.trace(b.T @ a)) - bound)
+        best = np.trace((root_of(b @ b.T) @ left).T @ (root_of(a @ a.T) @ right.T))
+        outside = max(outside, abs(best - bound) - NEAR)
+        least = min(least, np.trace(root_of(b @ b.T) @ root_of(a @ a.T)))
+    require(outside <= NEAR and found < 0 <= least, "a pair of roots lies outside of the bounds")
+    return [
+        example(
+            "the triangular roots Lp = (1, 0; -2, 1) and Lq = (1, 0; 2, 1) of (1, -2; -2, 5) and (1, 2; 2, 5): "
+            f"with independent noise E||x^q - x^p||^2 is 12, with shared noise it is {12 - found}",
+            numbers(Lp=p, Lq=q, reduction=found, independent=Fraction(12), shared=12 - found),
+        ),
+        search(
+            "200 random pairs in 3 dimensions: tr(Lq' Lp) is within the sum of singular values of the symmetric "
+            "roots' product, roots turned by its singular vectors reach it, and symmetric roots never go below 0",
+        ),
+    ]
 
 
 @CLAIMS.claim(

@@ -65,7 +65,6 @@ CLAIMS.summary(
         "cspd.prefill.causal",
         "cspd.prefill.diminishing",
         "cspd.prefill.no-cost",
-        "cspd.prefill.no-cost-any",
     ],
 )
 

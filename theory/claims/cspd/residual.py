@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import product
 from math import log
-from typing import NamedTuple
 
 import numpy as np
 import scipy
@@ -23,7 +22,7 @@ from theory.claims.evidence import (
 )
 from theory.claims.format import fmt, numbers
 from theory.claims.proven import proven
-from theory.claims.sources import derived, said
+from theory.claims.sources import said
 from theory.continuous.gaussian_overlap import acceptance_rates
 from theory.continuous.quadrature import normal_pdf, panels
 
@@ -31,8 +30,6 @@ CLAIMS = Claims("cspd")
 HALF = Fraction(1, 2)
 
 Pmf = Sequence[Fraction]
-Kernels = Sequence[Pmf]
-Threshold = Callable[[Fraction, Fraction], Fraction]
 
 
 # The residual ------------------------------------------------------------------------------------------------------
@@ -81,31 +78,6 @@ def residual(seed: int) -> Finding:
     )
 
 
-def printed_threshold(x: Fraction, y: Fraction) -> Fraction:
-    """max(0, 1 - 1 / rho) at an outcome of mass ``x`` > 0 under p and ``y`` under q."""
-    return max(1 - y / x, Fraction(0))
-
-
-class Proposed(NamedTuple):
-    """After n = 1, 2, ... proposals: the mass that each outcome was taken with, and what still waits."""
-
-    taken: list[list[Fraction]]
-    waiting: list[Fraction]
-
-
-def proposed(p: Pmf, q: Pmf, threshold: Threshold, trials: int) -> Proposed:
-    """Proposals from ``p``, one after the other, each taken with the threshold at its masses, until one is."""
-    found, waiting = Proposed([], []), Fraction(1)
-    mass = [Fraction(0)] * len(p)
-    for _ in range(trials):
-        chances = [waiting * x * threshold(x, y) if x else Fraction(0) for x, y in zip(p, q, strict=True)]
-        mass = [before + now for before, now in zip(mass, chances, strict=True)]
-        waiting -= sum(chances)
-        found.taken.append(mass)
-        found.waiting.append(waiting)
-    return found
-
-
 def _law(masses: Sequence[Fraction]) -> list[Fraction]:
     """In proportion to ``masses``; zeros if there are none."""
     whole = sum(masses, Fraction(0))
@@ -123,34 +95,15 @@ EQUIVALENT = (
     "acceptance-rejection sampling to obtain samples equivalent to those derived from sampling p'(Y)."
 )
 
-CLAIMS.summary(
-    "cspd.corollary-1",
-    said(
-        "Corollary 1, eqs. 13 and 50",
-        EQUIVALENT,
-        "formalised",
-        "In eq. 50 the densities of $p'(Y)$ become those of eq. 9, of two trajectories that share $x_0$. In that "
-        "reading it is true given the trajectories; read of eq. 5's residual of one trajectory it is not: examples of "
-        "cspd.corollary-1.two-path.",
-    ),
-    r"Given both trajectories down to $x_1$, tokens drawn from the target's last step and accepted with the threshold "
-    r"$\alpha_s$ of eq. 13 are equivalent to samples of the modified distribution $p'(Y)$.",
-    (
-        "cspd.corollary-1.two-path",
-        "cspd.corollary-1.one-step",
-        "cspd.corollary-1.given-states",
-    ),
-)
-
 
 @CLAIMS.claim(
-    "cspd.corollary-1.two-path",
+    "cspd.corollary-1",
     said(
         "Corollary 1, eq. 50",
         EQUIVALENT,
         "formalised",
         "$p'(Y)$ is read as in eq. 50, with the densities of two trajectories that share $x_0$ and whose other states "
-        "are given.",
+        "are given. Read of eq. 5's residual of one trajectory it is not so, but for a single step: examples.",
     ),
     r"Given both trajectories down to $x_1$, tokens drawn from $p(x_0 | x_1^p)$ and accepted with the threshold of eq. "
     r"13 have the density $\max(0, p(Y_p) - q(Y_q)) / Z'$ in $x_0$, $Z'$ its integral over $x_0$.",
@@ -162,16 +115,26 @@ def two_path(seed: int) -> Finding:
     By "somewhere above" the integral of that is positive, and by "unbounded proposals" one is accepted in the end,
     which has that density up to its integral.
 
-    Without "somewhere above" no proposal is ever accepted (``cspd.termination.printed``).
+    Without "somewhere above" no proposal is ever accepted (``cspd.termination``).
 
     Not for every two models does the token follow $p'(Y) = [p(Y) - q(Y)]_+ / Z$ as eq. 5 defines it, of the laws of one
     trajectory. After a rejection Algorithm 1 keeps $x_T^p$ to $x_1^p$ as they are, distributed as under $p$ given a
     rejection; under that $p'(Y)$ they follow a residual of their own. And where $\Sigma p \le q$ everywhere the
-    threshold is 0, though $p'(Y)$ exists.
+    threshold is 0, though $p'(Y)$ exists. With a single denoising step from an $x_1$ that both trajectories share it
+    does: $\Sigma = 1$ and $p(Y) - q(Y) = p(x_1) (p(x_0 | x_1) - q(x_0 | x_1))$. A rejection at $x_1$ has probability
+    $Z(x_1)$, so $x_1$ given a rejection has the density $p(x_1) Z(x_1) / Z$, and $x_0$ then follows $[p - q]_+ /
+    Z(x_1)$: together $[p(Y) - q(Y)]_+ / Z$.
+
+    A lossless rule accepts a proposal just as often as a draft is rejected. Let $\alpha = \int \min(q, \Sigma p)$ and
+    $Z' = \int [p - q / \Sigma]_+$. Since $\min(q, \Sigma p) + [\Sigma p - q]_+ = \Sigma p$, $\alpha + \Sigma Z' =
+    \Sigma$. For $\Sigma = 1$ that is $Z' = 1 - \alpha$; for $\Sigma \ne 1$, $Z' = 1 - \alpha / \Sigma$ differs from $1
+    - \alpha$, since $\alpha > 0$ for normal densities.
     """
+    exact = acceptance_rates(1.0, 0.0)
+    agree = abs(float(exact.acceptance + exact.proposal_acceptance) - 1) < 1e-12
     share = acceptance_rates(1.0, log(2.0))
     return holds_under_assumptions_if(
-        proven("cspd.corollary-1.two-path"),
+        proven("cspd.corollary-1") and agree,
         example(
             "last steps N(1, 1) (target) and N(0, 1) (draft), Sigma = 2: a proposal is accepted with probability "
             f"{fmt(share.proposal_acceptance)}, while a draft is rejected with {fmt(1 - share.acceptance)}; the two "
@@ -239,86 +202,4 @@ def _after_rejection(own: float, others: float, last: float, x: np.ndarray) -> n
         )
         @ lost
         / lost.sum()
-    )
-
-
-@CLAIMS.claim(
-    "cspd.corollary-1.one-step",
-    said(
-        "Corollary 1, eq. 5",
-        EQUIVALENT,
-        "weaker",
-        "A single denoising step, where the two trajectories share all states before the last.",
-    ),
-    r"With a single denoising step from a shared $x_1$, trajectories $Y = (x_1, x_0)$ whose token is accepted with the "
-    r"threshold of eq. 13 after a rejection follow $p'(Y) = [p(Y) - q(Y)]_+ / Z$.",
-    assumptions=(
-        "one step: $T = 1$",
-        "one start: $x_1$ has one law in both models, and is shared by the two trajectories",
-    ),
-)
-def one_step(seed: int) -> Finding:
-    r"""By "one step" there is no variance before the last, so that $\Sigma = 1$. By "one start" $p(Y) - q(Y) = p(x_1)
-    (p(x_0 | x_1) - q(x_0 | x_1))$. A rejection at $x_1$ has probability $Z(x_1)$, so $x_1$ given a rejection has the
-    density $p(x_1) Z(x_1) / Z$, and $x_0$ then follows $[p - q]_+ / Z(x_1)$: together $[p(Y) - q(Y)]_+ / Z$.
-    """
-    start, p, q = (HALF, HALF), (HALF, HALF), (Fraction(1, 3), Fraction(2, 3))
-    kernels = ((Fraction(1), Fraction(0)), p, (HALF, HALF), q)
-    runs = rejected(one_coin(start, start), kernels[:2], kernels[2:], printed_threshold)
-    rest = [start[s] * x for s in (0, 1) for x in _positive(kernels[s], kernels[s + 2])]
-    found = [*runs[0], *runs[1]]
-    return holds_under_assumptions_if(
-        proven("cspd.corollary-1.one-step") and found == rest,
-        example(
-            "x_1 is 0 or 1 with 1/2 each; given 0 the target's x_0 is 0 and the draft's even, given 1 the target's "
-            "is even and the draft's (1/3, 2/3): a rejection ends in (x_1, x_0) with the law shown",
-            numbers(start=start, p=kernels[:2], q=kernels[2:], law=_law(found), z=sum(rest, Fraction(0))),
-        ),
-    )
-
-
-def one_coin(p: Pmf, q: Pmf) -> list[list[Fraction]]:
-    """The joint law of two outcomes out of two that one coin chooses, by p and by q."""
-    both = min(p[0], q[0])
-    return [[both, p[0] - both], [q[0] - both, min(p[1], q[1])]]
-
-
-def rejected(joint: list[list[Fraction]], p: Kernels, q: Kernels, threshold: Threshold) -> list[list[Fraction]]:
-    """The mass of a rejection that ends in (x_1^p, x_0): x_0 is drafted from q, and then proposed from p until taken.
-
-    ``joint`` is the law of (x_1^p, x_1^q). What never ends has no mass here.
-    """
-    found = [[Fraction(0)] * len(p[0]) for _ in joint]
-    for s, r in product(range(len(joint)), repeat=2):
-        lost = joint[s][r] * sum(x * (1 - min(Fraction(1), y / x)) for x, y in zip(q[r], p[s], strict=True) if x)
-        (once,), (waiting,) = proposed(p[s], q[r], threshold, 1)
-        if waiting < 1:  # over all trials: once + waiting once + waiting^2 once + ...
-            found[s] = [before + lost * x / (1 - waiting) for before, x in zip(found[s], once, strict=True)]
-    return found
-
-
-@CLAIMS.claim(
-    "cspd.corollary-1.given-states",
-    derived("eq. 13 without eq. 8"),
-    r"Given both states $x_1$, a proposal is accepted by eq. 13 without $\Sigma$ just as often as a draft is rejected "
-    r"by the ratio of the last step, as a lossless rule needs; with any $\Sigma \ne 1$ the two differ.",
-)
-def given_states(seed: int) -> Finding:
-    r"""Let $\alpha = \int \min(q, \Sigma p)$ and $Z' = \int [p - q / \Sigma]_+$. Since $\min(q, \Sigma p) + [\Sigma p -
-    q]_+ = \Sigma p$, $\alpha + \Sigma Z' = \Sigma$. For $\Sigma = 1$ that is $Z' = 1 - \alpha$. For $\Sigma \ne 1$, $Z'
-    = 1 - \alpha / \Sigma$ differs from $1 - \alpha$, since $\alpha > 0$ for normal densities.
-    """
-    share = {sigma: acceptance_rates(1.0, log(sigma)) for sigma in (1.0, 1.1)}
-    apart = [abs(float(each.acceptance + each.proposal_acceptance) - 1) for each in share.values()]
-    return holds_if(
-        proven("cspd.corollary-1.given-states") and apart[0] < 1e-12 < apart[1],
-        example(
-            "last steps N(1, 1) and N(0, 1): alpha and Z' for Sigma = 1 and 1.1",
-            numbers(
-                gap=1,
-                sigma=list(share),
-                acceptance=[each.acceptance for each in share.values()],
-                taken=[each.proposal_acceptance for each in share.values()],
-            ),
-        ),
     )

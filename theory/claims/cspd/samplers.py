@@ -39,17 +39,6 @@ ANY_SAMPLER = said(
     "The final output PDF is then determined as the cumulative product of all intermediate PDFs ... This expression is "
     "valid across all diffusion models, regardless of specific samplers or diffusion ... processes like DDIM, "
     "Rectified Flow, etc.",
-    "as stated",
-    "Of kernels instead of PDFs, the product is the law of a trajectory for every sampler; the paper's algorithm "
-    "divides PDFs.",
-)
-
-CLAIMS.summary(
-    "cspd.samplers",
-    ANY_SAMPLER,
-    r"For every sampler, DDIM and rectified flow included, trajectories have the density $p(x_{0:T}) = p(x_T) "
-    r"\prod_{t=1}^T p(x_{t-1} | x_t)$.",
-    ["cspd.samplers.stochastic", "cspd.samplers.deterministic", "cspd.samplers.marginal"],
 )
 
 
@@ -167,14 +156,16 @@ def _crossed(model: Trajectory, chains: dict[float, list[Chain]]) -> np.ndarray:
 
 
 @CLAIMS.claim(
-    "cspd.samplers.deterministic",
+    "cspd.samplers",
     replace(
         ANY_SAMPLER,
         relation="formalised",
         note="Rectified flow is read as it is mostly sampled, by steps along an ordinary differential equation, and "
-        r"DDIM with $\eta = 0$; with noise in all steps there is a density (cspd.samplers.stochastic).",
+        r"DDIM with $\eta = 0$; with noise in all steps there is a density (cspd.samplers.stochastic). Of kernels "
+        "in place of PDFs, the product is the law of a trajectory for every sampler; the paper's algorithm divides "
+        "PDFs.",
     ),
-    r"Trajectories of samplers that add no noise, DDIM with $\eta = 0$ and rectified flow by Euler's method, have a "
+    r"For every sampler, DDIM with $\eta = 0$ and rectified flow by Euler's method included, trajectories have a "
     r"density $p(x_T) \prod_{t=1}^T p(x_{t-1} | x_t)$, by which they can be verified.",
 )
 def deterministic(seed: int) -> Finding:

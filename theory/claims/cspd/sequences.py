@@ -18,7 +18,7 @@ from simlab.continuous.models.sequences import Tokens
 from simlab.continuous.rules import LastStep, Marginal, Rule, VarianceProduct
 from simlab.randomness import Tape
 from simlab.statistics import GTest, ProportionTest
-from theory.claims.base import Claims, Finding
+from theory.claims.base import Claims, Evidence, Finding
 from theory.claims.evidence import (
     counterexample,
     example,
@@ -61,14 +61,6 @@ BLOCK = CODE.function(
     "the algorithm.",
 )
 OURS = replace(BLOCK, relation="ours")
-
-CLAIMS.summary(
-    "cspd.in-place",
-    BLOCK,
-    "Verifying all drafts of a block given the tokens before the block alone, and replacing rejected ones in place, "
-    "gives sequences the target's law.",
-    ["cspd.in-place.sequence", "cspd.in-place.token", "cspd.in-place.mend", "cspd.in-place.calls"],
-)
 
 
 def exact(covariance: np.ndarray) -> Chain:
@@ -171,7 +163,7 @@ def block_law(case: Case) -> SequenceLaw:
 
 
 @CLAIMS.claim(
-    "cspd.in-place.sequence",
+    "cspd.in-place",
     BLOCK,
     "With a rule that is lossless for each token, verifying all drafts of a block given the tokens before the block "
     "alone, and replacing rejected ones in place, gives sequences the target's law.",
@@ -187,6 +179,10 @@ def sequence(seed: int) -> Finding:
     same and the covariance is 0. So $KL(target || in place) = -\log(1 - 1/5) / 2$, and $x_0 x_1 > 0$ has probability
     $1/2 + \arcsin(1 / \sqrt{5}) / \pi$ against $1/2$: total variation is at least $\arcsin(1 / \sqrt{5}) / \pi$. With
     $\gamma = 1$ a block sees the token before it, and nothing is lost.
+
+    Every block moves on by $\gamma$ tokens whatever is accepted of it, so that $N$ tokens take $\lceil N / \gamma
+    \rceil$ calls, for a draft that is never accepted too: what is saved is not saved by the draft, but by tokens of one
+    block that do not wait for each other, which is what the law of sequences pays for.
     """
     case = smallest()
     law, right = block_law(case), target_law(case)
@@ -245,7 +241,39 @@ def sequence(seed: int) -> Finding:
             lambda law: alarms(sequence_p, law, seed, (LastStep(),)),
             "sequences decoded in place",
         ),
+        *calls(seed),
     )
+
+
+def calls(seed: int) -> list[Evidence]:
+    """Calls of runs; raises ``CheckFailed`` if they depend on what is accepted, or do not where blocks are cut."""
+    target = model([1.0], 10, 0.5)
+    drafts = {shift: model([1.0], 10, 0.5, first=2 * shift, level=shift) for shift in (0.0, 0.5, 1.5, 4.0)}
+    gammas, count = (1, 2, 3, 4, 16), 100
+
+    def run(decoder: InPlace | Truncating, draft: Tokens) -> tuple[np.ndarray, float]:
+        made = simulate(decoder, target, draft, Marginal(), Tape(seed, count))
+        return made.calls, made.acceptance
+
+    def spread(kind: type[InPlace] | type[Truncating]) -> int:
+        """By how much calls differ from ceil(N / gamma), over all drafts."""
+        return max(
+            int(np.abs(run(kind(gamma), draft)[0] + target.length // -gamma).max())
+            for gamma in gammas
+            for draft in drafts.values()
+        )
+
+    rates = {shift: run(InPlace(4), draft)[1] for shift, draft in drafts.items()}
+    require(rates[0.0] > 0.75 and rates[4.0] < 0.05, "the drafts are not accepted as differently as they should be")
+    require(spread(InPlace) == 0, "calls depend on what is accepted")
+    return [
+        simulation(
+            f"{target.length} tokens, gamma = {', '.join(map(str, gammas))}, {count} sequences for each of "
+            f"{len(drafts)} drafts, which are accepted at rates of "
+            f"{', '.join(f'{rate:.2f}' for rate in rates.values())}: every run takes ceil(N / gamma) calls",
+        ),
+        rejects_mutants({"ended at the first rejection": Truncating}, spread, "calls"),
+    ]
 
 
 @CLAIMS.claim(
@@ -379,44 +407,4 @@ def mend(seed: int) -> Finding:
             lambda decoder: beyond(sequence_p(target_law(case), decoded(decoder, case, LastStep(), seed)), 1),
             "sequences whose blocks end at a rejection",
         ),
-    )
-
-
-@CLAIMS.claim(
-    "cspd.in-place.calls",
-    OURS,
-    r"Where blocks do not end at a rejection, as in the published code, $N$ tokens take $\lceil N / \gamma \rceil$ "
-    "calls of the target, however many drafts are accepted.",
-)
-def calls(seed: int) -> Finding:
-    r"""Every block moves on by $\gamma$ tokens whatever is accepted of it, so $N$ tokens take $\lceil N / \gamma
-    \rceil$ calls. That is so for a draft that is never accepted too: what is saved is not saved by the draft, but by
-    tokens of one block that do not wait for each other, which is what the law of sequences pays for.
-    """
-    target = model([1.0], 10, 0.5)
-    drafts = {shift: model([1.0], 10, 0.5, first=2 * shift, level=shift) for shift in (0.0, 0.5, 1.5, 4.0)}
-    gammas, count = (1, 2, 3, 4, 16), 100
-
-    def run(decoder: InPlace | Truncating, draft: Tokens) -> tuple[np.ndarray, float]:
-        made = simulate(decoder, target, draft, Marginal(), Tape(seed, count))
-        return made.calls, made.acceptance
-
-    def spread(kind: type[InPlace] | type[Truncating]) -> int:
-        """By how much calls differ from the number that is claimed, over all drafts."""
-        return max(
-            int(np.abs(run(kind(gamma), draft)[0] + target.length // -gamma).max())
-            for gamma in gammas
-            for draft in drafts.values()
-        )
-
-    rates = {shift: run(InPlace(4), draft)[1] for shift, draft in drafts.items()}
-    require(rates[0.0] > 0.75 and rates[4.0] < 0.05, "the drafts are not accepted as differently as they should be")
-    return holds_if(
-        spread(InPlace) == 0,
-        simulation(
-            f"{target.length} tokens, gamma = {', '.join(map(str, gammas))}, {count} sequences for each of "
-            f"{len(drafts)} drafts, which are accepted at rates of "
-            f"{', '.join(f'{rate:.2f}' for rate in rates.values())}: every run takes ceil(N / gamma) calls",
-        ),
-        rejects_mutants({"ended at the first rejection": Truncating}, spread, "calls"),
     )

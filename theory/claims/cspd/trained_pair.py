@@ -118,7 +118,7 @@ def gamma(seed: int) -> Finding:
     "two-path ratio.",
 )
 def alignment(seed: int) -> Finding:
-    r"""In general it can lower it (`cspd.alignment-helps.near`), where last means are far apart whatever the noise
+    r"""In general it can lower it (`cspd.alignment-helps`), where last means are far apart whatever the noise
     is. So it is measured, for the ratio of the last step on either noise, and for the paper's ratio, which with shared
     noise is the last step's times the product of variances.
     """
@@ -142,7 +142,7 @@ def alignment(seed: int) -> Finding:
 )
 def sigma(seed: int) -> Finding:
     r"""Without $\Sigma$ the ratio is lossless (`cspd.output-law.last-step`) and accepts as often as any rule that is,
-    given the trajectories. So a mean above it is paid for in the law (`cspd.output-law.algorithm-1`). Which way
+    given the trajectories. So a mean above it is paid for in the law (`cspd.output-law`). Which way
     $\Sigma$ goes is a matter of the learned variances: measured, draft by draft, on trajectories that are shared.
     """
     table = measured()

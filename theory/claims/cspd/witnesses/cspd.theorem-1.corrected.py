@@ -17,9 +17,19 @@ def states(slopes, deviations, noise):
 
 
 def recompute(examples):
-    (entry,) = examples
+    entry, roots = examples
     p, q = ((entry["slopes"][model], entry["deviations"][model]) for model in "pq")
     signs = np.array(list(product((-1, 1), repeat=6))).T
     own = np.mean((states(*q, signs[:3]) - states(*p, signs[3:])) ** 2, axis=1)
     shared = np.mean((states(*q, signs[:3]) - states(*p, signs[:3])) ** 2, axis=1)
-    return [{"reduction": (own - shared).tolist()}]
+    return [{"reduction": (own - shared).tolist()}, one_step(roots)]
+
+
+def one_step(entry):
+    """Independent and shared noise through triangular roots."""
+    p, q = (np.array(entry[name]) for name in ("Lp", "Lq"))
+    signs = [np.array(e) for e in product((-1, 1), repeat=2)]
+    own = np.mean([np.sum((q @ e - p @ f) ** 2) for e in signs for f in signs])
+    shared = np.mean([np.sum((q @ e - p @ e) ** 2) for e in signs])
+    assert shared > own
+    return {"independent": own, "shared": shared, "reduction": own - shared}
