@@ -209,7 +209,7 @@ typeset(pd.DataFrame(shown, ["variance of $x_1$", "covariance with $x_0$"]).T)
 # batches have larger printed speedups (`cspd.batch-cost`, **holds under assumptions**).
 
 # %%
-decided("cspd.batch-cost", "published.full-blocks-harmon", "published.cspd-walltime.any-c")
+decided("cspd.batch-cost", "published.full-blocks-harmon", "published.cspd-walltime")
 
 # %% [markdown]
 # **A check without the models** (`cspd.draft-length.bounds`). Decoding without loss that cuts blocks at the first

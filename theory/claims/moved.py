@@ -69,6 +69,19 @@ MOVED: dict[str, str] = {
     "cspd.log-ratio.shared-end": "cspd.log-ratio",
     "cspd.log-ratio.own-end-mean": "cspd.log-ratio.own-end-sign",
     "cspd.log-ratio.unassumed": "cspd.log-ratio.own-end-sign",
+    "published.cspd-walltime.any-c": "published.cspd-walltime",
+    "published.cspd-walltime.printed-c": "published.cspd-walltime",
+    "published.cspd-walltime.dependence": "published.cspd-walltime",
+    "published.full-blocks-mar": "published.full-blocks-harmon",
+    "published.full-blocks-xar": "published.full-blocks-harmon",
+    "published.cspd-alpha.main": "published.cspd-alpha",
+    "published.cspd-alpha.by-speed": "published.cspd-alpha",
+    "published.accepted-length.tree": "published.accepted-length",
+    "published.accepted-length.order": "published.accepted-length",
+    "published.accepted-length.chain": "published.accepted-length",
+    "published.sjd-pac-baselines.sjd": "published.sjd-pac-baselines",
+    "published.sjd-pac-baselines.gsd": "published.sjd-pac-baselines",
+    "published.sjd-pac-baselines.ablation": "published.sjd-pac-baselines",
 }
 
 

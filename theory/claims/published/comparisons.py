@@ -58,6 +58,12 @@ def judged(
     return Finding("refuted" if off else agreed, [*evidence, *more, turned(check, altered)])
 
 
+def together(first: Finding, *others: Finding) -> Finding:
+    """What several comparisons find of one statement: refuted if one of them is, else as the first is."""
+    verdict = "refuted" if any(each.verdict == "refuted" for each in (first, *others)) else first.verdict
+    return Finding(verdict, [piece for each in (first, *others) for piece in each.evidence])
+
+
 def turned(check: Check, altered: Mapping[str, Ledger]) -> Evidence:
     """The check run on altered copies of the ledger: on each it must give the other answer."""
     answer = bool(_off(check(published())))
