@@ -9,8 +9,8 @@ from collections.abc import Iterable
 
 MOVED: dict[str, str] = {
     "gsd.dynamic.printed": "gsd.printed-slice",
-    "gsd.support.clamped": "gsd.support.centred",
-    "gsd.accumulation.always": "gsd.accumulation.concentrated",
+    "gsd.support.clamped": "gsd.support",
+    "gsd.accumulation.always": "gsd.accumulation",
     "lantern.neighbours.always": "lantern.neighbours.printed",
     "lantern.quality-of-near.equal-length": "lantern.quality-of-near",
     "lantern.quality-of-near.equal-delta": "lantern.quality-of-near",
@@ -26,9 +26,9 @@ MOVED: dict[str, str] = {
     "cspd.prefill.raises-any": "cspd.prefill.raises",
     "cspd.draft-length.falls": "cspd.pair.gamma",
     "cspd.tables.ddim": "cspd.samplers.stochastic",
-    "gsd.unbiased.windows": "gsd.unbiased.ratio",
-    "gsd.unbiased.token": "gsd.unbiased.ratio",
-    "gsd.unbiased.group": "gsd.unbiased.ratio",
+    "gsd.unbiased.windows": "gsd.unbiased",
+    "gsd.unbiased.token": "gsd.unbiased",
+    "gsd.unbiased.group": "gsd.unbiased",
     "gsd.expected-ratio": "gsd.expected-ratio.capped",
     "gsd.expected-ratio.uncapped": "gsd.expected-ratio.capped",
     "lantern.largest": "lantern.largest.nearest",
@@ -82,6 +82,17 @@ MOVED: dict[str, str] = {
     "published.sjd-pac-baselines.sjd": "published.sjd-pac-baselines",
     "published.sjd-pac-baselines.gsd": "published.sjd-pac-baselines",
     "published.sjd-pac-baselines.ablation": "published.sjd-pac-baselines",
+    "gsd.theorem-1.partition": "gsd.theorem-1",
+    "gsd.theorem-1.equality": "gsd.theorem-1",
+    "gsd.dynamic.clamped": "gsd.dynamic.centred",
+    "gsd.unbiased.ratio": "gsd.unbiased",
+    "gsd.support.partition": "gsd.support",
+    "gsd.support.centred": "gsd.support",
+    "gsd.accumulation.bounded": "gsd.accumulation",
+    "gsd.accumulation.concentrated": "gsd.accumulation",
+    "gsd.naive-lossy.explode.amplify": "gsd.naive-lossy.explode",
+    "gsd.naive-lossy.explode.addition": "gsd.naive-lossy.explode",
+    "gsd.naive-lossy.explode.token": "gsd.naive-lossy.explode",
 }
 
 

@@ -41,12 +41,16 @@ def test_naive_rows_above_the_front_are_found(monkeypatch: pytest.MonkeyPatch) -
     assert verdict("gsd.naive-lossy.printed") == "refuted"
 
 
-@pytest.mark.parametrize("id", ["gsd.dynamic.centred", "gsd.dynamic.clamped"])
-def test_windows_that_lose_nothing_would_not_refute(id: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert verdict(id) == "refuted"
+@pytest.mark.parametrize("mended", ["centred", "clamped"])
+def test_windows_that_lose_nothing_would_not_refute(mended: str, monkeypatch: pytest.MonkeyPatch) -> None:
     made = acceptance.window_rule
-    monkeypatch.setattr(acceptance, "window_rule", lambda *given: (Speculative(), made(*given)[1]))
-    assert verdict(id) == "not-refuted"
+
+    def some_mended(window: str, *given: Any) -> tuple[Any, Any]:
+        rule, parameters = made(window, *given)
+        return (Speculative() if window == mended else rule), parameters
+
+    monkeypatch.setattr(acceptance, "window_rule", some_mended)
+    assert verdict("gsd.dynamic.centred") == "not-refuted"
 
 
 @pytest.mark.parametrize("id", ["gsd-reference.acceptance", "gsd-reference.support"])
@@ -57,11 +61,11 @@ def test_groups_of_one_token_would_not_refute(id: str, monkeypatch: pytest.Monke
 
 
 def test_the_mean_ratio_of_a_partition_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert verdict("gsd.unbiased.ratio") == "holds"
+    assert verdict("gsd.unbiased") == "holds"
     mean = acceptance.mean_ratio
     for module in (acceptance, output):
         monkeypatch.setattr(module, "mean_ratio", lambda *given: mean(*given) + F(1, 10))
-    assert verdict("gsd.unbiased.ratio") == "refuted"
+    assert verdict("gsd.unbiased") == "refuted"
     with pytest.raises(CheckFailed, match="the mean difference of the ratios is positive"):
         verdict("gsd.expected-ratio.capped")
 

@@ -24,9 +24,9 @@ from theory.claims.evidence import (
     refuted_if,
     require,
 )
-from theory.claims.format import fmt, numbers
+from theory.claims.format import fmt, fmt_row, numbers
 from theory.claims.proven import over_more_tokens, proven
-from theory.claims.sources import derived, said
+from theory.claims.sources import said
 from theory.exact import acceptance, block_law, mean, sequence_law
 from theory.search import Pmf
 
@@ -49,55 +49,36 @@ THEOREM = (
     "meaning that α_GSD ≥ α_SD",
 )
 
-CLAIMS.summary(
-    "gsd.theorem-1",
-    said(*THEOREM),
-    r"For every $p$, $q$ and every partition of the vocabulary into groups, $\alpha_{GSD} \ge \alpha_{SD}$.",
-    ["gsd.theorem-1.partition", "gsd.theorem-1.equality"],
-)
-
 
 @CLAIMS.claim(
-    "gsd.theorem-1.partition",
+    "gsd.theorem-1",
     said(*THEOREM, "formalised", "The disjoint clusters are a partition that is fixed before the draft is drawn."),
     r"For every $p$, $q$ and every partition fixed before the draft is drawn, with group masses $p'$ and $q'$, "
-    r"$\alpha_{GSD} = 1 - \mathrm{TV}(p', q') \ge 1 - \mathrm{TV}(p, q) = \alpha_{SD}$.",
+    r"$\alpha_{GSD} = 1 - \mathrm{TV}(p', q') \ge 1 - \mathrm{TV}(p, q) = \alpha_{SD}$, with equality exactly if no "
+    r"group holds both a token with $p > q$ and a token with $p < q$.",
 )
 def theorem_1(seed: int) -> Finding:
     r"""Summing $q(x) \min(1, p'(C)/q'(C))$ over the tokens of a group $C$ gives $\min(p'(C), q'(C))$, so
     $\alpha_{GSD} = \sum_C \min(p', q') = 1 - \mathrm{TV}(p', q')$. Within a group
     $|p' - q'| \le \sum_{x \in C} |p(x) - q(x)|$, and so $\mathrm{TV}(p', q') \le \mathrm{TV}(p, q)$. The groups must
     be a partition that does not depend on the drafted token: only then do the sums close.
+
+    The theorem does not say when the inequality is strict; its proof sketch begins with >. The two are equal exactly if
+    $|\sum_{x \in C} (p - q)(x)| = \sum_{x \in C} |p - q|(x)$ in every group $C$, and a sum of numbers is as large as
+    the sum of their sizes exactly if no two of them have opposite signs.
     """
     accepted = acceptance(Grouped(LABELS), *PAIR)
+    gained = [acceptance(Grouped(labels), *PAIR) - alpha(*PAIR) for labels in ((0, 1, 0), LABELS)]
     return holds_if(
-        proven("gsd.theorem-1.partition"),
+        proven("gsd.theorem-1") and gained[0] == 0 < gained[1],
+        over_more_tokens("gsd.theorem-1", seed),
         example(
             f"p = (1/3, 1/3, 1/3), q = (1/4, 1/2, 1/4), groups of tokens 0, 1 and of token 2: acceptance "
             f"{fmt(accepted)} against {fmt(alpha(*PAIR))}",
             described("grouped", {"labels": LABELS}, *PAIR),
         ),
-    )
-
-
-@CLAIMS.claim(
-    "gsd.theorem-1.equality",
-    derived("on Theorem 1", "The theorem does not say when the inequality is strict; its proof sketch begins with >."),
-    r"Over a partition fixed before the draft is drawn, $\alpha_{GSD} = \alpha_{SD}$ exactly if no group holds both a "
-    r"token with $p > q$ and a token with $p < q$.",
-)
-def equality(seed: int) -> Finding:
-    r"""By Theorem 1 the two are equal exactly if $|\sum_{x \in C} (p - q)(x)| = \sum_{x \in C} |p - q|(x)$ in every
-    group $C$, and a sum of numbers is as large as the sum of their sizes exactly if no two of them have opposite signs.
-    """
-    gained = [acceptance(Grouped(labels), *PAIR) - alpha(*PAIR) for labels in ((0, 1, 0), LABELS)]
-    return holds_if(
-        proven("gsd.theorem-1.equality") and gained[0] == 0 < gained[1],
-        over_more_tokens("gsd.theorem-1.equality", seed),
         example(
-            "p = (1/3, 1/3, 1/3), q = (1/4, 1/2, 1/4): tokens 0 and 2 have p > q, and grouping them gains nothing; "
-            "grouping 0 with 1, where p < q, gains 1/12",
-            numbers(p=PAIR[0], q=PAIR[1], gained_0_with_2=gained[0], gained_0_with_1=gained[1]),
+            "tokens 0 and 2 have p > q, and grouping them gains nothing; grouping 0 with 1, where p < q, gains 1/12"
         ),
     )
 
@@ -119,11 +100,11 @@ def equality(seed: int) -> Finding:
 def capped(seed: int) -> Finding:
     r"""The mean is $\alpha_{GSD} - \alpha_{SD}$, which is $\mathrm{TV}(p, q) - \mathrm{TV}(p', q') \ge 0$ by Theorem 1.
     Equality is
-    that of gsd.theorem-1.equality. For single tokens the difference can be negative: a token with $p \ge q$ in a group
-    with $p' < q'$ has ratio 1 of its own and less in its group.
+    that of gsd.theorem-1. For single tokens the difference can be negative: a token with $p \ge q$ in a group with $p'
+    < q'$ has ratio 1 of its own and less in its group.
 
     Not for every such partition is the mean difference of the ratios themselves positive, which the figure prints: over
-    a partition, and $q$ of full support, it is 0 (gsd.unbiased.ratio). So a positive mean does not follow from Theorem
+    a partition, and $q$ of full support, it is 0 (gsd.unbiased). So a positive mean does not follow from Theorem
     1, nor does it support it. Where $q$ has no full support, as under top-k sampling, the mean is the mass that $p$ has
     on tokens with $q = 0$ in groups with $q' > 0$; where groups overlap, as those of Algorithm 3 do, it can have either
     sign.
@@ -271,7 +252,6 @@ CLAIMS.summary(
     r"by $p$ to the drafted token, filtered by $d$ and $\delta$.",
     [
         "gsd.dynamic.centred",
-        "gsd.dynamic.clamped",
         "gsd.dynamic.partition",
         "gsd.dynamic.scale",
     ],
@@ -299,32 +279,18 @@ def lost(rule: Rule, p: Pmf, q: Pmf) -> Any:
     return alpha(p, q) - acceptance(rule, p, q)
 
 
-def _window_finding(window: str, text: str, p: Pmf, q: Pmf, size: int = 3) -> Finding:
-    rule, parameters = window_rule(window, size, len(p))
-    runs = tuple(x // size for x in range(len(p)))  # ranks are numbered as tokens
-    require(lost(Grouped(runs), p, q) <= 0, "runs of ranks, which are a partition, accept less too")
-    return refuted_if(
-        lost(rule, p, q) > 0,
-        counterexample(
-            f"{text}: acceptance {fmt(acceptance(rule, p, q))} = {float(acceptance(rule, p, q)):.4f} against "
-            f"{fmt(alpha(p, q))} = {float(alpha(p, q)):.4f} for the lossless rule",
-            described("dynamic-grouped", parameters, p, q),
-        ),
-        control("runs of three ranks, a partition, lose nothing on the same pair"),
-    )
-
-
 @CLAIMS.claim(
     "gsd.dynamic.centred",
     said(
         *DYNAMIC,
         "formalised",
         "The groups are read from the text: the tokens nearest in rank, on both sides, with the thresholds of section "
-        "5.",
+        "5. Read from Algorithm 3 they are its half-open slice, cut at the ends of the list.",
     ),
     r"For every $p$ and $q$, $\alpha_{GSD} \ge \alpha_{SD}$ when the group of the token of rank $r$ is the ranks "
-    r"$r - \lfloor G/2 \rfloor$ to $r + \lfloor G/2 \rfloor$ of the list sorted by $p$, less the tokens whose "
-    r"probability differs by more than $\delta = 0.15$ or whose embedding is farther than $d = 0.5$.",
+    r"$r - \lfloor G/2 \rfloor$ to $r + \lfloor G/2 \rfloor$ of the list sorted by $p$, or to $r + \lfloor G/2 "
+    r"\rfloor - 1$, less the tokens whose probability differs by more than $\delta = 0.15$ or whose embedding is "
+    r"farther than $d = 0.5$.",
 )
 def centred(seed: int) -> Finding:
     r"""Around every drafted token there is another group, so the groups overlap and the sums of Theorem 1 do not close:
@@ -333,36 +299,30 @@ def centred(seed: int) -> Finding:
     Ranks 0 to 2 see the ratios $(1/7)/(4/6)$, $(3/7)/1$ and, without rank 3 since $2/7 > \delta$, $(3/7)/(5/6)$:
     acceptance is $1/6 \cdot 3/14 + 1/2 \cdot 3/7 + 1/3 \cdot 18/35 = 59/140$, and the lossless rule's is
     $1/7 + 2/7 = 3/7$.
-    """
-    return _window_finding(
-        "centred",
-        "p = (0, 1/7, 2/7, 4/7), q = (1/6, 1/2, 1/3, 0), G = 3, delta = 0.15, d = 0.5, tokens on a line 1/4 apart",
-        *OVERLAPPING,
-    )
 
-
-@CLAIMS.claim(
-    "gsd.dynamic.clamped",
-    said(
-        *DYNAMIC,
-        "formalised",
-        "The groups are read from Algorithm 3: its half-open slice, cut at the ends of the list, with the thresholds "
-        "of section 5.",
-    ),
-    r"For every $p$ and $q$, $\alpha_{GSD} \ge \alpha_{SD}$ when the group of the token of rank $r$ is the ranks "
-    r"$\max(0, r - \lfloor G/2 \rfloor)$ to $r + \lfloor G/2 \rfloor - 1$ of the list sorted by $p$, less the tokens "
-    r"whose probability differs by more than $\delta = 0.15$ or whose embedding is farther than $d = 0.5$.",
-)
-def clamped(seed: int) -> Finding:
-    r"""With $G = 3$ a group is the drafted token and the one below it. Let $p = (1, 2, 4)/7$ and $q = (1/2, 1/2, 0)$.
-    Token 0 is alone, with ratio $(1/7)/(1/2)$; token 1 shares its group with it and has $(3/7)/1$. Acceptance is $1/7 +
-    1/2 \cdot 3/7 = 5/14$; the lossless rule's is $1/7 + 2/7 = 3/7$.
+    Half-open with $G = 3$, a group is the drafted token and the one below it. Let $p = (1, 2, 4)/7$ and $q = (1/2, 1/2,
+    0)$. Token 0 is alone, with ratio $(1/7)/(1/2)$; token 1 shares its group with it and has $(3/7)/1$. Acceptance is
+    $1/7 + 1/2 \cdot 3/7 = 5/14$; the lossless rule's is $1/7 + 2/7 = 3/7$.
     """
-    return _window_finding(
-        "clamped",
-        "p = (1/7, 2/7, 4/7), q = (1/2, 1/2, 0), G = 3, delta = 0.15, d = 0.5, tokens on a line 1/4 apart",
-        weights(1, 2, 4),
-        weights(1, 1, 0),
+    cases = {"centred": OVERLAPPING, "clamped": (weights(1, 2, 4), weights(1, 1, 0))}
+    rules = {window: window_rule(window, 3, len(p)) for window, (p, _) in cases.items()}
+    for p, q in cases.values():
+        runs = tuple(x // 3 for x in range(len(p)))  # ranks are numbered as tokens
+        require(lost(Grouped(runs), p, q) <= 0, "runs of ranks, which are a partition, accept less too")
+    return refuted_if(
+        all(lost(rules[window][0], *pair) > 0 for window, pair in cases.items()),
+        *(
+            counterexample(
+                f"p = {fmt_row(p)}, q = {fmt_row(q)}, {name}, G = 3, delta = 0.15, d = 0.5, tokens on a line 1/4 "
+                f"apart: acceptance {fmt(acceptance(rule, p, q))} = {float(acceptance(rule, p, q)):.4f} against "
+                f"{fmt(alpha(p, q))} = {float(alpha(p, q)):.4f} for the lossless rule",
+                described("dynamic-grouped", parameters, p, q),
+            )
+            for name, (p, q), (rule, parameters) in zip(
+                ("windows on both sides", "half-open windows"), cases.values(), rules.values(), strict=True
+            )
+        ),
+        control("runs of three ranks, a partition, lose nothing on the same pairs"),
     )
 
 

@@ -192,7 +192,7 @@ NEARLY = 0.98  # of all drafts
     simulates="groups over a codebook",
 )
 def explode_scale(seed: int) -> Finding:
-    r"""A draft with $q(x) \le \epsilon$ is accepted with probability 1 (gsd.naive-lossy.explode.addition), and on flat
+    r"""A draft with $q(x) \le \epsilon$ is accepted with probability 1 (gsd.naive-lossy.explode), and on flat
     rows over a thousand tokens nearly all drafts are such. Exact for each context. On peaked rows addition does reject,
     and amplify, whose law is at most $k p$, does so on flat ones too.
     """
