@@ -33,7 +33,7 @@ MOVED: dict[str, str] = {
     "gsd.expected-ratio.uncapped": "gsd.expected-ratio.capped",
     "lantern.largest": "lantern.largest.nearest",
     "lantern.largest.subset": "lantern.largest.nearest",
-    "lantern.output-bound.sequence": "lantern.output-bound.sum",
+    "lantern.output-bound.sequence": "lantern.output-bound",
     "pac.entropy": "pac.entropy.candidates",
     "pac.entropy.sampled": "pac.entropy.candidates",
     "pac.eagle.cited": "pac.eagle",
@@ -93,6 +93,13 @@ MOVED: dict[str, str] = {
     "gsd.naive-lossy.explode.amplify": "gsd.naive-lossy.explode",
     "gsd.naive-lossy.explode.addition": "gsd.naive-lossy.explode",
     "gsd.naive-lossy.explode.token": "gsd.naive-lossy.explode",
+    "lantern.output-bound.sum": "lantern.output-bound",
+    "lantern.jsd.nats": "lantern.jsd.bits",
+    "lantern.jsd.root": "lantern.jsd.bits",
+    "lantern.metric.js": "lantern.metric",
+    "lantern.greedy.after": "lantern.greedy",
+    "lantern.greedy.one-hot": "lantern.greedy",
+    "lantern.jsd.printed": "lantern.jsd",
 }
 
 

@@ -103,7 +103,7 @@ def test_a_claim_that_holds_says_what_it_rests_on() -> None:
     assert not why_not(claim, found)
     rows = CLAIMS["baselines.optimal-lossy"]
     assert rests_on(rows, supported(rows.id, finding)) == ROWS
-    other = CLAIMS["lantern.metric.js"]
+    other = CLAIMS["lantern.metric"]
     assert supported(other.id, finding) == finding
     assert rests_on(other, finding) in MEANING
     assert why_not(other, finding)

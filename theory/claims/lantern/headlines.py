@@ -23,7 +23,7 @@ HEADLINES = (
         "holds",
         r"The TV of what is emitted grows with $\delta$ from 0, and is below $n \delta$ if $n$ tokens can be drafted.",
         r"No smaller multiple of $\delta$ bounds it for all rows: it is 38 $\delta$ with 40 such tokens of 1,000, and "
-        r"99 $\delta$ with 100 of 10,000 (lantern.output-bound.sum). The optimal lossy rule keeps to $\delta$ and "
+        r"99 $\delta$ with 100 of 10,000. The optimal lossy rule keeps to $\delta$ and "
         "accepts the most that is possible within it.",
     ),
     Headline(

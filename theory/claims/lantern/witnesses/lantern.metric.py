@@ -1,4 +1,8 @@
-"""The divergences are the integral over t of the difference of the rows divided by their mixture: another formula."""
+"""The divergences are the integral over t of the difference of the rows divided by their mixture: another formula. That
+of Jensen and Shannon is the entropy of the mean row less the mean of the entropies.
+"""
+
+from _shared import js
 
 
 def kl(p, q):
@@ -13,9 +17,12 @@ def kl(p, q):
 
 
 def recompute(examples):
-    (entry,) = examples
+    entry, shannon = examples
     a, b, c = entry["a"], entry["b"], entry["c"]
     found = {"ab": kl(a, b), "ba": kl(b, a), "ac": kl(a, c), "bc": kl(b, c)}
     assert abs(found["ab"] - found["ba"]) > 0.01
     assert found["ac"] > found["ab"] + found["bc"]
-    return [found]
+    p, r, middle = shannon["p"], shannon["r"], shannon["middle"]
+    whole, half = js(p, r), js(p, middle)
+    assert whole > half + js(middle, r)
+    return [found, {"whole": whole, "half": half}]
