@@ -100,6 +100,12 @@ MOVED: dict[str, str] = {
     "lantern.greedy.after": "lantern.greedy",
     "lantern.greedy.one-hot": "lantern.greedy",
     "lantern.jsd.printed": "lantern.jsd",
+    "leviathan.expected-tokens.iid": "leviathan.expected-tokens",
+    "leviathan.expected-tokens.dependent": "leviathan.expected-tokens",
+    "pac.theorem-1.token": "pac.theorem-1",
+    "pac.theorem-1.sequence": "pac.theorem-1",
+    "baselines.block-verification.lossless": "baselines.block-verification",
+    "baselines.block-verification.tokens": "baselines.block-verification",
 }
 
 

@@ -216,4 +216,4 @@ def test_a_notebook_displays_statement_assumptions_and_proof() -> None:
     claim = find("cspd.output-law.last-step")
     text = claim._repr_markdown_()
     assert all(part in text for part in (claim.id, claim.statement, claim.proof, *claim.assumptions))
-    assert "Proof" not in find("pac.theorem-1")._repr_markdown_()
+    assert "Proof" not in find("sjd.theorem-1")._repr_markdown_()

@@ -162,7 +162,7 @@ def mean_ratio(p: np.ndarray, q: np.ndarray, labels: tuple[int, ...]) -> np.ndar
         "formalised",
         "Speed is read as the expected number of target calls for a whole sequence. Position by position, at the same "
         "rows, it is Theorem 1 (gsd.theorem-1), and it follows from it where acceptance is i.i.d., as in "
-        "leviathan.expected-tokens.iid.",
+        "leviathan.expected-tokens.",
     ),
     r"For every target, draft and partition fixed before drafts are drawn, decoding a sequence takes on average no "
     r"more calls of the target with the grouped rule than with the lossless rule.",

@@ -117,7 +117,7 @@ def is_block_verification(seed: int) -> Finding:
     whole block has $\min(1, r_\gamma/M_{\gamma-1}) = w_\gamma$ in both, the token after prefix $k$ follows $[w_k p_k -
     q_k]^+$ in both, and to step back to the first coin that comes up is to take the longest prefix whose coin does. So
     both make the same choices with the same probabilities; block verification is lossless
-    (baselines.block-verification.lossless).
+    (baselines.block-verification).
     """
     tried = random_cases(seed)
     laws = [

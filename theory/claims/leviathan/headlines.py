@@ -22,8 +22,7 @@ HEADLINES = (
         "Speed: tokens a block and speedup follow from acceptance rate, draft length and cost ratio.",
         "holds-under-assumptions",
         "With i.i.d. acceptance a block yields the geometric sum of the formula.",
-        "A mean rate over easy and hard positions does not make the formula right "
-        "(leviathan.expected-tokens.dependent).",
+        "A mean rate over easy and hard positions does not make the formula right.",
     ),
 )
 

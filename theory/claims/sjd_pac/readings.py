@@ -139,7 +139,7 @@ def bonus(seed: int) -> Finding:
     "and if it is dropped for K fresh candidates.",
 )
 def kept(seed: int) -> Finding:
-    """Fresh candidates follow their declared rows as retained ones do (pac.theorem-1.token), so the law of a node is
+    """Fresh candidates follow their declared rows as retained ones do (pac.theorem-1), so the law of a node is
     the target's either way (pac.theorem-2). At its own position a retained token is accepted no more often than a fresh
     one: given the left it has the same law. What retaining saves are the rows behind it, which were computed with the
     retained token and are stale for any other. As the last candidate it is not lossless: candidates drawn without
@@ -432,7 +432,7 @@ TARGET = (Fraction(0), Fraction(1, 2), Fraction(1, 2))  # every row of an exampl
 )
 def relabel(seed: int) -> Finding:
     r"""What stands behind the first rejection is accepted, or replaced, by the rule for $(p, q)$, so it follows the law
-    that the rule emits, by the argument of pac.theorem-1.token. For a lossy rule that is not $p$. Declaring $p$ makes
+    that the rule emits, by the argument of pac.theorem-1. For a lossy rule that is not $p$. Declaring $p$ makes
     every later comparison one with a draft that was not drawn from it; declaring the law restores the induction, and
     the only distortion left is that of the rule.
     """

@@ -115,7 +115,7 @@ def chain(seed: int) -> Finding:
     r"""Over a chain the weight of node $i$ is $w_i = \min(1, w_{i-1} p(x_i)/q(x_i))$ with $w_0 = 1$. The leaf is
     accepted with $w_\gamma$; once it is rejected its parent has the weight $s/(s + 1 - w)$ with $s = \sum_y [w p(y) -
     q(y)]^+$ and the row $[w p - q]^+/s$. These are the coins and residuals of block verification
-    (baselines.block-verification.lossless), tossed from the last one back, and the first that comes up is the longest
+    (baselines.block-verification), tossed from the last one back, and the first that comes up is the longest
     prefix whose coin does.
     """
     tried = random_cases(seed, [(2, (1,), True), (2, (1, 1), True), (3, (1, 1), False), (2, (1, 1, 1), True)], more=1)
@@ -152,7 +152,7 @@ def chain(seed: int) -> Finding:
 )
 def no_fewer_than_top_down(seed: int) -> Finding:
     r"""Over a chain it is block verification, which accepts no fewer than drafts one by one
-    (baselines.block-verification.tokens); over a single family both accept with the same probability. For other trees
+    (baselines.block-verification); over a single family both accept with the same probability. For other trees
     there is no proof here: the two are enumerated side by side.
     """
     tried = [case for shift in range(2) for case in random_cases(seed + 10 * shift, TREES)]

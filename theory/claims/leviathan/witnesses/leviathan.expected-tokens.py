@@ -1,7 +1,16 @@
-"""A block is followed by hand: the drafts of a block are listed with what becomes of each."""
+"""The mean is summed over how many drafts are accepted before the first is rejected, not over tails; a block whose
+acceptance depends on its first token is followed by hand, its drafts listed with what becomes of each.
+"""
 
 
-def recompute(examples):
+def independent(examples):
+    (entry,) = examples
+    alpha, gamma, c = entry["alpha"], entry["gamma"], entry["c"]
+    tokens = sum((k + 1) * alpha**k * (1 - alpha) for k in range(gamma)) + (gamma + 1) * alpha**gamma
+    return [{"tokens": tokens, "speedup": tokens / (gamma * c + 1)}]
+
+
+def dependent(examples):
     (entry,) = examples
     gamma, p, q = entry["gamma"], entry["p"], entry["q"]
     tokens = accepted = verified = by_position = 0.0
@@ -31,3 +40,7 @@ def recompute(examples):
             "formula_verified": formula(rate),
         }
     ]
+
+
+def recompute(examples):
+    return [*independent(examples[:1]), *dependent(examples[1:])]
