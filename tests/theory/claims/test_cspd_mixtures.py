@@ -8,14 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal, norm
 
-from simlab.continuous.models.mixtures import (
-    Components,
-    Densities,
-    Mixture,
-    Ratio,
-    WeightedComponents,
-    speculate,
-)
+from simlab.continuous.models.mixtures import Components, Densities, Mixture, Ratio, WeightedComponents, speculate
 from simlab.continuous.tape import coins, normals
 from simlab.randomness import Purpose, Tape
 from simlab.statistics import ProportionTest

@@ -15,15 +15,7 @@ from simlab.continuous.models.diffusion import ddpm_chain, learned_range, schedu
 from simlab.continuous.models.sequences import Tokens
 from tests.support.verdicts import numbers_of
 from theory.continuous.gaussian_overlap import acceptance_rates
-from theory.continuous.sequences import (
-    SequenceLaw,
-    affine_map,
-    autoregressive,
-    hellinger,
-    in_place,
-    kl,
-    tv_bounds,
-)
+from theory.continuous.sequences import SequenceLaw, affine_map, autoregressive, hellinger, in_place, kl, tv_bounds
 
 pytestmark = pytest.mark.exact
 

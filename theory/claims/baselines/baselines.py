@@ -12,13 +12,7 @@ from simlab.mutants.samplers import Sampler, harmless, processed, samplers
 from simlab.processes import TableProcess
 from simlab.rules import OptimalLossy, Rule, Speculative
 from theory.acceptance import alpha
-from theory.candidates import (
-    candidate_sets,
-    candidates_frontier,
-    candidates_law,
-    optimal_acceptance,
-    optimal_transport,
-)
+from theory.candidates import candidate_sets, candidates_frontier, candidates_law, optimal_acceptance, optimal_transport
 from theory.claims.base import Claims, Finding
 from theory.claims.evidence import (
     counterexample,

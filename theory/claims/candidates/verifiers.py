@@ -29,15 +29,7 @@ from simlab.candidates import (
 from simlab.mutants.trees import FromTarget
 from simlab.optimum import candidate_sets, optimal_acceptance
 from theory.claims.base import Claims, Finding
-from theory.claims.evidence import (
-    enumeration,
-    example,
-    holds_if,
-    identity,
-    not_refuted_if,
-    rejects_mutants,
-    search,
-)
+from theory.claims.evidence import enumeration, example, holds_if, identity, not_refuted_if, rejects_mutants, search
 from theory.claims.format import fmt, fmt_row, numbers
 from theory.claims.leviathan.speculative_rule import random_pairs
 from theory.claims.proven import over_more_tokens, proven

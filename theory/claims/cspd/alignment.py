@@ -17,14 +17,7 @@ from simlab.continuous.rules import Path
 from theory.claims.base import Claims, Evidence, Finding
 from theory.claims.cspd.bias import near
 from theory.claims.cspd.ratios import COMMON_START, FULL
-from theory.claims.evidence import (
-    example,
-    holds_if,
-    holds_under_assumptions_if,
-    identity,
-    rejects_mutants,
-    require,
-)
+from theory.claims.evidence import example, holds_if, holds_under_assumptions_if, identity, rejects_mutants, require
 from theory.claims.format import fmt, numbers
 from theory.claims.sources import derived, said
 from theory.continuous.example_processes import UNCONDITIONAL

@@ -7,25 +7,11 @@ from fractions import Fraction
 import numpy as np
 import scipy
 
-from simlab.continuous.models.mixtures import (
-    Components,
-    Densities,
-    Mixture,
-    Ratio,
-    WeightedComponents,
-    speculate,
-)
+from simlab.continuous.models.mixtures import Components, Densities, Mixture, Ratio, WeightedComponents, speculate
 from simlab.randomness import Tape
 from simlab.statistics import GTest
 from theory.claims.base import Claims, Evidence, Finding
-from theory.claims.evidence import (
-    example,
-    holds_if,
-    rejects_mutants,
-    require,
-    simulation,
-    small_scale,
-)
+from theory.claims.evidence import example, holds_if, rejects_mutants, require, simulation, small_scale
 from theory.claims.format import fmt, numbers
 from theory.claims.proven import proven
 from theory.claims.sources import derived, said

@@ -16,14 +16,7 @@ from simlab.continuous.rules import LastStep, Path, Rule
 from simlab.continuous.rules.base import log_acceptance, proposal_acceptance
 from theory.claims.base import Claims, Finding
 from theory.claims.cspd.assumed import UNBOUNDED
-from theory.claims.evidence import (
-    enumeration,
-    example,
-    first,
-    holds_under_assumptions_if,
-    identity,
-    rejects_mutants,
-)
+from theory.claims.evidence import enumeration, example, first, holds_under_assumptions_if, identity, rejects_mutants
 from theory.claims.format import fmt, numbers
 from theory.claims.sources import said
 from theory.continuous.paths import log_path

@@ -11,13 +11,7 @@ from simlab.statistics import MeanTest
 from theory.acceptance import expected_tokens
 from theory.claims.base import Claims, Evidence, Finding
 from theory.claims.cspd.prefill import FALSE_ALARMS, LENGTHS, SEQUENCES, model, rising, run, table
-from theory.claims.evidence import (
-    example,
-    holds_under_assumptions_if,
-    identity,
-    rejects_mutants,
-    require,
-)
+from theory.claims.evidence import example, holds_under_assumptions_if, identity, rejects_mutants, require
 from theory.claims.format import fmt, numbers
 from theory.claims.published.cspd import best_cost
 from theory.claims.sources import said

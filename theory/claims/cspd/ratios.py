@@ -15,13 +15,7 @@ from simlab.continuous.models.diffusion import ddpm_chain, learned_range, schedu
 from simlab.continuous.models.trajectories import Trajectory, TrajectoryPair
 from simlab.continuous.rules import LastStep, Path, ReferenceCode, Rule, TwoPath, VarianceProduct
 from theory.claims.base import Claims, Evidence, Finding
-from theory.claims.evidence import (
-    example,
-    holds_under_assumptions_if,
-    identity,
-    rejects_mutants,
-    require,
-)
+from theory.claims.evidence import example, holds_under_assumptions_if, identity, rejects_mutants, require
 from theory.claims.format import fmt, numbers
 from theory.claims.proven import proven
 from theory.claims.sources import said

@@ -13,13 +13,7 @@ import scipy
 from simlab.continuous.rules.base import proposal_acceptance
 from theory.claims.base import Claims, Evidence, Finding
 from theory.claims.cspd.assumed import SOMEWHERE_ABOVE, UNBOUNDED
-from theory.claims.evidence import (
-    example,
-    holds_if,
-    holds_under_assumptions_if,
-    identity,
-    require,
-)
+from theory.claims.evidence import example, holds_if, holds_under_assumptions_if, identity, require
 from theory.claims.format import fmt, numbers
 from theory.claims.proven import proven
 from theory.claims.sources import said

@@ -14,15 +14,7 @@ from simlab.continuous.rules.base import Rule
 from simlab.randomness import Tape
 from simlab.statistics import proportion_interval
 from theory.claims.base import Claims, Evidence, Finding
-from theory.claims.evidence import (
-    control,
-    example,
-    holds_if,
-    not_refuted_if,
-    rejects_mutants,
-    require,
-    simulation,
-)
+from theory.claims.evidence import control, example, holds_if, not_refuted_if, rejects_mutants, require, simulation
 from theory.claims.format import numbers
 from theory.claims.sources import derived
 from theory.continuous.gaussian_overlap import acceptance_over_gap

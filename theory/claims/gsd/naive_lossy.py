@@ -11,13 +11,7 @@ import numpy as np
 from simlab.rules import Addition, Amplify, Grouped, Lantern, Rule
 from theory.acceptance import alpha
 from theory.claims.base import Claims, Evidence, Finding
-from theory.claims.evidence import (
-    described,
-    example,
-    holds_if,
-    rejects_mutants,
-    require,
-)
+from theory.claims.evidence import described, example, holds_if, rejects_mutants, require
 from theory.claims.format import fmt, numbers
 from theory.claims.gsd.acceptance import LABELS, PAIR, weights
 from theory.claims.proven import over_more_tokens, proven

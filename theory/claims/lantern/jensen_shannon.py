@@ -13,13 +13,7 @@ from simlab.arrays import at
 from simlab.rules import Lantern
 from simlab.rules.lantern import moved_js
 from theory.claims.base import Claims, Evidence, Finding
-from theory.claims.evidence import (
-    example,
-    holds_if,
-    identity,
-    rejects_mutants,
-    require,
-)
+from theory.claims.evidence import example, holds_if, identity, rejects_mutants, require
 from theory.claims.format import fmt_row, numbers
 from theory.claims.lantern.relaxation import Case, cases, each_token
 from theory.claims.sources import derived, said

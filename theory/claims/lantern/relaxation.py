@@ -17,13 +17,7 @@ from simlab.arrays import Array
 from simlab.rules import Lantern, Speculative
 from simlab.rules.lantern import NeighbourhoodRule
 from theory.claims.base import Claims, Finding
-from theory.claims.evidence import (
-    described,
-    example,
-    holds_if,
-    holds_under_assumptions_if,
-    require,
-)
+from theory.claims.evidence import described, example, holds_if, holds_under_assumptions_if, require
 from theory.claims.format import fmt, fmt_row, numbers
 from theory.claims.proven import over_more_tokens, proven
 from theory.claims.sources import derived, said

@@ -14,14 +14,7 @@ from simlab.processes import Process, TableProcess
 from simlab.rules import Speculative
 from theory.acceptance import alpha, expected_tokens, speedup
 from theory.claims.base import Claims, Finding
-from theory.claims.evidence import (
-    enumeration,
-    example,
-    holds_if,
-    holds_under_assumptions_if,
-    identity,
-    rejects_mutants,
-)
+from theory.claims.evidence import enumeration, example, holds_if, holds_under_assumptions_if, identity, rejects_mutants
 from theory.claims.format import fmt, numbers
 from theory.claims.proven import proven
 from theory.claims.sources import derived

@@ -24,13 +24,7 @@ from theory.claims.evidence import (
 from theory.claims.format import fmt, numbers
 from theory.claims.proven import proven
 from theory.claims.sources import derived
-from theory.exact.block_lengths import (
-    Blocks,
-    Rated,
-    blocks_of,
-    mixed_blocks,
-    two_regions,
-)
+from theory.exact.block_lengths import Blocks, Rated, blocks_of, mixed_blocks, two_regions
 
 CLAIMS = Claims("leviathan")
 

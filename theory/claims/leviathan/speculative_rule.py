@@ -11,13 +11,7 @@ from simlab import mutants
 from simlab.decoders import Decoder, SpeculativeDecoder
 from simlab.processes import TableProcess
 from simlab.rules import Addition, Amplify, Speculative
-from theory.acceptance import (
-    alpha,
-    expected_tokens,
-    speedup,
-    trials_per_rejection,
-    trials_per_token,
-)
+from theory.acceptance import alpha, expected_tokens, speedup, trials_per_rejection, trials_per_token
 from theory.claims.base import Claims, Evidence, Finding
 from theory.claims.evidence import (
     described,

@@ -14,10 +14,7 @@ from simlab.processes.markov import Markov
 from simlab.randomness import Tape
 from simlab.rules import Speculative
 from theory.claims.base import Claims, Finding
-from theory.claims.evidence import (
-    rejects_mutants,
-    simulation,
-)
+from theory.claims.evidence import rejects_mutants, simulation
 from theory.claims.sjd.speeds import (
     ERRORS,
     PROCESS,

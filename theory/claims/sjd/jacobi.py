@@ -15,11 +15,7 @@ from simlab.processes import Processed, TableProcess
 from simlab.randomness import Tape
 from simlab.rules import Speculative
 from theory.claims.base import Claims, Finding, Verdict
-from theory.claims.evidence import (
-    rejects_mutants,
-    require,
-    simulation,
-)
+from theory.claims.evidence import rejects_mutants, require, simulation
 from theory.claims.sjd.losslessness import deviation
 from theory.claims.sjd.speeds import (
     ERRORS,

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from simlab.decoders import Sjd
 from theory.claims.base import Claims, Finding
-from theory.claims.evidence import (
-    rejects_mutants,
-    simulation,
-)
+from theory.claims.evidence import rejects_mutants, simulation
 from theory.claims.sjd.speeds import (
     PROCESS,
     SIMULATES,

@@ -10,14 +10,7 @@ from simlab.decoders import Block, Decoder, Traversal
 from simlab.processes import TableProcess
 from simlab.rules import Speculative
 from theory.claims.base import Claims, Finding
-from theory.claims.evidence import (
-    enumeration,
-    example,
-    holds_if,
-    not_refuted_if,
-    rejects_mutants,
-    search,
-)
+from theory.claims.evidence import enumeration, example, holds_if, not_refuted_if, rejects_mutants, search
 from theory.claims.format import fmt, fmt_row, numbers
 from theory.claims.leviathan.speculative_rule import constant
 from theory.claims.proven import proven
