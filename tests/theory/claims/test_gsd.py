@@ -22,14 +22,6 @@ def verdict(id: str) -> str:
     return decide(3).verdict
 
 
-def test_small_rows_are_complete() -> None:
-    (p, q), *others = output.small_pairs()
-    first = {F(0), F(1, 4), F(1, 3), F(2, 5), F(1, 2), F(3, 5), F(2, 3), F(3, 4), F(1)}
-    assert {tuple(row) for row in p} == {tuple(row) for row in q} == {(x, 1 - x) for x in first}
-    assert [rows.shape for rows, _ in others] == [(19**2, 3), (15**2, 4)]
-    assert (acceptance.group_masses(p, (0, 0)) == 1).all()
-
-
 def test_naive_rows_above_the_front_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     assert verdict("gsd.naive-lossy.printed") == "holds"
     ledger = published()

@@ -37,8 +37,6 @@ from theory.claims.sjd.speeds import ERRORS
 from theory.claims.sjd_pac.losslessness import Row, left_gap
 from theory.claims.sjd_pac.speed import MANY, SIMULATES, SOME, comb, printed_compression
 from theory.claims.sources import derived
-from theory.distances import aligned, tv
-from theory.exact import sequence_law
 from theory.example_processes import random_process
 from theory.image_process import STAND_IN, Speed, compare, speed
 
@@ -103,31 +101,7 @@ def bonus(seed: int) -> Finding:
     stays in the window is the same in law, and so is the number of calls. What a comb gains is the bonus token from the
     accepted sibling's row.
     """
-    some = processes(seed)
-
-    def apart(window: int, **shape: Any) -> Number:
-        """TV between the laws of steps with and without trees, on the first process where they differ."""
-        for process in some:
-            for kind, chain in ((SjdPd, Sjd(window, bonus=False)), (SjdPac, SjdAc(window, bonus=False))):
-                with_tree = kind(window, candidates=2, depth=2, **shape)
-                found, plain = (sequence_law(d, process, Speculative())[1] for d in (with_tree, chain))
-                if found != plain:
-                    return Fraction(tv(*aligned(found, plain)))
-        return Fraction(0)
-
-    same = apart(3, bonus=False)
-    wrong: dict[str, dict[str, Any]] = {
-        "with the bonus": {"window": 3},
-        "a full tree": {"window": 2, "bonus": False, "tree": "full"},
-    }
-    return holds_if(
-        same == 0,
-        enumeration(
-            "the laws of the number of steps of sjd-pd and sjd-pac without bonus equal those of sjd and sjd-ac "
-            f"without bonus, on {len(some)} processes (TV {fmt(same)})",
-        ),
-        rejects_mutants(wrong, lambda shape: apart(**shape), "the number of steps"),
-    )
+    return holds_if(proven("pac.readings.bonus"))
 
 
 @CLAIMS.claim(
