@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from math import log10
 from typing import Any, TypeVar
 
 from simlab.rules import make_rule
@@ -77,6 +78,16 @@ def rejects_mutants(controls: Mapping[str, Any], differs: Callable[[Any], Any], 
         "the same check, on deliberately wrong variants, deviates for each: "
         + ", ".join(f"{name} ({fmt(size)})" for name, size in sizes.items()),
     )
+
+
+def over(value: float, near: float) -> float:
+    """``value`` where it is above ``near``, the precision of what was computed; else 0: a check's deviation."""
+    return value if value > near else 0.0
+
+
+def powers_below(p_value: float, level: float) -> float:
+    """By how many powers of ten a p-value is below a level; 0 where it is not."""
+    return max(0.0, log10(level) - log10(max(p_value, 1e-300)))
 
 
 def first(values: Iterable[Any]) -> Any:

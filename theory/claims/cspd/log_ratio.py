@@ -19,6 +19,7 @@ from theory.claims.evidence import (
     example,
     holds_if,
     holds_under_assumptions_if,
+    over,
     refuted_if,
     rejects_mutants,
     require,
@@ -77,8 +78,7 @@ def _near(found: float, value: Fraction | float) -> float:
 
 
 def _worst(gaps: list[float]) -> float:
-    worst = max(map(abs, gaps))
-    return worst if worst > NEAR else 0.0
+    return over(max(map(abs, gaps)), NEAR)
 
 
 WIDER = on_the_line((2, 0), (1, 1)), on_the_line((2, 0), (1, 2))

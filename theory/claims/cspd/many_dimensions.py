@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from math import log10
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +15,7 @@ from simlab.continuous.rules import LastStep, Marginal, Path, Rule, VarianceProd
 from simlab.randomness import Tape
 from simlab.statistics import TwoSampleG
 from theory.claims.base import Claims, Finding
-from theory.claims.evidence import not_refuted_if, rejects_mutants, simulation
+from theory.claims.evidence import not_refuted_if, powers_below, rejects_mutants, simulation
 from theory.claims.sources import derived
 from theory.continuous.joint_gaussian import log_sigma
 from theory.continuous.projection_tests import Projected, projected
@@ -113,11 +112,11 @@ def many_dimensions(seed: int) -> Finding:
         found = project(case, rule, seed)
         sizes.append(found.detectable)
         sliced.append(found.sliced)
-        return powers(found.p_value)
+        return powers_below(found.p_value, LEVEL)
 
     def beyond_own(rule: Rule) -> float:
         """The same for models whose variances follow the state."""
-        return powers(float(two.p_value(*beside_own(learned(), rule, seed))))
+        return powers_below(float(two.p_value(*beside_own(learned(), rule, seed))), LEVEL)
 
     two, tried = TwoSampleG(CELLS), cases()
     far = [beyond(case, rule) for case in tried for rule in case.rules] + [beyond_own(LastStep())]
@@ -140,8 +139,3 @@ def many_dimensions(seed: int) -> Finding:
             {"with Sigma": VarianceProduct()}, beyond_own, "variances that follow the state, in powers of ten"
         ),
     )
-
-
-def powers(p_value: float) -> float:
-    """By how many powers of ten a p-value is below the level."""
-    return max(0.0, log10(LEVEL) - log10(max(p_value, 1e-300)))

@@ -11,7 +11,7 @@ from simlab.continuous.models.mixtures import Components, Densities, Mixture, Ra
 from simlab.randomness import Tape
 from simlab.statistics import GTest
 from theory.claims.base import Claims, Evidence, Finding
-from theory.claims.evidence import example, holds_if, rejects_mutants, require, simulation, small_scale
+from theory.claims.evidence import example, holds_if, powers_below, rejects_mutants, require, simulation, small_scale
 from theory.claims.format import fmt, numbers
 from theory.claims.proven import proven
 from theory.claims.sources import derived, said
@@ -59,7 +59,7 @@ def alarm(ratio: Ratio, seed: int) -> float:
         below = scipy.stats.norm.cdf((made.tokens @ along)[:, None], target.means @ along, sds) @ target.weights
         counts = np.bincount(np.minimum((below * CELLS).astype(int), CELLS - 1), minlength=CELLS)
         found.append(float(even().p_value(counts)))
-    return max(0.0, float(np.log10(FALSE_ALARMS / len(LINES))) - float(np.log10(max(min(found), 1e-300))))
+    return powers_below(min(found), FALSE_ALARMS / len(LINES))
 
 
 def even() -> GTest:

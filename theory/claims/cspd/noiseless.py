@@ -27,13 +27,14 @@ from simlab.randomness import Tape
 from simlab.statistics import GTest
 from theory.claims.base import Claims, Evidence, Finding
 from theory.claims.cspd.assumed import UNBOUNDED
-from theory.claims.cspd.output import LOSSLESS, ROUGH, WRONG
+from theory.claims.cspd.output import LOSSLESS, ROUGH, WRONG, excess
 from theory.claims.cspd.sequences import FALSE_ALARMS, SEQUENCES, beyond, even, sequence_p
 from theory.claims.evidence import (
     example,
     holds_if,
     holds_under_assumptions_if,
     identity,
+    over,
     rejects_mutants,
     require,
     simulation,
@@ -121,11 +122,6 @@ def moved(law: Law, end: EndMap, condition: np.ndarray) -> Law:
     slope, shift = float(end.slope[0]), float(end.condition_gain[0] * condition[0] + end.offset[0])
     x, density = slope * law.x + shift, law.density / abs(slope)
     return law._replace(x=x, density=density) if slope > 0 else law._replace(x=x[::-1], density=density[::-1])
-
-
-def excess(value: float) -> float:
-    """``value`` if it is more than a lossless rule may leave, else 0."""
-    return value if value > LOSSLESS else 0.0
 
 
 def one_token(chain: Chain, c: np.ndarray) -> Tokens:
@@ -297,8 +293,7 @@ def merging(seed: int) -> Finding:
     def falls(rates: Callable[[Chain, Chain, Given], list[float]]) -> float:
         """By how much acceptance falls from one k to the next, at most; 0 where it does not."""
         found = [rates(case.target, case.draft, case.given) for case in cases]
-        worst = max(a - b for one in found for a, b in pairwise(one))
-        return worst if worst > NEAR else 0.0
+        return over(max(a - b for one in found for a, b in pairwise(one)), NEAR)
 
     target, draft = affine_chain(4, 0.8, 0.5), affine_chain(4, 0.8, 0.6, 0.1)
     ends = [last_step_acceptance(merged(noiseless_end(target)), merged(noiseless_end(draft)), UNCONDITIONAL, True)]
@@ -434,7 +429,7 @@ def agreement(rule: Rule, change: Callable[[Chain], Chain], seed: int) -> float:
         ended = times(end.slope, at[0]) + times(end.condition_gain, condition) + end.offset
         tokens = rule.token(pair, candidate) - (candidate[0] if change is merged else ended)
         worst = max(worst, float(np.abs(ratios).max()), float(np.abs(tokens).max()))
-    return worst if worst > NEAR else 0.0
+    return over(worst, NEAR)
 
 
 def right_way(target: Chain, draft: Chain) -> tuple[Chain, EndMap]:

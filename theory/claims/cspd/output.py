@@ -22,6 +22,7 @@ from theory.claims.evidence import (
     first,
     holds_under_assumptions_if,
     identity,
+    over,
     refuted_if,
     rejects_mutants,
     require,
@@ -339,7 +340,7 @@ def off(target: Chain, draft: Chain, given: Given, rule: Rule) -> float:
 
 def excess(value: float) -> float:
     """``value`` if it is more than a lossless rule may leave, else 0."""
-    return value if value > LOSSLESS else 0.0
+    return over(value, LOSSLESS)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,15 @@ from simlab.continuous.rules import LastStep, Path, Rule
 from simlab.continuous.rules.base import log_acceptance, proposal_acceptance
 from theory.claims.base import Claims, Finding
 from theory.claims.cspd.assumed import UNBOUNDED
-from theory.claims.evidence import enumeration, example, first, holds_under_assumptions_if, identity, rejects_mutants
+from theory.claims.evidence import (
+    enumeration,
+    example,
+    first,
+    holds_under_assumptions_if,
+    identity,
+    over,
+    rejects_mutants,
+)
 from theory.claims.format import fmt, numbers
 from theory.claims.sources import said
 from theory.continuous.paths import log_path
@@ -100,8 +108,7 @@ def path_rule(seed: int) -> Finding:
 
     def apart(rule: Rule) -> float:
         """The same for the rule that is simulated, on a grid; 0 within the error of the grid."""
-        tv = grid(target, draft, rule)
-        return tv if tv > 1e-4 else 0.0
+        return over(grid(target, draft, rule), 1e-4)
 
     p, q = (Fraction(1, 2), Fraction(1, 4), Fraction(3, 4)), (Fraction(3, 4), Fraction(3, 4), Fraction(1, 2))
     accepts = sum(min(mass(p, *y), mass(q, *y)) for y in TRAJECTORIES)

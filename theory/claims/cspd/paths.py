@@ -19,6 +19,7 @@ from theory.claims.evidence import (
     holds_if,
     holds_under_assumptions_if,
     identity,
+    over,
     rejects_mutants,
     require,
     search,
@@ -111,7 +112,7 @@ def commuting(seed: int) -> Finding:
         for p, q, chains in kernels:
             found = _lowered(*chains)[0]
             gap = abs(found - predicted(p, q))
-            worst = max(worst, gap if gap > NEAR else 0)
+            worst = max(worst, over(gap, NEAR))
         return float(worst)
 
     worst = deviation(lambda p, q: 2 * np.trace(q @ p))
@@ -250,7 +251,7 @@ def corrected(seed: int) -> Finding:
             for target, draft, given in tried
             for a, b in zip(_lowered(target, draft, given), formula(target, draft), strict=True)
         ]
-        return max(gap if gap > NEAR else 0.0 for gap in gaps)
+        return over(max(gaps), NEAR)
 
     random = np.random.default_rng(seed)
     least = np.inf
@@ -363,10 +364,9 @@ def trajectory_distance(seed: int) -> Finding:
 
     def excess(variant: Callable[[Coupling], tuple[float, float]]) -> float:
         """By how much a variant of the inequality fails somewhere."""
-        worst = max(left - right for left, right in map(variant, cases))
-        return worst if worst > NEAR else 0.0
+        return over(max(left - right for left, right in map(variant, cases)), NEAR)
 
-    over = excess(lambda coupling: distances(coupling, 1, True))
+    violated = excess(lambda coupling: distances(coupling, 1, True))
     left, right = found[0]
 
     wrong: dict[str, Callable[[Coupling], tuple[float, float]]] = {
@@ -378,7 +378,7 @@ def trajectory_distance(seed: int) -> Finding:
         ),
     }
     return holds_if(
-        over == 0,
+        violated == 0,
         identity(
             f"{len(cases)} random pairs of trajectories, aligned or not, 1 to 3 dimensions and 1 to 4 steps: the "
             f"left side, one integral of a known function, is {fmt(min(ratios))} to {fmt(max(ratios))} of the right",
@@ -439,7 +439,7 @@ def correlation_of_a_step(seed: int) -> Finding:
             target, draft = (replace(chain, start_factor=0 * chain.start_factor) for chain in (p, q))
             law = joint_states(target, draft, given, aligned)[target.steps - 1 - further]
             worst = max(worst, float(np.abs(correlations(law.covariance) - 1).max()))
-        return worst if worst > NEAR else 0.0
+        return over(worst, NEAR)
 
     whole = []
     for slope in (0.5, -2):

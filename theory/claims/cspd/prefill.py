@@ -28,6 +28,7 @@ from theory.claims.evidence import (
     counterexample,
     example,
     holds_under_assumptions_if,
+    powers_below,
     refuted_if,
     rejects_mutants,
     require,
@@ -119,7 +120,7 @@ def rate_off(target: Tokens, draft: Tokens, expected: list[float], seed: int, pr
     for n, rate in enumerate(expected[prefill:], prefill):
         accepted, verified = kept_at(made, n)
         p_values.append(float(ProportionTest(min(rate, 1.0)).p_value(accepted, verified)))
-    return max(0.0, float(np.log10(FALSE_ALARMS / (3 * len(p_values)))) - float(np.log10(max(min(p_values), 1e-300))))
+    return powers_below(min(p_values), FALSE_ALARMS / (3 * len(p_values)))
 
 
 # Acceptance ----------------------------------------------------------------------------------------------------------

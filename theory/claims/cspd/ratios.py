@@ -15,7 +15,7 @@ from simlab.continuous.models.diffusion import ddpm_chain, learned_range, schedu
 from simlab.continuous.models.trajectories import Trajectory, TrajectoryPair
 from simlab.continuous.rules import LastStep, Path, ReferenceCode, Rule, TwoPath, VarianceProduct
 from theory.claims.base import Claims, Evidence, Finding
-from theory.claims.evidence import example, holds_under_assumptions_if, identity, rejects_mutants, require
+from theory.claims.evidence import example, holds_under_assumptions_if, identity, over, rejects_mutants, require
 from theory.claims.format import fmt, numbers
 from theory.claims.proven import proven
 from theory.claims.sources import said
@@ -83,7 +83,7 @@ def ratio_collapse(seed: int) -> Finding:
             coupling = variant(*case)
             pair = coupling.trajectories(random.normal(size=(8, coupling.size)))
             worst = max(worst, float(np.abs(full.log_draft_ratio(pair) - collapsed.log_draft_ratio(pair)).max()))
-        return worst if worst > NEAR else 0.0
+        return over(worst, NEAR)
 
     short, full = VarianceProduct(), TwoPath(aligned=True)
     wrong = {
@@ -165,8 +165,7 @@ def mean_ratio(rule: Rule, coupling: Coupling) -> float:
 
 def _off(found: float, aim: float) -> float:
     """The relative difference of two means; 0 where that is within the precision of the computation."""
-    gap = abs(found - aim) / aim
-    return gap if gap > NEAR else 0.0
+    return over(abs(found - aim) / aim, NEAR)
 
 
 DENSE = "full noise: every kernel adds noise in all directions, and $x_T$ is normal with full covariance"

@@ -16,7 +16,7 @@ from simlab.continuous.rules.base import log_acceptance
 from simlab.randomness import Tape
 from theory.claims.base import Claims, Finding
 from theory.claims.cspd.assumed import INDEPENDENT_LAST_NOISE, LAST_NOISE
-from theory.claims.evidence import holds_under_assumptions_if, identity, rejects_mutants
+from theory.claims.evidence import holds_under_assumptions_if, identity, over, rejects_mutants
 from theory.claims.sources import derived
 from theory.continuous.quadrature import normal_pdf, panels
 
@@ -69,7 +69,7 @@ def off(rule: Reflection) -> float:
         images = rule.propose(corners, Tape(0, size + 1), np.zeros(size + 1, np.int64), np.ones(size + 1, np.int64))[0]
         before, after = (np.abs(np.linalg.det(x[1:] - x[0])) for x in (corners.draft.states[0], images))
         largest = max(largest, float(np.abs(after / before - 1)))
-    return largest if largest > NEAR else 0.0
+    return over(largest, NEAR)
 
 
 def accepted(gap: float) -> float:

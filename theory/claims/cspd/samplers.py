@@ -21,6 +21,7 @@ from theory.claims.evidence import (
     example,
     holds_under_assumptions_if,
     identity,
+    over,
     refuted_if,
     rejects_mutants,
     require,
@@ -102,7 +103,7 @@ def stochastic(seed: int) -> Finding:
             away = DENSE.whitened(matrix, _states(coupling.trajectories(noise)) - mean)  # square: all noise enters
             joint = -0.5 * np.sum(away**2, axis=1) - DENSE.log_volume(matrix) - coupling.size * HALF_LOG_TURN
             worst = max(worst, float(np.abs(joint - log_density(coupling.trajectories(noise).draft)).max()))
-        return worst if worst > NEAR else 0.0
+        return over(worst, NEAR)
 
     means = [coupling.quadratic(Path().log_draft_ratio).mean_exp for coupling in couplings.values()]
     divergence = [-coupling.quadratic(Path().log_draft_ratio).mean for coupling in couplings.values()]
@@ -265,7 +266,7 @@ def marginal(seed: int) -> Finding:
             rejected = 1 - accepted.sum() * (x[1] - x[0])
             taken = proposed.sum() * (x[1] - x[0])
             worst = max(worst, float(np.abs(accepted + rejected * proposed / taken - p).max()))
-        return worst if worst > 1e-6 else 0.0  # of the grid at the two places where the densities cross
+        return over(worst, 1e-6)  # of the grid at the two places where the densities cross
 
     return holds_under_assumptions_if(
         deviation() == 0,

@@ -25,6 +25,7 @@ from theory.claims.evidence import (
     holds_if,
     holds_under_assumptions_if,
     identity,
+    powers_below,
     refuted_if,
     rejects_mutants,
     require,
@@ -131,7 +132,7 @@ def token_p(law: SequenceLaw, tokens: np.ndarray) -> float:
 
 def beyond(p_value: float, tests: int) -> float:
     """By how many powers of ten a p-value is below the level, all ``tests`` of them counted; 0 where it is not."""
-    return max(0.0, float(np.log10(FALSE_ALARMS / tests)) - float(np.log10(max(p_value, 1e-300))))
+    return powers_below(p_value, FALSE_ALARMS / tests)
 
 
 def decoded(decoder: InPlace | Truncating, case: Case, rule: Rule, seed: int) -> np.ndarray:

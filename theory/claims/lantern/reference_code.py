@@ -13,16 +13,7 @@ from simlab.rules import Lantern, LanternMultiplicative, LanternReference, Rule,
 from theory.acceptance import alpha
 from theory.candidates import candidates_law
 from theory.claims.base import Claims, Evidence, Finding
-from theory.claims.evidence import (
-    control,
-    counterexample,
-    described,
-    example,
-    holds_if,
-    identity,
-    refuted_if,
-    require,
-)
+from theory.claims.evidence import control, counterexample, described, example, holds_if, identity, refuted_if, require
 from theory.claims.format import fmt, fmt_row, numbers
 from theory.claims.proven import over_more_tokens, proven
 from theory.claims.sources import Repository, derived
