@@ -106,6 +106,7 @@ MOVED: dict[str, str] = {
     "pac.theorem-1.sequence": "pac.theorem-1",
     "baselines.block-verification.lossless": "baselines.block-verification",
     "baselines.block-verification.tokens": "baselines.block-verification",
+    "lantern.output-bound.long": "lantern.output-bound.scale",
 }
 
 

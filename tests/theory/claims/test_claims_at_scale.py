@@ -159,9 +159,13 @@ def test_a_few_contexts_do_not_decide_between_amplify_and_lantern(monkeypatch: p
 
 
 @pytest.mark.slow
-def test_a_step_is_beyond_delta_with_sampled_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_step_and_sequences_are_beyond_delta(monkeypatch: pytest.MonkeyPatch) -> None:
     finding = decided("lantern.output-bound.scale", SEED)
     assert finding.verdict == "refuted"
+    assert "n = 500, false alarms" in told(finding, "counterexample")[1]
+    with monkeypatch.context() as patched:
+        patched.setattr(lantern_scale_output, "_deterministic_laws", lambda rule, p, q: p)
+        assert decided("lantern.output-bound.scale", SEED).verdict == "not-refuted"
     both = lantern_scale.candidates
 
     def sure(rows: str, seed: int) -> Any:
@@ -170,11 +174,3 @@ def test_a_step_is_beyond_delta_with_sampled_candidates(monkeypatch: pytest.Monk
     monkeypatch.setattr(lantern_scale_output, "candidates", sure)
     with pytest.raises(CheckFailed, match="does not see: sampled candidates"):
         decided("lantern.output-bound.scale", SEED)
-
-
-def test_sequences_are_beyond_delta(monkeypatch: pytest.MonkeyPatch) -> None:
-    finding = decided("lantern.output-bound.long", SEED)
-    assert finding.verdict == "refuted"
-    assert "n = 500, false alarms" in told(finding, "counterexample")[0]
-    monkeypatch.setattr(lantern_scale_output, "_deterministic_laws", lambda rule, p, q: p)
-    assert decided("lantern.output-bound.long", SEED).verdict == "not-refuted"
