@@ -53,6 +53,30 @@ def apart(law, p):
     return sum(abs(a - b) for a, b in zip(law, p)) / 2
 
 
+def admitted(p, near, within):
+    """How many of the nearest join, one after the other."""
+    count = 0
+    while count < len(near) and within(sum(p[y] for y in near[: count + 1])):
+        count += 1
+    return count
+
+
+def one_sibling(p, q, neighbours, delta, k):
+    """One sibling from q, as the static tree verifies it: accepted, or drawn from what the code leaves of p - q."""
+    accepted, law, left = F(0), [F(0)] * len(p), {}
+    for x, drafted in enumerate(q):
+        if drafted == 0:
+            continue
+        near = neighbours[x]
+        joined = admitted(p, near[:k], lambda moved: moved <= delta)
+        keep = min(F(1), (p[x] + sum(p[y] for y in near[:joined])) / drafted)
+        zeroed = near[: k + 1] if joined else []
+        left[x] = scaled([max(m - (0 if y in zeroed else q[y]), F(0)) for y, m in enumerate(p)])
+        accepted += drafted * keep
+        law = [m + drafted * ((keep if y == x else 0) + (1 - keep) * left[x][y]) for y, m in enumerate(law)]
+    return accepted, law, left
+
+
 def entropy(row):
     return -sum(m * log(m) for m in row if m > 0)
 

@@ -2,24 +2,16 @@
 
 from fractions import Fraction as F
 
-from _shared import read, scaled
-
-
-def joining(p, near, within):
-    """How many of the nearest join, one after the other."""
-    count = 0
-    while count < len(near) and within(sum(p[y] for y in near[: count + 1])):
-        count += 1
-    return count
+from _shared import admitted, read, scaled
 
 
 def recompute(examples):
     found = []
     for entry in examples:
         (p,), near, delta = read(entry, "p"), entry["neighbours"][0], F(entry["exact"]["delta"])
-        few = near[: joining(p, near, delta.__gt__)]
+        few = near[: admitted(p, near, delta.__gt__)]
         paper = scaled([0 if y == 0 or y in few else m for y, m in enumerate(p)])
-        joined = joining(p, near, delta.__ge__)
+        joined = admitted(p, near, delta.__ge__)
         code = scaled([0 if y == 0 or (joined and y in near) else m for y, m in enumerate(p)])
         keep = p[0] + sum(p[y] for y in near[:joined])
         law = [(1 - keep) * m + (keep if y == 0 else 0) for y, m in enumerate(code)]

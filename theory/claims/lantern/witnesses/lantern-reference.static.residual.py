@@ -2,37 +2,13 @@
 
 from fractions import Fraction as F
 
-from _shared import read, scaled
-
-
-def joining(p, near, within):
-    """How many of the nearest join, one after the other."""
-    count = 0
-    while count < len(near) and within(sum(p[y] for y in near[: count + 1])):
-        count += 1
-    return count
-
-
-def step(p, q, neighbours, delta, k):
-    """One sibling from q, as the static tree verifies it: accepted, or drawn from what the code leaves of p - q."""
-    accepted, law, left = F(0), [F(0)] * len(p), {}
-    for x, drafted in enumerate(q):
-        if drafted == 0:
-            continue
-        near = neighbours[x]
-        joined = joining(p, near[:k], lambda moved: moved <= delta)
-        keep = min(F(1), (p[x] + sum(p[y] for y in near[:joined])) / drafted)
-        zeroed = near[: k + 1] if joined else []
-        left[x] = scaled([max(m - (0 if y in zeroed else q[y]), F(0)) for y, m in enumerate(p)])
-        accepted += drafted * keep
-        law = [m + drafted * ((keep if y == x else 0) + (1 - keep) * left[x][y]) for y, m in enumerate(law)]
-    return accepted, law, left
+from _shared import one_sibling, read, scaled
 
 
 def recompute(examples):
     (entry,) = examples
     (p, q), delta = read(entry, "p", "q"), F(entry["exact"]["delta"])
-    accepted, law, left = step(p, q, entry["neighbours"], delta, len(p))
+    accepted, law, left = one_sibling(p, q, entry["neighbours"], delta, len(p))
     (near,) = entry["neighbours"][0]
     assert p[near] < delta
     moved = [p[0] + p[near] if y == 0 else 0 if y == near else m for y, m in enumerate(p)]
