@@ -107,6 +107,8 @@ MOVED: dict[str, str] = {
     "baselines.block-verification.lossless": "baselines.block-verification",
     "baselines.block-verification.tokens": "baselines.block-verification",
     "lantern.output-bound.long": "lantern.output-bound.scale",
+    "pac.locality.row": "pac.locality",
+    "pac.locality.above": "pac.locality",
 }
 
 

@@ -325,7 +325,7 @@ def strictly_local(seed: int) -> Finding:
     process these rows are equal once what changed is out of reach, so that long windows pay. Two things bring the full
     method down: dependence on all tokens before, and rows that differ a little in every call, as those of a model
     computed in low precision do. Directly they are told apart easily: with noise, one prefix has two rows in two calls
-    (pac.locality.row has their TV), with a long-range term it has one.
+    (pac.locality has their TV), with a long-range term it has one.
     """
     full = comb(SjdPac, 64)
     variants: dict[str, dict[str, Any]] = {
