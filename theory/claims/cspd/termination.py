@@ -62,7 +62,7 @@ def printed(seed: int) -> Finding:
         share = acceptance_rates(0.0, log(sigma))
         return float(1 - share.acceptance) * (float(share.proposal_acceptance) == 0)
 
-    few = acceptance_rates(0.1, log(1.5)).proposal_acceptance
+    few = float(acceptance_rates(0.1, log(1.5)).proposal_acceptance)
     require(1 / few <= 3, "with a large Sigma it takes more proposals than the proof allows")
     return refuted_if(
         endless(0.5) > 0 and endless(1.0) == 0,
