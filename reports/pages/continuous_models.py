@@ -24,7 +24,7 @@ def page(found: Compared, entries: Entries, draw: Draw) -> str:
     drawn = {"grid": grid(names, arrays["images"], labels), "acceptance": figures.acceptance(rows)}
     if drafting:
         drawn["maps"] = figures.maps([names[k] for k in drafting], arrays["accepted"][drafting])
-    return template("large_vocabulary.html").render(
+    return template("tables.html").render(
         heading=TITLE,
         lead=[text["lead"].strip(), said(document)],
         pictures=[

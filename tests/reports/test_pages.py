@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -15,8 +16,8 @@ import pytest
 from experiments.cli import main as cli
 from experiments.results import write_table
 from reports.data.models import DEVICE, REPLAY, SOURCE
-from reports.data.tables import continuous_path, draft_length_path
 from reports.pages.index import OWN
+from reports.pages.tables import PAGES
 from reports.site import build as site
 from reports.site.html import GENERATOR
 from tests.support.page_documents import (
@@ -30,7 +31,7 @@ from tests.support.page_documents import (
     self_test,
 )
 from tests.support.pages import DAMAGES, Page, cut, dead, empty, fetched, no_document, whole_pdf, write
-from tests.support.tiny_runs import continuous, draft_length, faked, large, save, shrunken
+from tests.support.tiny_runs import TABLES, faked, save, shrunken
 
 TEMPLATES = Path(site.__file__).parents[1] / "templates"
 LARGEST = 3_000_000  # bytes of a page
@@ -43,19 +44,9 @@ def run(out: Path) -> None:
     save(out / "runs" / "tree", shrunken("tree"), faked(shrunken("tree")))
 
 
-def large_tables(out: Path) -> None:
-    for name, frame in large().items():
-        write_table(out / "large" / f"{name}.parquet", frame)
-
-
-def continuous_tables(out: Path) -> None:
-    for name, frame in continuous().items():
-        write_table(continuous_path(out, name), frame)
-
-
-def draft_length_tables(out: Path) -> None:
-    for name, frame in draft_length().items():
-        write_table(draft_length_path(out, name), frame)
+def tables(name: str, out: Path) -> None:
+    for table, frame in TABLES[name]().items():
+        write_table(PAGES[name].saved.path(out, table), frame)
 
 
 def comparison(out: Path) -> None:
@@ -65,9 +56,9 @@ def comparison(out: Path) -> None:
 RESULTS: dict[str, tuple[Callable[[Path], object], tuple[str, ...]]] = {  # what makes a page, and the files it needs
     "bench.html": (lambda out: write(out / "bench.json", BENCH), ("bench.json",)),
     "studies/tree.html": (run, ("runs/tree/table.parquet", "runs/tree/manifest.json")),
-    "large.html": (large_tables, ("large/naive.parquet",)),
-    "continuous.html": (continuous_tables, ("continuous-laws.parquet",)),
-    "draft-length.html": (draft_length_tables, ("draft-length-printed.parquet",)),
+    "large.html": (partial(tables, "large"), ("large/naive.parquet",)),
+    "continuous.html": (partial(tables, "continuous"), ("continuous-laws.parquet",)),
+    "draft-length.html": (partial(tables, "draft-length"), ("draft-length-printed.parquet",)),
     "models.html": (comparison, (SOURCE.as_posix(), SOURCE.with_suffix(".npz").as_posix())),
     "continuous-models.html": (save_pair, ("compare-continuous.json", "compare-continuous.npz")),
     "certify/certificate.html": (

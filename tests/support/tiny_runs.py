@@ -181,7 +181,7 @@ def continuous(seed: int = 0) -> dict[str, pd.DataFrame]:
     for name, own in axes.items():
         rows = pd.MultiIndex.from_product(own.values(), names=list(own)).to_frame(index=False)
         rows = rows.assign(**told.get(name, {}))
-        for column in CONTINUOUS[name]:
+        for column in CONTINUOUS.columns[name]:
             if column not in rows:
                 rows[column] = rng.uniform(0.1, 0.9, len(rows))
         found[name] = rows
@@ -202,7 +202,7 @@ def draft_length(seed: int = 0) -> dict[str, pd.DataFrame]:
     readings = {"printed": ["of verified drafts", "of all drafts"]}
     readings["rates"] = [*readings["printed"], "in place"]
     found = {}
-    for name, columns in DRAFT_LENGTH.items():
+    for name, columns in DRAFT_LENGTH.columns.items():
         axes = {"column": ["Table 1, one", "Table 4, two"], "reading": readings[name], "gamma": [4, 8]}
         rows = pd.MultiIndex.from_product(axes.values(), names=list(axes)).to_frame(index=False)
         rows = rows.assign(main=rows["column"] == "Table 1, one", off=0.1, pair="of some kind")
@@ -212,3 +212,10 @@ def draft_length(seed: int = 0) -> dict[str, pd.DataFrame]:
                 rows[column] = values
         found[name] = rows[list(columns)]
     return found
+
+
+TABLES: dict[str, Callable[..., dict[str, pd.DataFrame]]] = {  # of pages of tables, by a seed
+    "large": large,
+    "continuous": continuous,
+    "draft-length": draft_length,
+}
