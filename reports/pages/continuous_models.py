@@ -6,7 +6,7 @@ from typing import Any
 
 from reports.data.continuous_models import Compared
 from reports.figures import continuous_models as figures
-from reports.figures.models import grid
+from reports.figures.models import acceptance, grid
 from reports.pages.elements import Table, picture, texts
 from reports.site.gallery import Draw
 from reports.site.html import Entries, template
@@ -23,7 +23,7 @@ def page(found: Compared, entries: Entries, draw: Draw) -> str:
     drafting = [k for k, row in enumerate(rows) if row["acceptance"]["mean"] is not None]
     drawn = {"grid": grid(names, arrays["images"], labels), "acceptance": figures.acceptance(rows)}
     if drafting:
-        drawn["maps"] = figures.maps([names[k] for k in drafting], arrays["accepted"][drafting])
+        drawn["maps"] = acceptance([names[k] for k in drafting], arrays["accepted"][drafting], "accepted share")
     return template("tables.html").render(
         heading=TITLE,
         lead=[text["lead"].strip(), said(document)],

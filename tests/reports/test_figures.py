@@ -6,7 +6,7 @@ Tables here have the columns of real ones and numbers at random (:mod:`tests.sup
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,16 +25,10 @@ from reports.pages.elements import drawings
 from reports.pages.study import STUDIES
 from reports.pages.tables import PAGES
 from reports.site.figure_data import data
-from tests.support.tiny_runs import TABLES, faked, shrunken
+from tests.support.tiny_runs import TABLES, shrunken, table_of
 from theory.published.ledger import published
 
 pytestmark = pytest.mark.cli
-
-
-@cache
-def table_of(name: str, seed: int = 0) -> pd.DataFrame:
-    """A table of a spec that comes with simlab."""
-    return faked(shrunken(name), seed)
 
 
 QUICK = ("ablation", "locality", "relabel", "window", "large", "draft-length")

@@ -5,6 +5,7 @@ Tables here have the columns of real ones and numbers at random; documents are o
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from functools import partial
@@ -17,6 +18,7 @@ from experiments.cli import main as cli
 from experiments.results import write_table
 from reports.data.models import DEVICE, REPLAY, SOURCE
 from reports.pages.index import OWN
+from reports.pages.report import VERDICT_NAMES, counts
 from reports.pages.tables import PAGES
 from reports.site import build as site
 from reports.site.html import GENERATOR
@@ -31,7 +33,7 @@ from tests.support.page_documents import (
     self_test,
 )
 from tests.support.pages import DAMAGES, Page, cut, dead, empty, fetched, no_document, whole_pdf, write
-from tests.support.tiny_runs import TABLES, faked, save, shrunken
+from tests.support.tiny_runs import TABLES, save_study
 
 TEMPLATES = Path(site.__file__).parents[1] / "templates"
 LARGEST = 3_000_000  # bytes of a page
@@ -41,7 +43,7 @@ pytestmark = [pytest.mark.cli, pytest.mark.usefixtures("own_results_alone")]
 
 
 def run(out: Path) -> None:
-    save(out / "runs" / "tree", shrunken("tree"), faked(shrunken("tree")))
+    save_study(out / "runs" / "tree", "tree")
 
 
 def tables(name: str, out: Path) -> None:
@@ -103,9 +105,24 @@ def test_everything_is_drawn_and_linked_from_the_index(built: site.Site) -> None
     assert {*built.pages, "published.html"} - {"index.html"} <= set(Page(built.index).links)
 
 
+def test_benchmarks_are_told_as_they_are(built: site.Site) -> None:
+    text = Page(built.index.parent / "bench.html").text
+    for piece in ("kernel", "27.8 ×", "≥ 15 ×", "53%", "≥ 70%", "exponent 0.80", "1.25", "33,554,432", *BENCH["notes"]):
+        assert str(piece) in text
+
+
+def test_the_index_counts_the_verdicts(built: site.Site) -> None:
+    claims = json.loads((built.index.parent / "verdicts.json").read_text(encoding="utf-8"))["claims"]
+    text, counted = " ".join(Page(built.index).text.split()), counts(claims)
+    assert sum(sum(kind.values()) for kind in counted.values()) == len(claims)
+    for kind, found in counted.items():
+        line = "".join(str(found[verdict] or "–") for verdict in VERDICT_NAMES)
+        assert f"{kind}{line}" in text.replace(" –", "–")
+
+
 def test_all_links_lead_somewhere_and_back_to_the_index(built: site.Site, pages: dict[str, str]) -> None:
     out = built.index.parent
-    assert {path: dead(out / path) for path in pages if dead(out / path)} == {}
+    assert {path: lost for path in pages if (lost := dead(out / path))} == {}
     for path in set(built.pages) - {"index.html", "certify/certificate.html", "certify/selftest.html"}:
         home = "../index.html" if "/" in path else "index.html"
         assert home in Page(out / path).links, path

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +112,17 @@ def faked(spec: Spec, seed: int = 0) -> pd.DataFrame:
         for cell in found
     ]
     return table(found, frames)
+
+
+@cache
+def table_of(name: str, seed: int = 0) -> pd.DataFrame:
+    """A table of a spec that comes with simlab."""
+    return faked(shrunken(name), seed)
+
+
+def save_study(folder: Path, name: str) -> Path:
+    """What a finished run of a spec that comes with simlab leaves in ``folder``."""
+    return save(folder, shrunken(name), table_of(name))
 
 
 def save(folder: Path, spec: Spec, frame: pd.DataFrame) -> Path:
