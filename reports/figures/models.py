@@ -111,7 +111,7 @@ def _by_batch(methods: Sequence[Row]) -> tuple[Figure, list[Axes], list[float]]:
 
 def named(ax: Axes, methods: Sequence[Row]) -> list[float]:
     """Name the rows of methods, from the top; their places."""
-    places = [-float(place) for place in range(len(methods))]
+    places = [float(-place) for place in range(len(methods))]
     ax.set_yticks(places, [row["method"] for row in methods], fontsize=9)
     return places
 
@@ -219,9 +219,9 @@ def trade(methods: Sequence[Row]) -> Figure:
                 continue
             x, error = (0.0, 0.0) if far is None else (far[key], ERRORS * far[f"{key}_error"])
             found = row["compression"]
-            text, colour, marker = KINDS[row["lossless"]]
+            kind, colour, marker = KINDS[row["lossless"]]
             style: dict[str, Any] = {"capsize": 2.5, "elinewidth": 1.1, "color": colour, "marker": marker, "ls": ""}
-            ax.errorbar(x, found["mean"], ERRORS * found["error"], error, label=text, **style)
+            ax.errorbar(x, found["mean"], ERRORS * found["error"], error, label=kind, **style)
             if far is not None:
                 ax.annotate(row["method"], (x, found["mean"]), (7, 4), textcoords="offset points", fontsize=8.5)
         most = max((row["distortion"][key] for row in methods if row["distortion"]), default=0.0) or 1.0
