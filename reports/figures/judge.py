@@ -6,7 +6,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from reports.figures.plot_style import ALL_RULE_STYLES, OTHER
+from reports.figures.plot_style import ALL_RULE_STYLES, OTHER, panels
 
 OWN_COLOUR = "#b3261e"
 
@@ -20,8 +20,7 @@ def compared(table: pd.DataFrame, frontier: pd.DataFrame) -> Figure:
     own = table[table["own"]].iloc[0]
     others = table[~table["own"]]
     low, high = min(float(own["gained"]), 0.0) - 0.04, 1.06 * float(frontier["gained"].max())
-    figure = Figure(figsize=(11, 5.2), layout="constrained")
-    left, right = figure.subplots(1, 2, sharey=True)
+    figure, (left, right) = panels(2, width=11, height=5.2, sharey=True)
     diagonal = [0, 2]
     for ax, x, edge in (
         (left, "tv", (diagonal, diagonal)),

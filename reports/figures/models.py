@@ -244,8 +244,7 @@ def replayed(rules: Sequence[Row]) -> Figure:
     Beside TV the other distances of ``SPENT`` that the recording has; a rule without a number is not in that panel.
     """
     shown = {key: label for key, label in SPENT.items() if any(row.get(key) is not None for row in rules)}
-    figure = Figure(figsize=(1.5 + 3.2 * len(shown), 5.6), layout="constrained")
-    axes = figure.subplots(1, len(shown), squeeze=False, sharey=True)[0]
+    figure, axes = panels(len(shown), width=1.5 + 3.2 * len(shown), height=5.6, sharey=True)
     most = max(0.02, *(row["tv"] for row in rules))
     axes[0].plot([0, most], [0, most], color="black", ls=":", lw=1.2, label="the most that any rule gains")
     for ax, (key, label) in zip(axes, shown.items(), strict=True):
