@@ -21,7 +21,7 @@ def factors(ratios: pd.DataFrame) -> Figure:
     """
     places = {what: -k for k, what in enumerate(dict.fromkeys(ratios["what"]))}
     kinds = [kind for kind in ("times", "share") if (ratios["kind"] == kind).any()]
-    widths = {"width_ratios": (1.6, 1)[: len(kinds)]}
+    widths: dict[str, Any] = {"width_ratios": (1.6, 1)[: len(kinds)]}
     figure, axes = panels(len(kinds), height=0.36 * len(places) + 1.9, sharey=True, **widths)
     pairs = (ratios["contender"] + " against " + ratios["against"]).rename("pair")
     styles = dict(zip(dict.fromkeys(pairs), zip(SHADES, SHAPES, strict=True), strict=False))

@@ -127,7 +127,8 @@ def marks(
             if row["lossless"] == lossless and value is not None
         ]
         if own:
-            dots(ax, *zip(*own, strict=True), (colour, marker), f"{of}{text}", **{"ms": 6, **look})
+            places, values, errors = zip(*own, strict=True)
+            dots(ax, places, values, errors, (colour, marker), f"{of}{text}", **{"ms": 6, **look})
 
 
 def _bars(ax: Axes, methods: Sequence[Row]) -> None:

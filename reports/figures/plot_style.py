@@ -139,7 +139,7 @@ def line(
 def dots(ax: Axes, places: Any, values: Any, errors: Any, style: Style, label: str = "_", **kwargs: Any) -> None:
     """Numbers in rows, at ``places`` on the y axis, with bars of two standard errors."""
     colour, marker = style
-    look = {"ls": "", "ms": 6.5, "capsize": 2.5} | kwargs
+    look: dict[str, Any] = {"ls": "", "ms": 6.5, "capsize": 2.5} | kwargs
     ax.errorbar(
         values, places, xerr=ERRORS * np.asarray(errors, float), color=colour, marker=marker, label=label, **look
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import matplotlib
 import numpy as np
 import pandas as pd
@@ -43,7 +45,7 @@ def steps(table: pd.DataFrame) -> Figure:
     ax.invert_yaxis()
     ax.xaxis.set_major_formatter(PercentFormatter(1))
     ax.set(xlim=(0, 1), xlabel="probability")
-    above = {"loc": "lower left", "bbox_to_anchor": (0, 1.0), "handlelength": 1, "columnspacing": 1}
+    above: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 1.0), "handlelength": 1, "columnspacing": 1}
     ax.legend(title="calls", ncols=len(wide.columns), fontsize=8, title_fontsize=8, **above)
     ax.spines["left"].set_visible(False)
     ax.tick_params(axis="y", length=0)
