@@ -237,6 +237,16 @@ def test_plans_are_inverses_of_the_power(name: str) -> None:
     assert test.stated(n, level, power) == Stated(n, level, smallest, power, test.unit)
 
 
+@pytest.mark.parametrize("size", [0.02, 0.05])
+def test_the_power_of_g_is_that_of_statsmodels(size: float) -> None:
+    """Cohen's w of the worst deviation is twice its TV."""
+    from statsmodels.stats.power import GofChisquarePower
+
+    test, n = PLANNED["g"]
+    theirs = GofChisquarePower().power(2 * size, n, 1e-3, n_bins=16)
+    assert test.power(n, 1e-3, size) == pytest.approx(theirs, rel=1e-9)
+
+
 def test_what_is_stated_is_one_line() -> None:
     assert str(Stated(200_000, 1e-6, 0.01328)) == (
         "n = 200,000, false alarms 1e-06, detects TV 0.0133 with power 0.999"
