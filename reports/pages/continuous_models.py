@@ -9,7 +9,7 @@ from reports.figures import continuous_models as figures
 from reports.figures.models import acceptance, grid
 from reports.pages.elements import Table, picture, texts
 from reports.site.gallery import Draw
-from reports.site.html import Entries, template
+from reports.site.html import Entries, number, template
 
 FILE, TITLE = "continuous-models.html", "A pair of continuous tokens"
 
@@ -92,7 +92,3 @@ def told_apart_table(rows: list[dict[str, Any]]) -> Table:
         for name, check in row["checks"].items()
     ]
     return Table("Told from the target", ("method", "test", "told", "p-value", "n", "surely told"), cells, words=3)
-
-
-def number(value: float | None, digits: int) -> str:
-    return "" if value is None else f"{value:.{digits}f}"
