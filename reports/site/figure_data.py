@@ -71,8 +71,8 @@ def _drawn(axes: Axes) -> Iterator[Row]:
                 yield "bar", _series(bars), f"{x:.6g}", f"{y:.6g}", ""
     for patch in axes.patches:
         if isinstance(patch, StepPatch):
-            values, edges, _ = patch.get_data()
-            for x, y in _numbers(np.column_stack([(edges[1:] + edges[:-1]) / 2, values])):
+            heights, edges, _ = patch.get_data()
+            for x, y in _numbers(np.column_stack([(edges[1:] + edges[:-1]) / 2, heights])):
                 yield "step", _series(patch), x, y, ""
     for collection in axes.collections:
         if isinstance(collection, QuadMesh):
