@@ -13,6 +13,10 @@ from typing import Any
 
 import pytest
 
+# Tests run side by side, a process a core: threads of a library beside them spin while they wait for each other, and a
+# small product of torch takes ten times as long. Read when numpy and torch are loaded, here and in child processes.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 STRICT = os.environ.get("CI", "").lower() == "true"
 
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -21,20 +23,40 @@ FLOORS = ("simlab", "theory", "experiments", "reports")  # from the ground up
 HOUSE = {*FLOORS, "notebooks", "tests", "conftest"}
 
 
-def imported(source: str, package: str) -> set[str]:
-    """The top-level packages a file imports; a relative import is its own package."""
-    names: set[str] = set()
-    for node in ast.walk(ast.parse(source)):
+class Imported(NamedTuple):
+    """An import of a file."""
+
+    names: tuple[str, ...]  # dotted: the modules, or what is taken from one
+    first: bool  # whether it is carried out when the file is loaded
+    typing: bool  # whether only type checkers read it
+
+
+@cache
+def imports(source: str) -> list[Imported]:
+    """Every import of a file, those inside functions too; a relative one names no module."""
+    tree = ast.parse(source)
+    typing = [n for n in ast.walk(tree) if isinstance(n, ast.If) and ast.unparse(n.test) == "TYPE_CHECKING"]
+    unread = {id(node) for block in typing for node in ast.walk(block)}
+    found = []
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
+            names = tuple(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            names.add(package if node.level else node.module or "")
-    return {name.partition(".")[0] for name in names}
+            names = tuple(f"{node.module}.{alias.name}" for alias in node.names if not node.level)
+        else:
+            continue
+        found.append(Imported(names, node in tree.body, id(node) in unread))
+    return found
+
+
+def imported(source: str) -> set[str]:
+    """The top-level packages that a file imports."""
+    return {name.partition(".")[0] for each in imports(source) for name in each.names}
 
 
 def climbs(floor: str, source: str) -> set[str]:
     """What a file of ``floor`` imports that does not stand on its floor or below."""
-    return (imported(source, floor) & HOUSE) - set(FLOORS[: FLOORS.index(floor) + 1])
+    return (imported(source) & HOUSE) - set(FLOORS[: FLOORS.index(floor) + 1])
 
 
 FILES = [(floor, path) for floor in FLOORS for path in sorted((ROOT / floor).rglob("*.py"))]
@@ -42,7 +64,7 @@ FILES = [(floor, path) for floor in FLOORS for path in sorted((ROOT / floor).rgl
 
 def test_there_is_something_to_check() -> None:
     assert {floor for floor, _ in FILES} == set(FLOORS)
-    assert "simlab" in imported((ROOT / "theory" / "exact" / "laws.py").read_text(), "theory")
+    assert "simlab" in imported((ROOT / "theory" / "exact" / "laws.py").read_text())
 
 
 @pytest.mark.parametrize("floor", FLOORS)
@@ -71,17 +93,7 @@ def test_an_import_that_climbs_is_seen(floor: str, source: str, up: set[str]) ->
 
 def modules_imported(source: str, known: set[str]) -> set[str]:
     """Those of ``known`` that a file imports, inside functions too; what only type checkers read does not count."""
-    tree = ast.parse(source)
-    typing = [n for n in ast.walk(tree) if isinstance(n, ast.If) and ast.unparse(n.test) == "TYPE_CHECKING"]
-    unread = {id(node) for block in typing for node in ast.walk(block)}
-    names: list[str] = []
-    for node in ast.walk(tree):
-        if id(node) in unread:
-            continue
-        if isinstance(node, ast.Import):
-            names += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            names += [f"{node.module}.{alias.name}" for alias in node.names]
+    names = {name for each in imports(source) if not each.typing for name in each.names}
     return {name if name in known else name.rpartition(".")[0] for name in names} & known
 
 
@@ -115,8 +127,11 @@ def docstrings(tree: ast.AST) -> set[int]:
 
 def names_above(floor: str, source: str) -> set[str]:
     """Strings in the code of ``floor`` that are the name of a floor above, or a path or module in one."""
+    above = FLOORS[FLOORS.index(floor) + 1 :]
+    if not re.search(rf"[\"']({'|'.join(above)})", source):
+        return set()
     tree = ast.parse(source)
-    prose, above = docstrings(tree), FLOORS[FLOORS.index(floor) + 1 :]
+    prose = docstrings(tree)
     strings = {n.value for n in ast.walk(tree) if isinstance(n, ast.Constant) and id(n) not in prose}
     return {s for s in strings if isinstance(s, str) and re.fullmatch(rf"({'|'.join(above)})([/.][\w./*-]*)?", s)}
 
@@ -166,13 +181,7 @@ def within(name: str, rooms: tuple[str, ...]) -> bool:
 
 def needs_torch(source: str) -> bool:
     """Whether loading a file loads torch, or a room that does; imports inside functions do not count."""
-    names: list[str] = []
-    for node in ast.parse(source).body:
-        if isinstance(node, ast.Import):
-            names += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            names += [f"{node.module}.{alias.name}" for alias in node.names]
-    return any(within(name, TORCH) for name in names)
+    return any(within(name, TORCH) for each in imports(source) if each.first for name in each.names)
 
 
 def test_the_main_job_needs_no_torch() -> None:

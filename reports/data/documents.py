@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from reports.data.files import Unreadable, are_rows, read_json
+from reports.data.files import are_rows, read_json, unreadable
 
 CERTIFICATE, CERTIFY = "certificate.json", "simlab certify SPEC"
 SELF_TEST, CERTIFY_SELF_TEST = "selftest.json", "simlab certify --self-test"
@@ -26,10 +26,7 @@ def read_certificate(out: Path) -> dict[str, Any]:
     Raises ``FileNotFoundError`` where there is none and :class:`~reports.data.files.Unreadable` where the file is
     another.
     """
-    certificate = read_json(out / CERTIFICATE, CERTIFY)
-    if not {"verdict", "meaning", "lines", "failure", "command"} <= certificate.keys():
-        raise Unreadable(f"{out / CERTIFICATE} cannot be read: it is no certificate; run `{CERTIFY}` again")
-    return certificate
+    return read_json(out / CERTIFICATE, CERTIFY, {"verdict", "meaning", "lines", "failure", "command"})
 
 
 def read_self_test(out: Path) -> dict[str, Any]:
@@ -38,7 +35,7 @@ def read_self_test(out: Path) -> dict[str, Any]:
     tables = {"bugs": BUG, "correct": CORRECT, "passes": PASS}
     complete = {"simlab", "seed", "versions", "missed", "rejected"} <= document.keys()
     if not complete or not all(document.get(name) and are_rows(document[name], keys) for name, keys in tables.items()):
-        raise Unreadable(f"{out / SELF_TEST} cannot be read: it is no self-test; run `{CERTIFY_SELF_TEST}` again")
+        raise unreadable(out / SELF_TEST, "it is no self-test", CERTIFY_SELF_TEST)
     return document
 
 
@@ -50,5 +47,5 @@ def read_benchmarks(out: Path) -> dict[str, Any] | None:
     document = read_json(path, BENCH)
     rows = are_rows(document.get("ratios"), RATIO) and are_rows(document.get("times"), TIME)
     if not (rows and isinstance(document.get("machine"), dict) and isinstance(document.get("notes"), list)):
-        raise Unreadable(f"{path} cannot be read: it is no document of a benchmark; run `{BENCH}` again")
+        raise unreadable(path, "it is no document of a benchmark", BENCH)
     return document

@@ -6,7 +6,7 @@ import tomllib
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reports.data.files import Unreadable, read_json
+from reports.data.files import read_json
 
 FOLDER = Path(__file__).parents[2] / "experiments" / "engines" / "certificates"
 COMMAND = "python -m experiments.engines.record"
@@ -23,12 +23,9 @@ class Engines(NamedTuple):
 
 def read_engines(folder: Path = FOLDER) -> Engines:
     """All that comes along; raises :class:`~reports.data.files.Unreadable` for a file that is no such certificate."""
-    found = [(path, read_json(path, COMMAND)) for path in sorted(folder.glob("*.json"), key=lambda path: path.stem)]
-    for path, document in found:
-        if not document.keys() >= KEYS:
-            raise Unreadable(f"{path} cannot be read: it is no certificate of an engine; run `{COMMAND}` again")
+    paths = sorted(folder.glob("*.json"), key=lambda path: path.stem)
     tried = folder / TRIED
     return Engines(
-        [document for _, document in found],
+        [read_json(path, COMMAND, KEYS) for path in paths],
         dict(tomllib.loads(tried.read_text(encoding="utf-8"))) if tried.exists() else {},
     )

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from zipfile import BadZipFile
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
 
 
@@ -28,15 +30,14 @@ def read_table(path: Path, made_by: str, columns: Collection[str] = ()) -> pd.Da
         table = pd.read_parquet(path)
     except Exception as error:  # Arrow has errors of its own for each way in which a file can be damaged
         raise unreadable(path, _first_line(error), made_by) from None
-    missing = set(columns) - set(table.columns)
-    if missing:
-        lacks = ", ".join(sorted(missing))
-        raise Unreadable(f"{path} cannot be read: it lacks {lacks}; make it again with {made_by}")
+    _has(columns, table.columns, path, made_by)
     return table
 
 
-def read_json(path: Path, made_by: str) -> dict[str, Any]:
-    """The JSON object at ``path``, which the command ``made_by`` makes; raises as :func:`read_table`."""
+def read_json(path: Path, made_by: str, keys: Collection[str] = ()) -> dict[str, Any]:
+    """The JSON object at ``path``, which the command ``made_by`` makes and which has these ``keys`` at least; raises as
+    :func:`read_table`.
+    """
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -45,7 +46,33 @@ def read_json(path: Path, made_by: str) -> dict[str, Any]:
         raise unreadable(path, _first_line(error), made_by) from None
     if not isinstance(found, dict):
         raise unreadable(path, "is no JSON object", made_by)
+    _has(keys, found, path, made_by)
     return found
+
+
+def read_arrays(path: Path, made_by: str, names: Collection[str]) -> dict[str, np.ndarray]:
+    """The arrays of these ``names`` at ``path``, beside a document that the command ``made_by`` makes.
+
+    Raises :class:`Unreadable` where the file, or one of them, is missing or cannot be read.
+    """
+    import numpy as np
+
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            _has(names, archive.files, path, made_by)
+            return {name: archive[name] for name in sorted(names)}
+    except FileNotFoundError:
+        raise Unreadable(f"{path} is missing; run `{made_by}` again") from None
+    except (OSError, EOFError, BadZipFile, ValueError) as error:
+        if isinstance(error, Unreadable):
+            raise
+        raise unreadable(path, _first_line(error), made_by) from None
+
+
+def _has(wanted: Collection[str], found: Iterable[str], path: Path, made_by: str) -> None:
+    missing = set(wanted) - set(found)
+    if missing:
+        raise unreadable(path, f"it lacks {', '.join(sorted(missing))}", made_by)
 
 
 def are_rows(rows: Any, keys: set[str]) -> bool:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any, NamedTuple
-from zipfile import BadZipFile
 
 import numpy as np
 
-from reports.data.files import Unreadable, are_rows, read_json
+from reports.data.files import are_rows, read_arrays, read_json, unreadable
 
 SOURCE = Path("compare", "compare.json")
 KEPT = Path(__file__).parents[1] / "measured" / "epyc-compare.json"  # comes along, with what is drawn of its images
@@ -66,8 +65,12 @@ def kept() -> Compared:
 def _comparison(path: Path) -> Compared:
     document = read_json(path, COMMAND)
     if not is_comparison(document):
-        raise Unreadable(f"{path} cannot be read: it is no comparison of methods; run `{COMMAND}` again")
-    return Compared(document, _arrays(path.with_suffix(".npz"), [row["method"] for row in document["methods"]]))
+        raise unreadable(path, "it is no comparison of methods", COMMAND)
+    arrays, own = path.with_suffix(".npz"), [row["method"] for row in document["methods"]]
+    found = read_arrays(arrays, COMMAND, NAMES)
+    if found["method"].tolist() != own:
+        raise unreadable(arrays, f"it is not of the methods of {path.name}", COMMAND)
+    return Compared(document, found)
 
 
 def is_comparison(document: dict[str, Any]) -> bool:
@@ -92,19 +95,6 @@ def is_replay(document: dict[str, Any]) -> bool:
     return document.keys() >= REPLAY_KEYS
 
 
-def _arrays(path: Path, methods: list[str]) -> dict[str, np.ndarray]:
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            found = {name: archive[name] for name in sorted(NAMES & set(archive.files))}
-    except FileNotFoundError:
-        raise Unreadable(f"{path} is missing; run `{COMMAND}` again") from None
-    except (OSError, ValueError, EOFError, BadZipFile) as error:
-        raise Unreadable(f"{path} cannot be read: {error}; run `{COMMAND}` again") from None
-    if NAMES - found.keys() or found["method"].tolist() != methods:
-        raise Unreadable(f"{path} cannot be read: it is not of the methods of {SOURCE.name}; run `{COMMAND}` again")
-    return found
-
-
 def read_replay(out: Path) -> dict[str, Any] | None:
     """The replay in ``out``, if there is one; raises as :func:`read`."""
     return _read(out / REPLAY, REPLAY_KEYS, REPLAY_COMMAND)
@@ -121,10 +111,4 @@ def read_map(out: Path) -> dict[str, Any] | None:
 
 
 def _read(path: Path, keys: set[str], command: str) -> dict[str, Any] | None:
-    if not path.exists():
-        return None
-    document = read_json(path, command)
-    if not keys <= document.keys():
-        lacks = ", ".join(sorted(keys - document.keys()))
-        raise Unreadable(f"{path} cannot be read: it lacks {lacks}; run `{command}` again")
-    return document
+    return read_json(path, command, keys) if path.exists() else None

@@ -73,10 +73,7 @@ def read(folder: Path) -> Run:
     manifest = _manifest(folder / MANIFEST)
     spec = manifest["spec"]
     made_by = command(spec["name"], folder)
-    table = read_table(folder / TABLE, made_by)
-    missing = set(COLUMNS) - set(table.columns)
-    if missing:
-        raise unreadable(folder / TABLE, f"lacks {', '.join(sorted(missing))}", made_by)
+    table = read_table(folder / TABLE, made_by, COLUMNS)
     if len(table) != manifest["rows"]:
         raise unreadable(folder / TABLE, f"has {len(table)} rows, not {manifest['rows']}", made_by)
     return Run(spec["name"], spec["title"], spec, manifest, table, folder)

@@ -3,69 +3,81 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from reports.data.files import read_table
 
 if TYPE_CHECKING:
     import pandas as pd
 
-CONTINUOUS = {
-    "laws": ("pair", "sigma", "rule", "x", "density", "target", "kept", "trials", "unfinished", "tv", "tv_error"),
-    "acceptance": ("mismatch", "gap", "shared", "own", "most", "spread_shared", "spread_own"),
-    "dimensions": ("mismatch", "dimension", "shared", "own", "most"),
-    "trials": ("rule", "limit", "ratio", "sigma", "kept", "per_token", "per_rejection", "unfinished"),
-    "sequences": ("decoder", "gamma", "lag", "exact", "simulated", "error", "sequences", "kl"),
-    "walltime": (
-        "table", "target", "resolution", "batch", "gamma", "alpha", "printed", "cost", "formula", "needed", "free",
-        "needed_free", "column_cost",
-    ),
-    "tables": ("table", "setting", "quantity", "printed", "found", "error", "process", "meets"),
-}  # fmt: skip
-DRAFT_LENGTH = {
-    "printed": ("column", "main", "reading", "gamma", "printed", "low", "high", "off"),
-    "rates": ("column", "reading", "gamma", "printed", "exact", "simulated", "error", "pair"),
-}
-LARGE = {
-    "naive": ("vocabulary", "rows", "lossless", "beside", "rule", "acceptance", "tv", "least", "wasserstein", "most"),
-    "neighbours": ("vocabulary", "rows", "candidate", "lossless", "measure", "k", "delta", "acceptance", "tv"),
-    "compounding": ("vocabulary", "rule", "n", "least", "estimate", "most", "sequences", "confidence"),
-    "blocks": ("vocabulary", "process", "heterogeneity", "gamma", "tokens", "formula_by_look", "formula_by_position"),
-}
+
+class Saved(NamedTuple):
+    """The tables of one subject, as a command saves them.
+
+    Attributes
+    ----------
+    command
+        What makes a table; ``{}`` is its name.
+    place
+        Where a table is, in the folder of results.
+    columns
+        What each table must have.
+    """
+
+    command: str
+    place: str
+    columns: dict[str, tuple[str, ...]]
+
+    def path(self, out: Path, name: str) -> Path:
+        """Where a table is."""
+        return out / self.place.format(name)
+
+    def read(self, out: Path) -> dict[str, pd.DataFrame]:
+        """Those that are there, by name; raises :class:`~reports.data.files.Unreadable` for a damaged one."""
+        there = {name: path for name in self.columns if (path := self.path(out, name)).exists()}
+        return {name: read_table(path, self.command.format(name), self.columns[name]) for name, path in there.items()}
+
+    def missing(self, found: dict[str, pd.DataFrame]) -> dict[str, str]:
+        """Those that were not found: where they would be, and the command that makes each."""
+        names = [name for name in self.columns if name not in found]
+        return {self.place.format(name): self.command.format(name) for name in names}
 
 
-def continuous_path(out: Path, name: str) -> Path:
-    """Where a table on continuous tokens is saved."""
-    return out / f"continuous-{name}.parquet"
-
-
-def draft_length_path(out: Path, name: str) -> Path:
-    """Where a table on rates by draft length is saved."""
-    return out / f"draft-length-{name}.parquet"
-
-
-def large_path(out: Path, name: str) -> Path:
-    """Where a table on a large vocabulary is saved."""
-    return out / "large" / f"{name}.parquet"
-
-
-def read_continuous(out: Path) -> dict[str, pd.DataFrame]:
-    """The tables on continuous tokens, by name; raises :class:`~reports.data.files.Unreadable` for a damaged one."""
-    paths = {name: continuous_path(out, name) for name in CONTINUOUS}
-    return {name: read_table(path, "simlab verify", CONTINUOUS[name]) for name, path in paths.items() if path.exists()}
-
-
-def read_draft_length(out: Path) -> dict[str, pd.DataFrame]:
-    """The tables on rates by draft length, by name; raises as :func:`read_continuous`."""
-    paths = {name: draft_length_path(out, name) for name in DRAFT_LENGTH}
-    return {
-        name: read_table(path, "simlab verify", DRAFT_LENGTH[name]) for name, path in paths.items() if path.exists()
-    }
-
-
-def read_large(out: Path) -> dict[str, pd.DataFrame]:
-    """The tables on large vocabularies, by name; raises as :func:`read_continuous`."""
-    paths = {name: large_path(out, name) for name in LARGE}
-    return {
-        name: read_table(path, f"simlab large {name}", LARGE[name]) for name, path in paths.items() if path.exists()
-    }
+CONTINUOUS = Saved(
+    "simlab verify",
+    "continuous-{}.parquet",
+    {
+        "laws": ("pair", "sigma", "rule", "x", "density", "target", "kept", "trials", "unfinished", "tv", "tv_error"),
+        "acceptance": ("mismatch", "gap", "shared", "own", "most", "spread_shared", "spread_own"),
+        "dimensions": ("mismatch", "dimension", "shared", "own", "most"),
+        "trials": ("rule", "limit", "ratio", "sigma", "kept", "per_token", "per_rejection", "unfinished"),
+        "sequences": ("decoder", "gamma", "lag", "exact", "simulated", "error", "sequences", "kl"),
+        "walltime": (
+            "table", "target", "resolution", "batch", "gamma", "alpha", "printed", "cost", "formula", "needed", "free",
+            "needed_free", "column_cost",
+        ),
+        "tables": ("table", "setting", "quantity", "printed", "found", "error", "process", "meets"),
+    },
+)  # fmt: skip
+DRAFT_LENGTH = Saved(
+    "simlab verify",
+    "draft-length-{}.parquet",
+    {
+        "printed": ("column", "main", "reading", "gamma", "printed", "low", "high", "off"),
+        "rates": ("column", "reading", "gamma", "printed", "exact", "simulated", "error", "pair"),
+    },
+)
+LARGE = Saved(
+    "simlab large {}",
+    "large/{}.parquet",
+    {
+        "naive": (
+            "vocabulary", "rows", "lossless", "beside", "rule", "acceptance", "tv", "least", "wasserstein", "most",
+        ),
+        "neighbours": ("vocabulary", "rows", "candidate", "lossless", "measure", "k", "delta", "acceptance", "tv"),
+        "compounding": ("vocabulary", "rule", "n", "least", "estimate", "most", "sequences", "confidence"),
+        "blocks": (
+            "vocabulary", "process", "heterogeneity", "gamma", "tokens", "formula_by_look", "formula_by_position",
+        ),
+    },
+)  # fmt: skip

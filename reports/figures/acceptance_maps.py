@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from reports.figures.plot_style import LOSSLESS, rule_style
+from reports.figures.plot_style import LOSSLESS, panels, rule_style
 
 # These rules have no value of their parameter at which they are lossless, so their lines begin nowhere.
 UNANCHORED = ("typical", "medusa-reference", "lantern-reference", "cascade", "truncation", "mars-reference")
@@ -36,16 +36,12 @@ def digits_map(points: pd.DataFrame, bound: pd.DataFrame) -> Figure:
     of rules, over its parameter. ``bound`` has ``gained, wasserstein``, the least there is on the same contexts.
     """
     swept = _swept(points[~points["rule"].isin(LATER)])
-    figure = Figure(figsize=(10, 5), layout="constrained")
-    gain, near = figure.subplots(1, 2)
+    figure, (gain, near) = panels(2, height=5)
     _families(gain, swept, "tv")
     _families(near, swept, "wasserstein")
     _diagonal(gain, swept["tv"].max())
     _bound(near, bound, swept["wasserstein"].max())
-    gain.set(xlabel="TV spent", ylabel="acceptance gained", title="Gained against TV spent")
-    near.set(
-        xlabel="Wasserstein-1 spent, grey levels", ylabel="acceptance gained", title="Gained against distance spent"
-    )
+    _gained(gain, near, "Wasserstein-1 spent, grey levels")
     _legend(figure, swept["rule"].unique())
     return figure
 
@@ -60,15 +56,13 @@ def codebook_map(points: pd.DataFrame, bound: pd.DataFrame) -> Figure:
     most = swept["neighbours"].max()
     main = swept[swept["neighbours"].isna() | (swept["neighbours"] == most)]
     main = main[~main["rule"].isin([*LANTERNS[1:], *LATER]) & (main["gained"] > -SHOWN_LOSS)]
-    figure = Figure(figsize=(10.5, 5.2), layout="constrained")
-    gain, near, price = figure.subplots(1, 3)
+    figure, (gain, near, price) = panels(3, width=10.5, height=5.2)
     _families(gain, main, "tv")
     _families(near, main, "wasserstein")
     _diagonal(gain, main["tv"].max())
     _bound(near, bound, main["wasserstein"].max())
     _prices(price, swept, bound)
-    gain.set(xlabel="TV spent", ylabel="acceptance gained", title="Gained against TV spent")
-    near.set(xlabel="Wasserstein-1 spent", ylabel="acceptance gained", title="Gained against distance spent")
+    _gained(gain, near, "Wasserstein-1 spent")
     price.set(xlabel="acceptance gained", ylabel="Wasserstein-1 spent / gained", title="The price of a gain")
     _legend(figure, [*main["rule"].unique(), *LANTERNS[1:]])
     return figure
@@ -106,8 +100,7 @@ def candidates_map(table: pd.DataFrame) -> Figure:
     ``table`` has ``rule, candidates, acceptance, tv, optimum, frontier``.
     """
     names = list(table["rule"].unique())
-    figure = Figure(figsize=(10, 4.2), layout="constrained")
-    ax = figure.subplots()
+    figure, (ax,) = panels(1, height=4.2)
     for place, name in enumerate(names):
         part = table[table["rule"] == name]
         colour, marker = rule_style(str(name))
@@ -130,6 +123,11 @@ def candidates_map(table: pd.DataFrame) -> Figure:
     )
     ax.legend(fontsize=8, loc="lower right")
     return figure
+
+
+def _gained(gain: Axes, near: Axes, distance: str) -> None:
+    gain.set(xlabel="TV spent", ylabel="acceptance gained", title="Gained against TV spent")
+    near.set(xlabel=distance, ylabel="acceptance gained", title="Gained against distance spent")
 
 
 def _swept(points: pd.DataFrame) -> pd.DataFrame:

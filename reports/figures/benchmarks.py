@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
-from reports.figures.plot_style import PRINTED_COLOUR, SHADES, SHAPES, finish
+from reports.figures.plot_style import PRINTED_COLOUR, SHADES, SHAPES, finish, name_rows, panels
 
 WIDE = 10  # from the smallest to the largest ratio: more needs a logarithmic axis
 
@@ -19,8 +21,8 @@ def factors(ratios: pd.DataFrame) -> Figure:
     """
     places = {what: -k for k, what in enumerate(dict.fromkeys(ratios["what"]))}
     kinds = [kind for kind in ("times", "share") if (ratios["kind"] == kind).any()]
-    figure = Figure(figsize=(10, 0.36 * len(places) + 1.9), layout="constrained")
-    axes = figure.subplots(1, len(kinds), squeeze=False, sharey=True, width_ratios=(1.6, 1)[: len(kinds)])[0]
+    widths: dict[str, Any] = {"width_ratios": (1.6, 1)[: len(kinds)]}
+    figure, axes = panels(len(kinds), height=0.36 * len(places) + 1.9, sharey=True, **widths)
     pairs = (ratios["contender"] + " against " + ratios["against"]).rename("pair")
     styles = dict(zip(dict.fromkeys(pairs), zip(SHADES, SHAPES, strict=True), strict=False))
     for ax, kind in zip(axes, kinds, strict=True):
@@ -30,17 +32,14 @@ def factors(ratios: pd.DataFrame) -> Figure:
             ax.plot(part["value"], part["what"].map(places), marker, color=colour, ms=6.5, label=str(pair))
         wanted = own[own["at_least"].notna()]
         if len(wanted):
-            ax.plot(
-                wanted["at_least"], wanted["what"].map(places), "|", color=PRINTED_COLOUR, ms=15, mew=2, label="wanted"
-            )
-        ax.grid(axis="y", color="0.92", lw=0.8)
+            least: dict[str, Any] = {"color": PRINTED_COLOUR, "ms": 15, "mew": 2, "label": "wanted"}
+            ax.plot(wanted["at_least"], wanted["what"].map(places), "|", **least)
     axes[0].axvline(1, color="0.7", lw=0.8)
     factor = ratios.loc[ratios["kind"] == "times", "value"]
-    axes[0].set(
-        xlabel="times as fast", **({"xscale": "log"} if factor.max() > WIDE * factor.min() else {"xlim": (0, None)})
-    )
+    scale: dict[str, Any] = {"xscale": "log"} if factor.max() > WIDE * factor.min() else {"xlim": (0, None)}
+    axes[0].set(xlabel="times as fast", **scale)
     axes[0].xaxis.set_major_formatter("{x:g}")
-    axes[0].set_yticks(list(places.values()), list(places), fontsize=8)
+    name_rows(axes, list(places.values()), list(places), fontsize=8)
     if len(axes) > 1:
         axes[1].set(xlabel="share", xlim=(0, None))
         axes[1].xaxis.set_major_formatter(PercentFormatter(1))

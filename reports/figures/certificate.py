@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from experiments.certification.certificate_format import named
-from reports.figures.plot_style import logarithmic
+from reports.figures.plot_style import logarithmic, panels
 
 FLOOR = 1e-4  # TV below which it is drawn at the edge
 SIDES = {"target": "#1c2530", "measured": "#56B4E9", "exact": "#D55E00"}
@@ -17,8 +17,7 @@ SIDES = {"target": "#1c2530", "measured": "#56B4E9", "exact": "#D55E00"}
 def outcomes(rows: list[dict[str, Any]]) -> Figure:
     """Bars of the probability of each outcome: the target, and what was measured or is exact."""
     sides = [name for name in SIDES if rows[0][name] is not None]
-    figure = Figure(figsize=(min(10, 2.6 + 0.62 * len(rows)), 3.2), layout="constrained")
-    ax = figure.subplots()
+    figure, (ax,) = panels(1, width=min(10, 2.6 + 0.62 * len(rows)), height=3.2)
     width, places = 0.8 / len(sides), np.arange(len(rows))
     for k, side in enumerate(sides):
         at = places + (k - (len(sides) - 1) / 2) * width
@@ -31,8 +30,7 @@ def outcomes(rows: list[dict[str, Any]]) -> Figure:
 
 def precision(lines: list[dict[str, Any]], epsilon: float) -> Figure:
     """A row a line: how far from the target it can still be, and what would have been noticed."""
-    figure = Figure(figsize=(5.6, 1.2 + 0.3 * len(lines)), layout="constrained")
-    ax = figure.subplots()
+    figure, (ax,) = panels(1, width=5.6, height=1.2 + 0.3 * len(lines))
     places = np.arange(len(lines))[::-1]
     bound = np.maximum([line["tv_at_most"] for line in lines], FLOOR)
     seen = np.maximum([detectable(line) for line in lines], FLOOR)

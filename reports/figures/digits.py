@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
-from reports.figures.plot_style import LOSSLESS, decoder_style, logarithmic, rule_lines
+from reports.figures.plot_style import LOSSLESS, decoder_style, line, logarithmic, panels, powers, rule_lines
 
 DEPTHS = {1: "#A6DBA0", 2: "#5AAE61", 3: "#00441B"}  # of the tree; shades of sjd-pac
 LONGEST = 10  # tokens a call on the figure; what is beyond is in the table
@@ -24,15 +24,10 @@ def lengths(table: pd.DataFrame, runs: pd.DataFrame, initial: str) -> Figure:
     initial, reading, limited, candidates, depth, tree``.
     """
     table, runs = (frame[(frame["initial"] == initial) & (frame["reading"] == "")] for frame in (table, runs))
-    figure = Figure(figsize=(10.5, 4.3), layout="constrained")
-    committed, window, budget = figure.subplots(1, 3, width_ratios=(1.25, 1, 1))
-    for name, line in _compared(table).items():
-        colour, marker = decoder_style(name.partition(",")[0])
-        line = line[line["tokens"] <= LONGEST]
-        error = 2 * line["share_se"]
-        committed.errorbar(
-            line["tokens"], line["share"], error, color=colour, marker=marker, ms=5, lw=1.2, capsize=2, label=name
-        )
+    figure, (committed, window, budget) = panels(3, width=10.5, height=4.3, width_ratios=(1.25, 1, 1))
+    for name, own in _compared(table).items():
+        own, style = own[own["tokens"] <= LONGEST], decoder_style(name.partition(",")[0])
+        line(committed, own, "tokens", "share", style, name, "share_se", ms=5, lw=1.2, capsize=2)
     committed.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
     committed.set(
         xlabel="tokens committed by a call", ylabel="share of calls", title="What a call commits", ylim=(0, None)
@@ -70,23 +65,12 @@ def _over_candidates(ax: Axes, runs: pd.DataFrame, limited: str) -> None:
         ax.axhline(row["compression"], color=decoder_style(name)[0], lw=1.2, ls=":", label=name)
     trees = runs[(runs["decoder"] == "sjd-pac") & (runs["limited"] == limited)]
     for shape, depth in sorted(set(zip(trees["tree"], trees["depth"], strict=True))):
-        line = trees[(trees["tree"] == shape) & (trees["depth"] == depth)]
-        ax.errorbar(
-            line["candidates"],
-            line["compression"],
-            2 * line["compression_se"],
-            color=DEPTHS[depth],
-            marker="D" if shape == "comb" else "s",
-            ls="-" if shape == "comb" else "--",
-            ms=4.5,
-            lw=1.2,
-            capsize=2,
-            label=f"D = {depth}" + (", full" if shape == "full" else ""),
-        )
-    ax.set_xscale("log", base=2)
-    ax.set_xticks(sorted(runs.loc[runs["candidates"] > 1, "candidates"].unique()))
-    ax.xaxis.set_major_formatter("{x:.0f}")
-    ax.minorticks_off()
+        own = trees[(trees["tree"] == shape) & (trees["depth"] == depth)]
+        (marker, dash), full = ("D", "-") if shape == "comb" else ("s", "--"), ", full" if shape == "full" else ""
+        look = {"ls": dash, "ms": 4.5, "lw": 1.2, "capsize": 2}
+        style, label = (DEPTHS[depth], marker), f"D = {depth}{full}"
+        line(ax, own, "candidates", "compression", style, label, "compression_se", **look)
+    powers(ax, runs.loc[runs["candidates"] > 1, "candidates"])
 
 
 def compounding(table: pd.DataFrame, decoders: Sequence[str]) -> Figure:

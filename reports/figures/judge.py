@@ -6,7 +6,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from reports.figures.plot_style import ALL_RULE_STYLES, OTHER
+from reports.figures.plot_style import ALL_RULE_STYLES, OTHER, panels
 
 OWN_COLOUR = "#b3261e"
 
@@ -20,16 +20,15 @@ def compared(table: pd.DataFrame, frontier: pd.DataFrame) -> Figure:
     own = table[table["own"]].iloc[0]
     others = table[~table["own"]]
     low, high = min(float(own["gained"]), 0.0) - 0.04, 1.06 * float(frontier["gained"].max())
-    figure = Figure(figsize=(11, 5.2), layout="constrained")
-    left, right = figure.subplots(1, 2, sharey=True)
+    figure, (left, right) = panels(2, width=11, height=5.2, sharey=True)
     diagonal = [0, 2]
-    for ax, x, edge in (
+    for ax, x, (spent, gained) in (
         (left, "tv", (diagonal, diagonal)),
         (right, "wasserstein", (frontier["wasserstein"], frontier["gained"])),
     ):
         _family_lines(ax, others[others["gained"] > low], x)
-        ax.fill_between(*edge, max(2.0, high), color="0.93", lw=0)
-        ax.plot(*edge, ":", color="black", lw=1.2)
+        ax.fill_between(spent, gained, max(2.0, high), color="0.93", lw=0)
+        ax.plot(spent, gained, ":", color="black", lw=1.2)
         ax.axhline(0, color="0.8", lw=0.8, zorder=0)
         ax.plot(own[x], own["gained"], "*", color=OWN_COLOUR, ms=19, mec="white", mew=1.2, zorder=9, label="this rule")
         most = max(float(others.loc[others["gained"] > low, x].max()), float(own[x]))

@@ -11,7 +11,18 @@ from matplotlib.figure import Figure
 
 from reports.data.averages import Unsuitable, need, parameter
 from reports.figures.lossy_rules import COSTS, traded
-from reports.figures.plot_style import ERRORS, LOSSLESS, PRINTED, SHADES, SHAPES, across, finish, panels
+from reports.figures.plot_style import (
+    ERRORS,
+    LOSSLESS,
+    PRINTED,
+    SHADES,
+    SHAPES,
+    across,
+    dots,
+    finish,
+    name_rows,
+    panels,
+)
 from theory.published.ledger import Ledger, Row
 
 COUNT, DELTA, MEASURE, BOUND = "rule.neighbours.count", "rule.delta", "rule.neighbours.measure", "rule.bound"
@@ -113,8 +124,7 @@ def relaxations(table: pd.DataFrame, ledger: Ledger) -> Figure:
     figure, axes = panels(4, width=12.0, height=0.36 * len(own) + 1.7, sharey=True)
     values = {"mean": "tokens per call", **COSTS}
     for ax, (value, title) in zip(axes, values.items(), strict=False):
-        bars = ERRORS * own["error" if value == "mean" else f"{value}_error"]
-        ax.errorbar(own[value], places, xerr=bars, color="#9B4F96", marker="p", ms=6.5, ls="", capsize=2.5)
+        dots(ax, places, own[value], own["error" if value == "mean" else f"{value}_error"], ("#9B4F96", "p"))
         for level in found.loc[found["rule"] == LOSSLESS, value]:
             ax.axvline(level, color="black", lw=1, ls="--", label="lossless")
         ax.set_xlabel(title)
@@ -123,9 +133,8 @@ def relaxations(table: pd.DataFrame, ledger: Ledger) -> Figure:
         if length:
             axes[3].plot(float(length.value), place, label="printed: LlamaGen-XL", **PRINTED)
     axes[3].set_xlabel("printed mean accepted length")
-    axes[0].set_yticks(places, names)
+    name_rows(axes, places, names)
     for ax, title in zip(axes, ("Simulated", "Simulated", "Simulated", "Printed"), strict=True):
-        ax.grid(axis="y", color="0.92", lw=0.8)
         ax.set_title(title)
     return finish(figure, axes[0], axes[3])
 

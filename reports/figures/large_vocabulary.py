@@ -9,13 +9,13 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
 from reports.figures.plot_style import ALL_RULE_STYLES, PRINTED, SHADES, SHAPES, finish, panels
-from theory.published.ledger import Ledger
+from theory.published.ledger import published
 
 FAMILIES = {"clusters": "grouped", "windows": "dynamic-grouped", "lantern": "lantern"}  # and whose look they have
 DASHES = {"l2": "-", "cosine": "--", "random": ":"}
 
 
-def naive(table: pd.DataFrame, ledger: Ledger) -> Figure:
+def naive(table: pd.DataFrame) -> Figure:
     """GSD and LANTERN against amplify and addition that accept as much: TV and Wasserstein-1 over what is gained.
 
     Where the distance is too large to solve, a bar spans what it lies between.
@@ -42,7 +42,7 @@ def naive(table: pd.DataFrame, ledger: Ledger) -> Figure:
     return finish(figure, axes[0, 0], ncols=6)
 
 
-def neighbours(table: pd.DataFrame, ledger: Ledger) -> Figure:
+def neighbours(table: pd.DataFrame) -> Figure:
     """LANTERN, Tables 2 and 4: acceptance over delta by k and measure, for sampled and for likeliest candidates."""
     kinds, candidates = (list(dict.fromkeys(table[name])) for name in ("rows", "candidate"))
     figure = Figure(figsize=(3.7 * len(kinds) + 0.6, 3.1 * len(candidates) + 0.9), layout="constrained")
@@ -54,7 +54,7 @@ def neighbours(table: pd.DataFrame, ledger: Ledger) -> Figure:
                 for measure, part in each.groupby("measure", sort=False):
                     label = f"k = {k}" if measure == "l2" else "_"
                     ax.plot(part["delta"], part["acceptance"], DASHES[str(measure)], color=shade, lw=1.3, label=label)
-                rows = ledger.select({"k": str(k)}, paper="lantern", table="2")
+                rows = published().select({"k": str(k)}, paper="lantern", table="2")
                 if candidate == "likeliest" and rows:
                     deltas = [float(row.params["delta"]) for row in rows]
                     ax.plot(deltas, [float(row.value) for row in rows], label="printed", **PRINTED | {"ms": 5})
@@ -71,7 +71,7 @@ def neighbours(table: pd.DataFrame, ledger: Ledger) -> Figure:
     return finish(figure, axes[0, 0], axes[-1, 0], ncols=5)
 
 
-def compounding(table: pd.DataFrame, ledger: Ledger) -> Figure:
+def compounding(table: pd.DataFrame) -> Figure:
     """TV of the first n tokens over n, a line a rule, with intervals of guaranteed coverage."""
     figure, (ax,) = panels(1, width=8.5, height=4.4)
     styles = zip(SHADES, SHAPES, table.groupby("rule", sort=False), strict=False)
@@ -88,7 +88,7 @@ def compounding(table: pd.DataFrame, ledger: Ledger) -> Figure:
     return finish(figure, ax, ncols=2)
 
 
-def blocks(table: pd.DataFrame, ledger: Ledger) -> Figure:
+def blocks(table: pd.DataFrame) -> Figure:
     """CSpD, eq. 51: how far mean tokens a block are off the formula, over gamma, by how uneven regions are; exact."""
     figure, axes = panels(2, height=4.2, sharey=True)
     formulas = {"formula_by_look": "acceptance by drafts looked at", "formula_by_position": "acceptance by positions"}

@@ -15,11 +15,12 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
-from reports.figures.plot_style import ALL_RULE_STYLES, ERRORS, OTHER, PRINTED, finish, panels
+from reports.figures.plot_style import ALL_RULE_STYLES, ERRORS, OTHER, PRINTED, dots, finish, name_rows, panels
 
 Row = Mapping[str, Any]  # of a method, in the document
 
 LOSSLESS, LOSSY = "#0B5C8A", "#D55E00"
+KINDS = {True: ("lossless", LOSSLESS, "o"), False: ("lossy", LOSSY, "s")}  # by whether it is lossless
 ACROSS = 5  # small panels side by side
 RARE = 1e-4  # of calls: less often is not drawn
 SPENT = {"tv": "TV spent", "kl": "KL spent, nats", "wasserstein": "Wasserstein-1 spent, over the codebook"}
@@ -67,37 +68,23 @@ def compression(methods: Sequence[Row]) -> Figure:
 
 def speed(methods: Sequence[Row]) -> Figure:
     """Tokens a call, and what they are worth: the speedup measured and predicted; a panel a batch."""
-    batches = [entry["batch"] for entry in methods[0]["timing"]]
-    figure, axes = panels(len(batches), width=10, height=0.31 * len(methods) + 1.5, sharey=True)
-    places = [-float(place) for place in range(len(methods))]
-    for number, (ax, batch) in enumerate(zip(axes, batches, strict=True)):
+    figure, axes, places = _by_batch(methods)
+    for number, ax in enumerate(axes):
         entries = [row["timing"][number] for row in methods]
         ax.barh(places, [row["compression"]["pooled"] for row in methods], 0.7, color=PROMISED, label="tokens a call")
-        for lossless, text, marker in ((True, "speedup, lossless", "o"), (False, "speedup, lossy", "s")):
-            own = [
-                (place, entry["speedup"], ERRORS * (entry["speedup_error"] or 0.0))
-                for place, row, entry in zip(places, methods, entries, strict=True)
-                if row["lossless"] == lossless and entry["speedup"] is not None
-            ]
-            if own:
-                where, found, errors = zip(*own, strict=True)
-                style: dict[str, Any] = {"color": LOSSLESS if lossless else LOSSY, "marker": marker, "ls": "", "ms": 6}
-                ax.errorbar(found, where, xerr=errors, capsize=2.5, label=text, zorder=4, **style)
+        marks(ax, methods, [(each["speedup"], each["speedup_error"]) for each in entries], "speedup, ", zorder=4)
         told = [(e["predicted"], place) for place, e in zip(places, entries, strict=True) if e["predicted"] is not None]
         if told:
             ax.plot(*zip(*told, strict=True), label="speedup, predicted", **PREDICTED)
         ax.axvline(1, color="black", lw=0.9, ls=":", label="as fast as ar")
-        ax.set(title=f"batch {batch}", xlabel="times", xlim=(0, None))
-    axes[0].set_yticks(places, [row["method"] for row in methods], fontsize=9)
+        ax.set(xlabel="times", xlim=(0, None))
     return finish(figure, *axes, ncols=5)
 
 
 def parts(methods: Sequence[Row]) -> Figure:
     """Where the time of a step goes: milliseconds by part, end to end; a panel a batch."""
-    batches = [entry["batch"] for entry in methods[0]["timing"]]
-    figure, axes = panels(len(batches), width=10, height=0.31 * len(methods) + 1.5, sharey=True)
-    places = [-float(place) for place in range(len(methods))]
-    for number, (ax, batch) in enumerate(zip(axes, batches, strict=True)):
+    figure, axes, places = _by_batch(methods)
+    for number, ax in enumerate(axes):
         entries = [row["timing"][number] for row in methods]
         ends = np.zeros(len(methods))
         for part, (colour, hatch) in PART_STYLES.items():
@@ -108,39 +95,62 @@ def parts(methods: Sequence[Row]) -> Figure:
         for place, end, entry in zip(places, ends, entries, strict=True):
             besides = (entry["ms"]["verification"] + entry["ms"]["cache"]) / entry["step_ms"]
             ax.annotate(f"{besides:.0%}", (end, place), (4, 0), textcoords="offset points", va="center", fontsize=7.5)
-        ax.set(title=f"batch {batch}", xlabel="milliseconds a step of the batch", xlim=(0, None))
+        ax.set(xlabel="milliseconds a step of the batch", xlim=(0, None))
         ax.margins(x=0.12)
-    axes[0].set_yticks(places, [row["method"] for row in methods], fontsize=9)
     return finish(figure, axes[0], ncols=5)
 
 
+def _by_batch(methods: Sequence[Row]) -> tuple[Figure, list[Axes], list[float]]:
+    """A panel a batch and a row a method, with the places of the rows."""
+    batches = [entry["batch"] for entry in methods[0]["timing"]]
+    figure, axes = panels(len(batches), width=10, height=0.31 * len(methods) + 1.5, sharey=True)
+    for ax, batch in zip(axes, batches, strict=True):
+        ax.set_title(f"batch {batch}")
+    return figure, axes, named(axes[0], methods)
+
+
+def named(ax: Axes, methods: Sequence[Row]) -> list[float]:
+    """Name the rows of methods, from the top; their places."""
+    places = [float(-place) for place in range(len(methods))]
+    ax.set_yticks(places, [row["method"] for row in methods], fontsize=9)
+    return places
+
+
+def marks(
+    ax: Axes, methods: Sequence[Row], found: Sequence[tuple[float | None, float | None]], of: str = "", **look: Any
+) -> None:
+    """A number and its standard error in the row of each method, where there is one, by its kind."""
+    for lossless, (text, colour, marker) in KINDS.items():
+        own = [
+            (-place, value, error or 0.0)
+            for place, (row, (value, error)) in enumerate(zip(methods, found, strict=True))
+            if row["lossless"] == lossless and value is not None
+        ]
+        if own:
+            places, values, errors = zip(*own, strict=True)
+            dots(ax, places, values, errors, (colour, marker), f"{of}{text}", **{"ms": 6, **look})
+
+
 def _bars(ax: Axes, methods: Sequence[Row]) -> None:
-    for lossless, text in ((True, "lossless"), (False, "lossy")):
+    for lossless, (text, colour, _) in KINDS.items():
         own = [(-place, row["compression"]) for place, row in enumerate(methods) if row["lossless"] == lossless]
         if own:
             places, found = zip(*own, strict=True)
             means, errors = [each["mean"] for each in found], [ERRORS * each["error"] for each in found]
-            style: dict[str, Any] = {"color": LOSSLESS if lossless else LOSSY, "hatch": "" if lossless else "//"}
             bars = {"elinewidth": 1.1, "capsize": 2.5, "ecolor": "black"}
-            ax.barh(places, means, 0.7, xerr=errors, error_kw=bars, edgecolor="white", lw=0, label=text, **style)
-    ax.set_yticks([-place for place in range(len(methods))], [row["method"] for row in methods], fontsize=9)
+            style: dict[str, Any] = {"color": colour, "hatch": "" if lossless else "//", "edgecolor": "white", "lw": 0}
+            ax.barh(places, means, 0.7, xerr=errors, error_kw=bars, label=text, **style)
+    named(ax, methods)
 
 
 def beside(methods: Sequence[Row], printed: Mapping[str, Sequence[float]]) -> Figure:
     """Tokens a call here, and what papers print of a method that goes by the same name, a row a method."""
     own = [row for row in methods if printed.get(row["method"])]
     figure, (ax,) = panels(1, width=9, height=0.36 * len(own) + 1.5)
-    for lossless, text, marker in ((True, "here, lossless", "o"), (False, "here, lossy", "s")):
-        part = [(-place, row["compression"]) for place, row in enumerate(own) if row["lossless"] == lossless]
-        if part:
-            places, found = zip(*part, strict=True)
-            style: dict[str, Any] = {"color": LOSSLESS if lossless else LOSSY, "marker": marker, "ls": "", "ms": 7}
-            bars = [ERRORS * each["error"] for each in found]
-            ax.errorbar([each["mean"] for each in found], places, xerr=bars, capsize=2.5, label=text, **style)
+    marks(ax, own, [(row["compression"]["mean"], row["compression"]["error"]) for row in own], "here, ", ms=7)
     points = [(value, -place) for place, row in enumerate(own) for value in printed[row["method"]]]
     ax.plot(*zip(*points, strict=True), label="printed, of other models", **PRINTED | {"ms": 6})
-    ax.set_yticks([-place for place in range(len(own))], [row["method"] for row in own], fontsize=9)
-    ax.grid(axis="y", color="0.92", lw=0.8)
+    name_rows([ax], named(ax, own), [row["method"] for row in own], fontsize=9)
     ax.axvline(1, color="0.7", lw=0.8)
     ax.set(xlabel="tokens a call", xlim=(0, None), ylim=(0.6 - len(own), 0.6))
     return finish(figure, ax)
@@ -172,16 +182,19 @@ def _shares(row: Row) -> np.ndarray:
     return counts / counts.sum()
 
 
-def acceptance(methods: Sequence[str], accepted: np.ndarray) -> Figure:
-    """Where drafts are accepted: ``accepted[methods, rows, columns]``, shares of images; a panel a method."""
+OF_IMAGES = "share of images whose token is an accepted draft"
+
+
+def acceptance(methods: Sequence[str], accepted: np.ndarray, share: str = OF_IMAGES) -> Figure:
+    """Where drafts are accepted: ``accepted[methods, rows, columns]``, a share of what; a panel a method."""
     figure, axes = _panels(len(methods), 1.9)
     scale = Normalize(0, 1)
     for ax, method, own in zip(axes, methods, accepted, strict=True):
         ax.imshow(own, cmap="viridis", norm=scale, interpolation="nearest")
-        ax.set_title(f"{method}: {own.mean():.2f}", fontsize=8.5)
+        ax.set_title(f"{method}: {np.nanmean(own):.2f}", fontsize=8.5)
         ax.set(xticks=[], yticks=[])
     bar = figure.colorbar(ScalarMappable(scale, "viridis"), ax=axes, aspect=40, pad=0.01)
-    bar.set_label("share of images whose token is an accepted draft", fontsize=8.5)
+    bar.set_label(share, fontsize=8.5)
     return figure
 
 
@@ -207,10 +220,9 @@ def trade(methods: Sequence[Row]) -> Figure:
                 continue
             x, error = (0.0, 0.0) if far is None else (far[key], ERRORS * far[f"{key}_error"])
             found = row["compression"]
-            colour, marker = (LOSSLESS, "o") if row["lossless"] else (LOSSY, "s")
+            kind, colour, marker = KINDS[row["lossless"]]
             style: dict[str, Any] = {"capsize": 2.5, "elinewidth": 1.1, "color": colour, "marker": marker, "ls": ""}
-            told_here = "lossless" if row["lossless"] else "lossy"
-            ax.errorbar(x, found["mean"], ERRORS * found["error"], error, label=told_here, **style)
+            ax.errorbar(x, found["mean"], ERRORS * found["error"], error, label=kind, **style)
             if far is not None:
                 ax.annotate(row["method"], (x, found["mean"]), (7, 4), textcoords="offset points", fontsize=8.5)
         most = max((row["distortion"][key] for row in methods if row["distortion"]), default=0.0) or 1.0
@@ -233,8 +245,7 @@ def replayed(rules: Sequence[Row]) -> Figure:
     Beside TV the other distances of ``SPENT`` that the recording has; a rule without a number is not in that panel.
     """
     shown = {key: label for key, label in SPENT.items() if any(row.get(key) is not None for row in rules)}
-    figure = Figure(figsize=(1.5 + 3.2 * len(shown), 5.6), layout="constrained")
-    axes = figure.subplots(1, len(shown), squeeze=False, sharey=True)[0]
+    figure, axes = panels(len(shown), width=1.5 + 3.2 * len(shown), height=5.6, sharey=True)
     most = max(0.02, *(row["tv"] for row in rules))
     axes[0].plot([0, most], [0, most], color="black", ls=":", lw=1.2, label="the most that any rule gains")
     for ax, (key, label) in zip(axes, shown.items(), strict=True):

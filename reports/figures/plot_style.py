@@ -6,10 +6,11 @@ print is always an open red diamond; what was simulated is filled.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import matplotlib
+import numpy as np
 import pandas as pd
 import seaborn
 from matplotlib.axes import Axes
@@ -133,6 +134,23 @@ def line(
     bars = ERRORS * frame[error].astype(float) if error else None
     look = {"lw": 1.3, "ms": 5.5, "capsize": 2.5, "elinewidth": 1.1} | kwargs
     ax.errorbar(frame[x].astype(float), frame[y].astype(float), bars, color=colour, marker=marker, label=label, **look)
+
+
+def dots(ax: Axes, places: Any, values: Any, errors: Any, style: Style, label: str = "_", **kwargs: Any) -> None:
+    """Numbers in rows, at ``places`` on the y axis, with bars of two standard errors."""
+    colour, marker = style
+    look: dict[str, Any] = {"ls": "", "ms": 6.5, "capsize": 2.5} | kwargs
+    ax.errorbar(
+        values, places, xerr=ERRORS * np.asarray(errors, float), color=colour, marker=marker, label=label, **look
+    )
+
+
+def name_rows(axes: Sequence[Axes], places: Any, names: Sequence[str], fontsize: float | None = None) -> None:
+    """Name the rows on the left of the first panel, and lead the eye along them through all."""
+    axes[0].set_yticks(places, names, fontsize=fontsize)
+    for ax in axes:
+        ax.grid(axis="y", color="0.92", lw=0.8)
+        ax.set_axisbelow(True)
 
 
 def printed(ax: Axes, points: Iterable[tuple[float, Row]], label: str) -> None:

@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from reports.data.averages import averages, gains, need, rows_of
-from reports.figures.plot_style import ERRORS, finish, panels
+from reports.figures.plot_style import ERRORS, dots, finish, panels
 from reports.figures.sjd import TOKENS_PER_CALL
 from theory.published.ledger import Ledger
 
@@ -113,10 +113,7 @@ def lossless(table: pd.DataFrame, ledger: Ledger) -> Figure:
     for size, shift, colour in zip(SIZES, (0.14, -0.14), ("#0072B2", "#D55E00"), strict=True):
         own = rows_of(found, f"decoders with {size} drafts a call", size=size)
         at = [places[names] + shift for names in zip(own["decoder"], own["kind"], strict=True)]
-        bars = ERRORS * own["error"]
-        ax.errorbar(
-            own["mean"], at, xerr=bars, ls="", marker="o", capsize=2.5, color=colour, label=f"{size} drafts a call"
-        )
+        dots(ax, at, own["mean"], own["error"], (colour, "o"), f"{size} drafts a call", ms=6)
     ax.axhline(0.3 - DRAFTED, color="0.7", lw=0.8)
     ax.set_yticks(list(places.values()), list(LOSSLESS.values()))
     ax.set(xlabel=TOKENS_PER_CALL, xlim=(1, None), title="Above: own drafts; below: those of a draft model")

@@ -6,6 +6,7 @@ All else is prediction.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,19 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
 from reports.data.averages import Unsuitable, averages, gains, lengths, need, parameter, rows_of
-from reports.figures.plot_style import ERRORS, FITTED, PRINTED, PRINTED_COLOUR, decoder_style, finish, line, panels
-from reports.figures.sjd import TOKENS_PER_CALL
+from reports.figures.plot_style import (
+    ERRORS,
+    FITTED,
+    PRINTED,
+    PRINTED_COLOUR,
+    decoder_style,
+    dots,
+    finish,
+    line,
+    name_rows,
+    panels,
+)
+from reports.figures.sjd import POOLED, TOKENS_PER_CALL
 from theory.published.ledger import Ledger, Row
 
 COCO = {"paper": "sjd-pac", "dataset": "MS-COCO-2017", "metric": "step_compression"}
@@ -64,36 +76,32 @@ def ablation(table: pd.DataFrame, ledger: Ledger) -> Figure:
     ``table`` has ``decoder``, ``decoder.window``, ``decoder.budget`` and ``compression``.
     """
     found = ablation_numbers(table, ledger).reset_index(drop=True)
-    places = -np.arange(len(found), dtype=float)
-    figure, (left, right) = panels(2, height=0.42 * len(found) + 1.7, sharey=True, width_ratios=(1.2, 1))
     names = [f"{NAMES[decoder]}, L = {size}" for decoder, size in zip(found["decoder"], found["size"], strict=True)]
-    _rows(left, found, places, "mean", "error")
-    left.plot(found["pooled"], places - 0.18, "o", mfc="white", mec="0.35", ms=4.5, label="simulated, pooled")
+    others = ~((found["decoder"] == "sjd") & (found["size"] == 32))
+    figure, (left, right) = panels(2, height=0.42 * len(found) + 1.7, sharey=True, width_ratios=(1.2, 1))
+    places = _rows((left, right), found, names, others)
     left.plot(found["printed"], places, label="printed: Lumina-mGPT", **PRINTED)
-    own = found[~((found["decoder"] == "sjd") & (found["size"] == 32))]
-    _rows(right, own, places[own.index], "gain", "gain_error")
     right.plot(found["printed"] - found["printed"].iloc[0], places, **PRINTED)
-    right.axvline(0, color="0.7", lw=0.8)
-    left.set_yticks(places, names)
-    left.set(xlabel=TOKENS_PER_CALL, title="Step compression")
     right.set(xlabel="tokens per call more than SJD at L = 32, paired", title="Gain")
-    for ax in (left, right):
-        ax.grid(axis="y", color="0.92", lw=0.8)
-        ax.set_axisbelow(True)
     return finish(figure, left)
 
 
-def _rows(ax: Axes, found: pd.DataFrame, places: np.ndarray, value: str, error: str) -> None:
-    """A row of a dot plot for each setting: grey where it was fitted, in the decoder's colour where it was not."""
-    seen = set()
-    for place, row in zip(places, found.to_dict("records"), strict=True):
-        fitted = row["status"] == "fitted"
-        text = "simulated, fitted" if fitted else "simulated, predicted"
-        colour, marker = (FITTED, "s") if fitted else ("#228833", "o")
-        label = "_" if text in seen else text
-        seen.add(text)
-        bar = ERRORS * row[error]
-        ax.errorbar(row[value], place, xerr=bar, color=colour, marker=marker, ms=6.5, capsize=2.5, ls="", label=label)
+def _rows(
+    axes: Sequence[Axes], found: pd.DataFrame, names: Sequence[str], others: pd.Series, fontsize: float | None = None
+) -> np.ndarray:
+    """Tokens a call of every setting, and what ``others`` gain over one of them, in rows: grey where it was fitted."""
+    left, right = axes
+    places = -np.arange(len(found), dtype=float)
+    for status, own in found.groupby(found["status"] == "fitted", sort=False):
+        text, style = ("fitted", (FITTED, "s")) if status else ("predicted", ("#228833", "o"))
+        dots(left, places[own.index], own["mean"], own["error"], style, f"simulated, {text}")
+        own = own[others[own.index]]
+        dots(right, places[own.index], own["gain"], own["gain_error"], style)
+    left.plot(found["pooled"], places - 0.19, "o", mfc="white", mec="0.35", ms=4.5, label="simulated, pooled")
+    left.set(xlabel=TOKENS_PER_CALL, title="Step compression")
+    right.axvline(0, color="0.7", lw=0.8)
+    name_rows(axes, places, names, fontsize)
+    return places
 
 
 def tree_numbers(table: pd.DataFrame, ledger: Ledger) -> pd.DataFrame:
@@ -127,20 +135,10 @@ def tree(table: pd.DataFrame, ledger: Ledger) -> Figure:
     for column, (x, fixed, name) in zip(axes.T, (("K", "D", "candidates K"), ("D", "K", "depth D")), strict=True):
         at = BEST[1] if fixed == "D" else BEST[0]
         own = found[found[fixed] == at].sort_values(x)
-        top, bottom = column
-        line(top, own, x, "mean", decoder_style("sjd-pac"), "simulated, mean over images", "error")
-        pooled = {"ls": ":", "mfc": "white", "lw": 1.0}
-        line(
-            top,
-            own.assign(**{x: own[x] + 0.06}),
-            x,
-            "pooled",
-            decoder_style("sjd-pac"),
-            "simulated, pooled",
-            "pooled_error",
-            **pooled,
-        )
-        line(bottom, own, x, "gain", decoder_style("sjd-pac"), "_", "gain_error")
+        (top, bottom), style = column, decoder_style("sjd-pac")
+        line(top, own, x, "mean", style, "simulated, mean over images", "error")
+        line(top, own.assign(**{x: own[x] + 0.06}), x, "pooled", style, "simulated, pooled", "pooled_error", **POOLED)
+        line(bottom, own, x, "gain", style, "_", "gain_error")
         fitted = own[own["status"] == "fitted"]
         top.plot(fitted[x], fitted["mean"], "s", color=FITTED, ms=7, zorder=5, label="fitted")
         top.plot(own[x], own["printed"], label="printed: Lumina-mGPT", **PRINTED)
@@ -168,25 +166,16 @@ def readings(table: pd.DataFrame, ledger: Ledger) -> Figure:
     """
     found = readings_numbers(table).assign(status="predicted")
     found.loc[0, "status"] = "fitted"
-    places = -np.arange(len(found), dtype=float)
-    figure, (left, right) = panels(2, height=0.4 * len(found) + 1.6, width=10.5, sharey=True, width_ratios=(1.2, 1))
     names = [
         f"{row['decoder.label']}\nchain {row['decoder.window']}, "
         f"K = {row['decoder.candidates']}, D = {row['decoder.depth']}"
         for row in found.to_dict("records")
     ]
-    _rows(left, found, places, "mean", "error")
-    left.plot(found["pooled"], places - 0.2, "o", mfc="white", mec="0.35", ms=4.5, label="simulated, pooled")
+    figure, (left, right) = panels(2, height=0.4 * len(found) + 1.6, width=10.5, sharey=True, width_ratios=(1.2, 1))
+    places = _rows((left, right), found, names, found.index.to_series() > 0, fontsize=8)
     row = ledger.one({"L": "64"}, table="2", method="sjd+pd+ac", **COCO)
     left.plot(float(row.value), places[0], label="printed: Lumina-mGPT", **PRINTED)
-    _rows(right, found.iloc[1:], places[1:], "gain", "gain_error")
-    right.axvline(0, color="0.7", lw=0.8)
-    left.set_yticks(places, names, fontsize=8)
-    left.set(xlabel=TOKENS_PER_CALL, title="Step compression")
     right.set(xlabel="tokens per call against the first, paired", title="Difference")
-    for ax in (left, right):
-        ax.grid(axis="y", color="0.92", lw=0.8)
-        ax.set_axisbelow(True)
     return finish(figure, left)
 
 

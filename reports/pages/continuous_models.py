@@ -6,10 +6,10 @@ from typing import Any
 
 from reports.data.continuous_models import Compared
 from reports.figures import continuous_models as figures
-from reports.figures.models import grid
+from reports.figures.models import acceptance, grid
 from reports.pages.elements import Table, picture, texts
 from reports.site.gallery import Draw
-from reports.site.html import Entries, template
+from reports.site.html import Entries, number, template
 
 FILE, TITLE = "continuous-models.html", "A pair of continuous tokens"
 
@@ -23,8 +23,8 @@ def page(found: Compared, entries: Entries, draw: Draw) -> str:
     drafting = [k for k, row in enumerate(rows) if row["acceptance"]["mean"] is not None]
     drawn = {"grid": grid(names, arrays["images"], labels), "acceptance": figures.acceptance(rows)}
     if drafting:
-        drawn["maps"] = figures.maps([names[k] for k in drafting], arrays["accepted"][drafting])
-    return template("large_vocabulary.html").render(
+        drawn["maps"] = acceptance([names[k] for k in drafting], arrays["accepted"][drafting], "accepted share")
+    return template("tables.html").render(
         heading=TITLE,
         lead=[text["lead"].strip(), said(document)],
         pictures=[
@@ -92,7 +92,3 @@ def told_apart_table(rows: list[dict[str, Any]]) -> Table:
         for name, check in row["checks"].items()
     ]
     return Table("Told from the target", ("method", "test", "told", "p-value", "n", "surely told"), cells, words=3)
-
-
-def number(value: float | None, digits: int) -> str:
-    return "" if value is None else f"{value:.{digits}f}"

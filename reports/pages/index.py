@@ -10,16 +10,14 @@ from reports.data import models as saved_models
 from reports.pages import (
     benchmarks,
     certificate,
-    continuous,
     continuous_models,
-    draft_length,
     engines,
     judge,
-    large_vocabulary,
     models,
     published,
     report,
     self_test,
+    tables,
 )
 from reports.pages.study import Study
 from reports.site.html import Entries, template
@@ -28,9 +26,7 @@ FILE = report.INDEX
 HEADLINE = "ablation"  # the study that sets most printed numbers beside predictions
 CERTIFIED, JUDGED = "certify", "judge"  # folders that simlab certify and simlab prove --judge write to
 OWN = (
-    large_vocabulary.FILE,
-    continuous.FILE,
-    draft_length.FILE,
+    *(page.file for page in tables.PAGES.values()),
     models.FILE,
     continuous_models.FILE,
     engines.FILE,

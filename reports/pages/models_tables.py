@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from reports.data.models import PARTS, Compared
 from reports.pages.elements import Table
-from reports.site.html import number
+from reports.site.html import number, with_error
 
 TESTS = {  # and what each is about
     "ranks": "ranks of tokens under the target's rows",
@@ -40,8 +40,8 @@ def calls(found: Compared) -> Table:
             "lossless" if row["lossless"] else "lossy",
             str(row["nodes"]),
             str(row["rows"]),
-            _with_error(row["steps"], 1),
-            _with_error(row["compression"], 3),
+            with_error(row["steps"]["mean"], row["steps"]["error"], 1),
+            with_error(row["compression"]["mean"], row["compression"]["error"]),
             number(row["accepted"]["mean"], 2),
         ]
         for row in found.methods
@@ -130,11 +130,11 @@ def quality(found: Compared) -> Table:
             [
                 row["method"],
                 verdict(row),
-                _pair(own["bits_per_token"], own["bits_per_token_error"], 3),
-                _pair(own["accuracy"], own["accuracy_error"], 3),
+                with_error(own["bits_per_token"], own["bits_per_token_error"]),
+                with_error(own["accuracy"], own["accuracy_error"]),
                 number(own["frechet_to_ar"]),
                 *([number(own["frechet_to_held_out"])] if held_out else []),
-                *(_pair(far[key], far[f"{key}_error"], 3) if far else "–" for key in ("tv", "wasserstein")),
+                *(with_error(far[key], far[f"{key}_error"]) if far else "–" for key in ("tv", "wasserstein")),
             ]
         )
     columns = ["method", "verdict", "bits a token", "accuracy", "Fréchet to ar", "TV", "Wasserstein-1"]
@@ -192,14 +192,6 @@ def _red(text: str) -> Markup:
 
 def _times(value: float | None, error: float | None = None) -> str:
     return "–" if value is None else f"{value:.2f}{'' if error is None else f' ± {error:.2f}'} ×"
-
-
-def _with_error(found: dict[str, float], digits: int) -> str:
-    return _pair(found["mean"], found["error"], digits)
-
-
-def _pair(mean: float | None, error: float | None, digits: int) -> str:
-    return number(mean, digits) if mean is None or error is None else f"{mean:.{digits}f} ± {error:.{digits}f}"
 
 
 # What the data say ------------------------------------------------------------------------------------------------

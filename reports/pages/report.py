@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from theory.proofs.support import MEANING
 
 SOURCE, FILE, INDEX = "verdicts.json", "report.html", "index.html"
 COMMAND = "simlab verify"
-BESIDE = ("continuous", "draft-length")  # pages of tables whose names begin so
+BESIDE = ("continuous", "draft-length")  # pages of tables that `simlab verify` makes
 VERDICT_NAMES = {
     "holds": "proven, and the implementation checked against the proof",
     "holds-under-assumptions": "proven under the assumptions named",
@@ -69,7 +68,9 @@ def build(out: Path) -> Path:
     entries = [("Claims", FILE), ("Printed numbers", published_page.FILE)]
     for beside in BESIDE:
         if any(out.glob(f"{beside}-*.parquet")):  # what draws figures is loaded where there are some
-            import_module(f"reports.pages.{beside.replace('-', '_')}").build(out, drawn.verdicts["claims"], entries)
+            from reports.pages import tables
+
+            tables.build(tables.PAGES[beside], out, drawn.verdicts["claims"], entries)
         else:
             remove(out / f"{beside}.html")
     return path

@@ -11,7 +11,7 @@ from reports.figures import lossy_rules, sjd_pac
 from reports.figures.lossy_rules import COSTS
 from reports.figures.plot_style import LOSSLESS
 from reports.pages.elements import Table
-from reports.site.html import number
+from reports.site.html import number, with_error
 from theory.published.ledger import Ledger
 
 BOTH = "mean: of each sequence's tokens/calls; pooled: all tokens over all calls; ± one standard error"
@@ -158,11 +158,6 @@ def trades(table: pd.DataFrame, ledger: Ledger) -> Table:
 
 def _both(row: dict[str, Any]) -> list[str]:
     return [with_error(row["mean"], row["error"]), with_error(row["pooled"], row["pooled_error"])]
-
-
-def with_error(value: float, error: float, digits: int = 3) -> str:
-    """A number and its standard error, to read."""
-    return number(value, digits) + (f" ± {error:.{digits}f}" if error == error else "")
 
 
 def signed(value: float, error: float, digits: int = 3) -> str:

@@ -19,21 +19,18 @@ from reports.data.engines import read_engines
 from reports.data.files import Unreadable
 from reports.data.measured import Measured, read_measured
 from reports.data.sweeps import KEPT, Run, command, find, read, shipped
-from reports.data.tables import read_continuous, read_draft_length, read_large
 from reports.figures.plot_style import use_style
 from reports.pages import (
     benchmarks,
     certificate,
-    continuous,
     continuous_models,
-    draft_length,
     engines,
     index,
-    large_vocabulary,
     models,
     published,
     report,
     self_test,
+    tables,
 )
 from reports.pages.index import Missing
 from reports.pages.study import FOLDER, Study, order, study
@@ -68,12 +65,12 @@ def build(out: Path, folders: Iterable[Path] = ()) -> Site:
     claims = _report(out, gallery.on(), site)
     kept = find([KEPT]) if claims else []  # beside claims, the runs that come along
     studies = _studies(find(folders or [out / name for name in RUNS]), kept, site, out)
-    bench, large = _tried(read_benchmarks, out, site), _tried(read_large, out, site)
-    continuous_tables, compared = _tried(read_continuous, out, site), _tried(saved_models.read, out, site)
-    own = compared
-    lengths, pair = _tried(read_draft_length, out, site), _tried(continuous_models_data.read, out, site)
+    bench, own = _tried(read_benchmarks, out, site), _tried(saved_models.read, out, site)
+    saved = {page: _tried(page.saved.read, out, site) for page in tables.PAGES.values()}
+    measured_tables = {page: found for page, found in saved.items() if found}
+    compared, pair = own, _tried(continuous_models_data.read, out, site)
     certified = _certified(out, site)
-    found = (studies, claims, bench, large, continuous_tables, lengths, compared, pair, certified, site.problems)
+    found = (studies, claims, bench, measured_tables, compared, pair, certified, site.problems)
     if not any(found):
         raise FileNotFoundError(2, "there are no results of simlab verify, run, compare, bench or certify", str(out))
     others = _tried(lambda _: read_engines(), out, site)
@@ -86,20 +83,13 @@ def build(out: Path, folders: Iterable[Path] = ()) -> Site:
     if any(claim["paper"] == published.PAPER for claim in verdicts):
         entries += [("Printed numbers", published.FILE)]
     entries += [(each.run.name, each.path) for each in studies]
-    entries += [("Large vocabularies", large_vocabulary.FILE)] if large else []
-    entries += [("Continuous tokens", continuous.FILE)] if continuous_tables else []
-    entries += [(draft_length.TITLE, draft_length.FILE)] if lengths else []
+    entries += [(page.title, page.file) for page in measured_tables]
     entries += [("Real models", models.FILE)] if compared else []
     entries += [(continuous_models.TITLE, continuous_models.FILE)] if pair else []
     entries += [(engines.TITLE, engines.FILE)] if others else []
     entries += [("Benchmarks", benchmarks.FILE)] if bench else []
     files = certified | {each.path: study_page(each, entries, gallery.on("../")) for each in studies}
-    if large:
-        files[large_vocabulary.FILE] = large_vocabulary.page(large, entries, gallery.on())
-    if continuous_tables:
-        files[continuous.FILE] = continuous.page(continuous_tables, verdicts, entries, gallery.on())
-    if lengths:
-        files[draft_length.FILE] = draft_length.page(lengths, verdicts, entries, gallery.on())
+    files |= {page.file: page.html(each, verdicts, entries, gallery.on()) for page, each in measured_tables.items()}
     if compared:
         replay, device, payoff = (
             _tried(reading, out, site)

@@ -57,6 +57,7 @@ def _drawn(axes: Axes) -> Iterator[Row]:
     """What is drawn on one panel: what it is, its series, x, y and value."""
     from matplotlib.collections import LineCollection, PathCollection, QuadMesh
     from matplotlib.container import BarContainer
+    from matplotlib.patches import StepPatch
 
     for line in axes.lines:
         for x, y in _numbers(line.get_xydata()):
@@ -68,6 +69,11 @@ def _drawn(axes: Axes) -> Iterator[Row]:
                 across = bars.orientation == "horizontal"
                 x, y = (right, (bottom + top) / 2) if across else ((left + right) / 2, top)
                 yield "bar", _series(bars), f"{x:.6g}", f"{y:.6g}", ""
+    for patch in axes.patches:
+        if isinstance(patch, StepPatch):
+            heights, edges, _ = patch.get_data()
+            for x, y in _numbers(np.column_stack([(edges[1:] + edges[:-1]) / 2, heights])):
+                yield "step", _series(patch), x, y, ""
     for collection in axes.collections:
         if isinstance(collection, QuadMesh):
             yield from _cells(collection.get_array())

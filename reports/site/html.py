@@ -115,6 +115,12 @@ def number(value: float | None, digits: int = 3) -> str:
     return "–" if value is None or isnan(value) else f"{value:.{digits}f}"
 
 
+def with_error(value: float | None, error: float | None, digits: int = 3) -> str:
+    """A number and its standard error for a table, where there are such."""
+    beside = "" if value is None or error is None or isnan(error) else f" ± {error:.{digits}f}"
+    return number(value, digits) + beside
+
+
 def mathematics(text: str) -> Markup:
     """``text`` for a page, with the LaTeX between its dollar signs as MathML, and its paragraphs apart."""
     pieces = text.split("$")

@@ -27,6 +27,10 @@ test                          data, null hypothesis                           fa
 After a pass, :func:`tv_upper` bounds how far the true law can still be, and ``Sequential.tv_upper`` does at all times.
 Intervals are :func:`proportion_interval` and :func:`mean_interval`, with guaranteed coverage, and Student's, of
 :func:`estimate` and :func:`paired`.
+
+Distributions, Clopper and Pearson's interval and Student's are SciPy's. The tests of SciPy and statsmodels are what
+these are held against where both say something; they say nothing of rare outcomes, of levels down to 1e-9, of looking
+at any time, and of the power against the worst deviation of a size.
 """
 
 from simlab.statistics.discrete import LEAST, Cells, GTest

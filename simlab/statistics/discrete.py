@@ -23,9 +23,9 @@ from typing import Any
 import numpy as np
 import scipy
 
-from simlab.checks import check_at_least, check_number
-from simlab.statistics.laws import Law, as_p_values, observations
-from simlab.statistics.power import Planned, check_share
+from simlab.checks import check_number
+from simlab.statistics.known_law import AgainstLaw
+from simlab.statistics.laws import Law
 from simlab.statistics.proportions import binomial_p_value, binomial_power, either_way
 
 LEAST = 25.0  # how often a cell must be expected
@@ -108,7 +108,7 @@ def pooled(values: np.ndarray, order: np.ndarray, shared: int) -> np.ndarray:
     return np.concatenate([rest, values[..., order[shared:]]], axis=-1)
 
 
-class GTest(Planned):
+class GTest(AgainstLaw):
     """Whether counts follow ``law``, by the G-test with Williams' correction.
 
     Parameters
@@ -142,73 +142,27 @@ class GTest(Planned):
         """The cells that n observations are counted in."""
         return Cells.of(self.law, n, self.least)
 
-    def p_value(self, counts: Any) -> Any:
-        """The p-value of counts; 0 if something was seen that the law excludes.
-
-        Parameters
-        ----------
-        counts
-            ``int[..., V]``, all rows of one n, or a mapping from outcomes to counts.
-
-        Returns
-        -------
-        float or numpy.ndarray
-            A float for one row or a mapping, else ``float64[...]``.
-
-        Raises
-        ------
-        ValueError
-            If counts are negative, not whole, sum to 0 or to different n, or their length is not the law's.
-        """
-        seen, excluded = self.law.counts(counts)
-        n = observations(seen, excluded)
+    def _p_values(self, seen: np.ndarray, n: int) -> Any:
         cells = self.cells(n)
         totals = cells.totals(seen)
         if cells.freedom == 0:
-            fitting = np.ones(np.shape(excluded))
-        elif cells.freedom == 1:
-            fitting = binomial_p_value(totals[..., 0], n, cells.mass[0])
-        else:
-            fitting = g_tail(g_statistic(totals, n * cells.mass), n, cells, self.least)
-        return as_p_values(np.where(excluded > 0, 0.0, fitting))
-
-    def power_against(self, n: int, level: float, wrong: Any) -> float:
-        """The probability of a p-value of at most ``level`` where outcomes follow ``wrong``.
-
-        Parameters
-        ----------
-        n
-            Number of observations, at least 1.
-        level
-            False-alarm rate, between 0 and 1.
-        wrong
-            The true law: a ``Law``, a mapping or a row ``[V]``.
-
-        Returns
-        -------
-        float
-            The power, by the noncentral chi-square approximation for three cells or more; exact for two.
-
-        Raises
-        ------
-        ValueError
-            If a number is out of range, or ``wrong`` is no pmf over as many outcomes.
-        """
-        check_at_least("n", n, 1)
-        check_share("level", level)
-        inside, outside = self.law.masses(wrong)
-        cells, missed = self.cells(n), (1 - outside) ** n
-        if outside >= 1 or cells.freedom == 0:
-            return 1 - missed
-        masses = cells.totals(inside) / (1 - outside)
+            return 1.0
         if cells.freedom == 1:
-            reached = binomial_power(n, level, cells.mass[0], masses[0])
-        elif is_rare(cells, n, self.least):
-            reached = _reached_beside(n, cells, self._edge(n, level), masses)
-        else:
-            excess = 2 * n * float(scipy.special.rel_entr(masses, cells.mass).sum())
-            reached = float(scipy.stats.ncx2.sf(self._edge(n, level), cells.freedom, excess))
-        return 1 - missed * (1 - reached)
+            return binomial_p_value(totals[..., 0], n, cells.mass[0])
+        return g_tail(g_statistic(totals, n * cells.mass), n, cells, self.least)
+
+    def _reached(self, n: int, level: float, mass: np.ndarray) -> float:
+        """By the noncentral chi-square approximation for three cells or more; exact for two."""
+        cells = self.cells(n)
+        masses = cells.totals(mass)
+        if cells.freedom == 0:
+            return 0.0
+        if cells.freedom == 1:
+            return binomial_power(n, level, cells.mass[0], masses[0])
+        if is_rare(cells, n, self.least):
+            return _reached_beside(n, cells, self._edge(n, level), masses)
+        excess = 2 * n * float(scipy.special.rel_entr(masses, cells.mass).sum())
+        return float(scipy.stats.ncx2.sf(self._edge(n, level), cells.freedom, excess))
 
     def _power(self, n: int, level: float, deviation: float) -> float:
         """Against any law that far in TV, up to the approximation by the noncentral chi-square.

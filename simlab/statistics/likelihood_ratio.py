@@ -17,8 +17,8 @@ import scipy
 
 from simlab.arrays import total_variation
 from simlab.checks import check_at_least
-from simlab.statistics.laws import Law, as_p_values, observations
-from simlab.statistics.power import Planned, check_share
+from simlab.statistics.known_law import AgainstLaw
+from simlab.statistics.laws import Law
 
 CLIP = 20.0  # a score counts for no more than a factor of e^20: one observation that decides alone
 FINENESS = 8  # lattice steps in a score's standard deviation: rounding adds a thousandth to the variance
@@ -26,7 +26,7 @@ LARGEST = 1 << 21  # lattice points of a sum; a coarser lattice is taken where m
 OUTSIDE = 70.0  # what lies off the lattice is below 2 e^-70
 
 
-class Directed(Planned):
+class Directed(AgainstLaw):
     """Whether counts follow ``law``, by a test that looks towards the law ``towards``.
 
     Parameters
@@ -64,66 +64,18 @@ class Directed(Planned):
         self._scores = lru_cache(maxsize=None)(self._lattice)
         self._edge = lru_cache(maxsize=None)(self._critical)
 
-    def p_value(self, counts: Any) -> Any:
-        """The p-value of counts; 0 if something was seen that the law excludes.
-
-        Parameters
-        ----------
-        counts
-            ``int[..., V]``, all rows of one n, or a mapping from outcomes to counts.
-
-        Returns
-        -------
-        float or numpy.ndarray
-            A float for one row or a mapping, else ``float64[...]``.
-
-        Raises
-        ------
-        ValueError
-            If counts are negative, not whole, sum to 0 or to different n, or their length is not the law's.
-        """
-        seen, excluded = self.law.counts(counts)
-        n = observations(seen, excluded)
+    def _p_values(self, seen: np.ndarray, n: int) -> np.ndarray:
         scores = self._scores(n)
         sums, which = np.unique(seen @ scores, return_inverse=True)
-        fitting = tails(scores, self.law.mass, n, sums)[which].reshape(np.shape(excluded))
-        return as_p_values(np.where(excluded > 0, 0.0, fitting))
-
-    def power_against(self, n: int, level: float, wrong: Any) -> float:
-        """The probability of a p-value of at most ``level`` where outcomes follow ``wrong``; exact.
-
-        Parameters
-        ----------
-        n
-            Number of observations, at least 1.
-        level
-            False-alarm rate, between 0 and 1.
-        wrong
-            The true law: a ``Law``, a mapping or a row ``[V]``.
-
-        Returns
-        -------
-        float
-            The power.
-
-        Raises
-        ------
-        ValueError
-            If a number is out of range, or ``wrong`` is no pmf over as many outcomes.
-        """
-        check_share("level", level)
-        return self._reached(n, level, *self.law.masses(wrong))
+        return tails(scores, self.law.mass, n, sums)[which].reshape(seen.shape[:-1])
 
     def _power(self, n: int, level: float, deviation: float) -> float:
         """On the way to the alternative, exact."""
         share = deviation / self.most
-        return self._reached(n, level, self.law.mass + share * (self.inside - self.law.mass), share * self.outside)
+        return self._against(n, level, self.law.mass + share * (self.inside - self.law.mass), share * self.outside)
 
-    def _reached(self, n: int, level: float, inside: np.ndarray, outside: float) -> float:
-        if outside >= 1:
-            return 1.0
-        reached = tails(self._scores(n), inside / inside.sum(), n, np.array([self._edge(n, level)]))
-        return 1 - (1 - outside) ** n * (1 - float(reached[0]))
+    def _reached(self, n: int, level: float, mass: np.ndarray) -> float:
+        return float(tails(self._scores(n), mass, n, np.array([self._edge(n, level)]))[0])
 
     def _critical(self, n: int, level: float) -> int:
         return critical(self._scores(n), self.law.mass, n, level)

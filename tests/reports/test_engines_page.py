@@ -50,7 +50,7 @@ def test_nothing_is_left_unescaped(found: Engines) -> None:
 
 def test_another_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "one.json").write_text(json.dumps({"name": "one"}), encoding="utf-8")
-    with pytest.raises(Unreadable, match=r"one\.json cannot be read: it is no certificate of an engine"):
+    with pytest.raises(Unreadable, match=r"one\.json cannot be read: it lacks "):
         read_engines(tmp_path)
 
 

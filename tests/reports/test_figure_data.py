@@ -42,6 +42,12 @@ def test_lines_points_bars_and_cells() -> None:
     ]
 
 
+def test_steps_of_a_histogram() -> None:
+    figure = Figure()
+    figure.subplots().stairs([3, 1], [0, 2, 4], label="counts")
+    assert rows(figure) == [("1", "step", "counts", "1", "3", ""), ("1", "step", "counts", "3", "1", "")]
+
+
 def test_both_ends_of_an_error_bar_and_names_of_ticks() -> None:
     figure = Figure()
     axes = figure.subplots()

@@ -5,8 +5,10 @@ Tables here have the columns of real ones and numbers at random; documents are o
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -15,8 +17,9 @@ import pytest
 from experiments.cli import main as cli
 from experiments.results import write_table
 from reports.data.models import DEVICE, REPLAY, SOURCE
-from reports.data.tables import continuous_path, draft_length_path
 from reports.pages.index import OWN
+from reports.pages.report import VERDICT_NAMES, counts
+from reports.pages.tables import PAGES
 from reports.site import build as site
 from reports.site.html import GENERATOR
 from tests.support.page_documents import (
@@ -30,7 +33,7 @@ from tests.support.page_documents import (
     self_test,
 )
 from tests.support.pages import DAMAGES, Page, cut, dead, empty, fetched, no_document, whole_pdf, write
-from tests.support.tiny_runs import continuous, draft_length, faked, large, save, shrunken
+from tests.support.tiny_runs import TABLES, save_study
 
 TEMPLATES = Path(site.__file__).parents[1] / "templates"
 LARGEST = 3_000_000  # bytes of a page
@@ -40,22 +43,12 @@ pytestmark = [pytest.mark.cli, pytest.mark.usefixtures("own_results_alone")]
 
 
 def run(out: Path) -> None:
-    save(out / "runs" / "tree", shrunken("tree"), faked(shrunken("tree")))
+    save_study(out / "runs" / "tree", "tree")
 
 
-def large_tables(out: Path) -> None:
-    for name, frame in large().items():
-        write_table(out / "large" / f"{name}.parquet", frame)
-
-
-def continuous_tables(out: Path) -> None:
-    for name, frame in continuous().items():
-        write_table(continuous_path(out, name), frame)
-
-
-def draft_length_tables(out: Path) -> None:
-    for name, frame in draft_length().items():
-        write_table(draft_length_path(out, name), frame)
+def tables(name: str, out: Path) -> None:
+    for table, frame in TABLES[name]().items():
+        write_table(PAGES[name].saved.path(out, table), frame)
 
 
 def comparison(out: Path) -> None:
@@ -65,9 +58,9 @@ def comparison(out: Path) -> None:
 RESULTS: dict[str, tuple[Callable[[Path], object], tuple[str, ...]]] = {  # what makes a page, and the files it needs
     "bench.html": (lambda out: write(out / "bench.json", BENCH), ("bench.json",)),
     "studies/tree.html": (run, ("runs/tree/table.parquet", "runs/tree/manifest.json")),
-    "large.html": (large_tables, ("large/naive.parquet",)),
-    "continuous.html": (continuous_tables, ("continuous-laws.parquet",)),
-    "draft-length.html": (draft_length_tables, ("draft-length-printed.parquet",)),
+    "large.html": (partial(tables, "large"), ("large/naive.parquet",)),
+    "continuous.html": (partial(tables, "continuous"), ("continuous-laws.parquet",)),
+    "draft-length.html": (partial(tables, "draft-length"), ("draft-length-printed.parquet",)),
     "models.html": (comparison, (SOURCE.as_posix(), SOURCE.with_suffix(".npz").as_posix())),
     "continuous-models.html": (save_pair, ("compare-continuous.json", "compare-continuous.npz")),
     "certify/certificate.html": (
@@ -112,9 +105,24 @@ def test_everything_is_drawn_and_linked_from_the_index(built: site.Site) -> None
     assert {*built.pages, "published.html"} - {"index.html"} <= set(Page(built.index).links)
 
 
+def test_benchmarks_are_told_as_they_are(built: site.Site) -> None:
+    text = Page(built.index.parent / "bench.html").text
+    for piece in ("kernel", "27.8 ×", "≥ 15 ×", "53%", "≥ 70%", "exponent 0.80", "1.25", "33,554,432", *BENCH["notes"]):
+        assert str(piece) in text
+
+
+def test_the_index_counts_the_verdicts(built: site.Site) -> None:
+    claims = json.loads((built.index.parent / "verdicts.json").read_text(encoding="utf-8"))["claims"]
+    text, counted = " ".join(Page(built.index).text.split()), counts(claims)
+    assert sum(sum(kind.values()) for kind in counted.values()) == len(claims)
+    for kind, found in counted.items():
+        line = "".join(str(found[verdict] or "–") for verdict in VERDICT_NAMES)
+        assert f"{kind}{line}" in text.replace(" –", "–")
+
+
 def test_all_links_lead_somewhere_and_back_to_the_index(built: site.Site, pages: dict[str, str]) -> None:
     out = built.index.parent
-    assert {path: dead(out / path) for path in pages if dead(out / path)} == {}
+    assert {path: lost for path in pages if (lost := dead(out / path))} == {}
     for path in set(built.pages) - {"index.html", "certify/certificate.html", "certify/selftest.html"}:
         home = "../index.html" if "/" in path else "index.html"
         assert home in Page(out / path).links, path
@@ -180,31 +188,12 @@ def test_built_again_it_is_the_same(tmp_path: Path) -> None:
 # Templates ---------------------------------------------------------------------------------------------------------
 
 
-def test_pages_can_be_read_without_a_mouse_and_without_colours() -> None:
-    """What scrolls sideways can be reached by keyboard, and links in sentences and tables are underlined."""
-    for path in TEMPLATES.glob("*.html"):
-        assert not re.search(r'class="scroll"(?! tabindex="0")', path.read_text(encoding="utf-8")), path.name
-    style = (TEMPLATES / "style.css").read_text(encoding="utf-8")
-    underlined = re.search(r"([^{}]*)\{ text-decoration: underline; text-underline-offset", style)
-    assert underlined
-    assert {"p a", "li a", "dd a", "figcaption a", "td:not(.id) a", "th a"} <= {
-        each.strip() for each in underlined[1].split(",")
-    }
-
-
-def test_a_formula_wider_than_a_phone_scrolls_by_itself_and_by_keyboard() -> None:
-    style = (TEMPLATES / "style.css").read_text(encoding="utf-8")
-    assert "article p, article li { overflow: auto hidden; }" in style.partition("@media (max-width: 600px)")[2]
+def test_what_scrolls_sideways_can_be_reached_by_keyboard() -> None:
+    """Tables and figures by their mark-up, formulas by a script that every page with an article has."""
     for path in TEMPLATES.glob("*.html"):
         text = path.read_text(encoding="utf-8")
+        assert not re.search(r'class="scroll"(?! tabindex="0")', text), path.name
         assert ("<article" in text) == ('{% include "reach.js" %}' in text), path.name
-
-
-def test_on_paper_nothing_waits_to_be_scrolled_to() -> None:
-    printed = (TEMPLATES / "style.css").read_text(encoding="utf-8").partition("@media print")[2]
-    assert ".scroll, pre { background: none; overflow: visible; }" in printed
-    assert ".wide { min-width: 0; }" in printed
-    assert ".badge { color: var(--tone); background: none;" in printed  # browsers leave backgrounds out
 
 
 # Every file that may be damaged, or gone ---------------------------------------------------------------------------

@@ -32,17 +32,10 @@ def document() -> dict[str, Any]:
     auto = [entry(b, *(("sjd-ac", 4, 2.0) if b < 8 else ("ar", 0, 1.0)), reason="so", of_best=1.05) for b in BATCHES]
     target = [{"batch": b, "rows": r, "seconds": 1e-3 * (4 + b * r)} for b in BATCHES for r in (1, 2, 5)]
     return {
-        "kind": "map",
-        "device": "CPU",
-        "threads": 1,
-        "clock": "CPU seconds",
-        "versions": {},
-        "sampling": {"guidance": 1.0},
-        "costs": {"target": target, "versions": {"torch": "2.0"}},
-        "predicted": predicted,
-        "measured": measured,
-        "auto": auto,
-    }
+        "kind": "map", "device": "CPU", "threads": 1, "clock": "CPU seconds", "versions": {},
+        "sampling": {"guidance": 1.0}, "costs": {"target": target, "versions": {"torch": "2.0"}},
+        "predicted": predicted, "measured": measured, "auto": auto,
+    }  # fmt: skip
 
 
 def test_what_comes_along_is_a_map() -> None:
@@ -57,34 +50,24 @@ def test_what_comes_along_is_a_map() -> None:
 def test_it_is_told_how_far_predictions_are_off_and_what_is_taken() -> None:
     told = payoff_tables.pays(document())
     assert told is not None
-    assert all(number in told.said for number in ("3 speedups", "0.90", "0.80", "1.05 times"))
-    assert [row[:4] for row in told.chosen.rows] == [
-        ["sjd-ac, 4 drafts", "sjd-ac, 4 drafts", "1", "2.00 ×"],
-        ["sjd-ac, 4 drafts", "sjd-ac, 4 drafts", "4", "2.00 ×"],
-        ["ar", "ar", "16", "1.00 ×"],
-    ]
+    assert all(number in told.said for number in ("0.90", "0.80", "1.05"))
+    assert [row[2:4] for row in told.chosen.rows] == [["1", "2.00 ×"], ["4", "2.00 ×"], ["16", "1.00 ×"]]
+    assert ["ar" in row[0] for row in told.chosen.rows] == [False, False, True]
+    assert payoff_tables.pays(None) is None
 
 
 def test_every_figure_has_words_and_draws_what_was_measured() -> None:
-    found = document()
-    drawn = payoff_pictures(found, texts()["models"]["payoff"])
+    captions = texts()["models"]["payoff"]
+    drawn = payoff_pictures(document(), captions)
     assert list(drawn) == ["pays", "pays-map", "pays-cost"]
     (ax,) = drawn["pays"].figure.axes
     marked = [line.get_ydata() for line in ax.lines if line.get_linestyle() == "None"]
     assert [list(np.asarray(values)) for values in marked] == [[1.8, 1.8, 0.4]]
-    numbers = {text.get_text() for text in drawn["pays-map"].figure.axes[0].texts}
-    assert numbers == {"1.80", "0.40"}
-    left, right = drawn["pays-cost"].figure.axes
-    assert len(left.lines) == 2  # of every second batch
-    assert len(right.lines) == 3  # and the diagonal
+    assert {text.get_text() for text in drawn["pays-map"].figure.axes[0].texts} == {"1.80", "0.40"}
+    assert payoff_pictures(None, captions) == {}
 
 
-def test_what_was_not_measured_has_no_figure() -> None:
-    assert payoff_tables.pays(None) is None
-    assert payoff_pictures(None, texts()["models"]["payoff"]) == {}
-
-
-def test_a_method_is_called_by_its_start_and_its_drafts() -> None:
+def test_methods_are_told_apart_by_their_start_and_their_drafts() -> None:
     started = entry(1, "sjd-ac", 4, 1.0) | {"settings": {"window": 4, "initial": "sample-above"}}
     assert figures.family(started) == "sjd-ac, sample-above"
     assert figures.window(started) == 4

@@ -13,7 +13,7 @@ from typing import Any
 def output(module: str, *arguments: str, **environment: str) -> Any:
     """The JSON that a module prints, warnings being errors."""
     command = [sys.executable, "-W", "error", "-m", f"tests.support.{module}", *arguments]
-    surroundings = os.environ | {"OMP_NUM_THREADS": "1"} | environment
+    surroundings = os.environ | environment
     done = subprocess.run(command, capture_output=True, text=True, env=surroundings, cwd=Path(__file__).parents[2])
     assert done.returncode == 0, done.stderr[-2000:]
     return json.loads(done.stdout)

@@ -7,6 +7,8 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from tests.support.layers import Layers
+
 Shapes = dict[str, tuple[int, ...]]
 Weights = dict[str, Tensor]
 
@@ -43,49 +45,29 @@ def vq_shapes(
     latent: int = LATENT,
     blocks: int = BLOCKS,
 ) -> Shapes:
-    shapes: Shapes = {"quantize.embedding.weight": (codes, dim)}
-
-    def convolution(name: str, inputs: int, outputs: int, size: int) -> None:
-        shapes[f"{name}.weight"], shapes[f"{name}.bias"] = (outputs, inputs, size, size), (outputs,)
-
-    def norm(name: str, channels: int) -> None:
-        shapes[f"{name}.weight"] = shapes[f"{name}.bias"] = (channels,)
-
-    def residual(name: str, inputs: int, outputs: int) -> None:
-        norm(f"{name}.norm1", inputs)
-        convolution(f"{name}.conv1", inputs, outputs, 3)
-        norm(f"{name}.norm2", outputs)
-        convolution(f"{name}.conv2", outputs, outputs, 3)
-        if inputs != outputs:
-            convolution(f"{name}.nin_shortcut", inputs, outputs, 1)
-
-    def attention(name: str, channels: int) -> None:
-        norm(f"{name}.norm", channels)
-        for part in ("q", "k", "v", "proj_out"):
-            convolution(f"{name}.{part}", channels, channels, 1)
-
+    shapes = Layers({"quantize.embedding.weight": (codes, dim)})
     widths = [multiple * width for multiple in multiples]
     lowest = widths[-1]
     for side, inputs, order, extra in (("encoder", width, widths, 0), ("decoder", lowest, widths[::-1], 1)):
         for index, outputs in enumerate(order):
             stage = f"{side}.conv_blocks.{index}"
             for block in range(blocks + extra):
-                residual(f"{stage}.res.{block}", outputs if block else inputs, outputs)
+                shapes.residual(f"{stage}.res.{block}", outputs if block else inputs, outputs)
                 if index == (len(order) - 1 if side == "encoder" else 0):
-                    attention(f"{stage}.attn.{block}", outputs)
+                    shapes.attention(f"{stage}.attn.{block}", outputs)
             if index < len(order) - 1:
-                convolution(f"{stage}.{'down' if side == 'encoder' else 'up'}sample.conv", outputs, outputs, 3)
+                shapes.convolution(f"{stage}.{'down' if side == 'encoder' else 'up'}sample.conv", outputs, outputs, 3)
             inputs = outputs
-        residual(f"{side}.mid.0", lowest, lowest)
-        attention(f"{side}.mid.1", lowest)
-        residual(f"{side}.mid.2", lowest, lowest)
-        norm(f"{side}.norm_out", order[-1])
-    convolution("encoder.conv_in", 3, width, 3)
-    convolution("encoder.conv_out", lowest, latent, 3)
-    convolution("decoder.conv_in", latent, lowest, 3)
-    convolution("decoder.conv_out", width, 3, 3)
-    convolution("quant_conv", latent, dim, 1)
-    convolution("post_quant_conv", dim, latent, 1)
+        shapes.residual(f"{side}.mid.0", lowest, lowest)
+        shapes.attention(f"{side}.mid.1", lowest)
+        shapes.residual(f"{side}.mid.2", lowest, lowest)
+        shapes.norm(f"{side}.norm_out", order[-1])
+    shapes.convolution("encoder.conv_in", 3, width, 3)
+    shapes.convolution("encoder.conv_out", lowest, latent, 3)
+    shapes.convolution("decoder.conv_in", latent, lowest, 3)
+    shapes.convolution("decoder.conv_out", width, 3, 3)
+    shapes.convolution("quant_conv", latent, dim, 1)
+    shapes.convolution("post_quant_conv", dim, latent, 1)
     return shapes
 
 

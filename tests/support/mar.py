@@ -14,6 +14,8 @@ import numpy as np
 import torch
 from scipy.special import erf
 
+from tests.support.layers import Layers
+
 Shapes = dict[str, tuple[int, ...]]
 Weights = dict[str, np.ndarray]
 
@@ -43,48 +45,44 @@ SMALL = Sizes()
 def mar_shapes(sizes: Sizes = SMALL) -> Shapes:
     """Of every tensor of the transformer and its diffusion head."""
     d, places = sizes.dim, sizes.length + sizes.buffer
-    shapes: Shapes = {
-        "fake_latent": (1, d),
-        "encoder_pos_embed_learned": (1, places, d),
-        "mask_token": (1, 1, d),
-        "decoder_pos_embed_learned": (1, places, d),
-        "diffusion_pos_embed_learned": (1, sizes.length, d),
-        "class_emb.weight": (sizes.classes, d),
-    }
+    shapes = Layers(
+        {
+            "fake_latent": (1, d),
+            "encoder_pos_embed_learned": (1, places, d),
+            "mask_token": (1, 1, d),
+            "decoder_pos_embed_learned": (1, places, d),
+            "diffusion_pos_embed_learned": (1, sizes.length, d),
+            "class_emb.weight": (sizes.classes, d),
+        }
+    )
 
-    def linear(name: str, outputs: int, inputs: int) -> None:
-        shapes[f"{name}.weight"], shapes[f"{name}.bias"] = (outputs, inputs), (outputs,)
-
-    def norm(name: str, size: int) -> None:
-        shapes[f"{name}.weight"] = shapes[f"{name}.bias"] = (size,)
-
-    linear("z_proj", d, sizes.token_dim)
-    norm("z_proj_ln", d)
+    shapes.linear("z_proj", sizes.token_dim, d)
+    shapes.norm("z_proj_ln", d)
     for side in ("encoder", "decoder"):
         for block in range(sizes.depth):
             name = f"{side}_blocks.{block}"
-            norm(f"{name}.norm1", d)
-            linear(f"{name}.attn.qkv", 3 * d, d)
-            linear(f"{name}.attn.proj", d, d)
-            norm(f"{name}.norm2", d)
-            linear(f"{name}.mlp.fc1", sizes.mlp * d, d)
-            linear(f"{name}.mlp.fc2", d, sizes.mlp * d)
-        norm(f"{side}_norm", d)
-    linear("decoder_embed", d, d)
+            shapes.norm(f"{name}.norm1", d)
+            shapes.linear(f"{name}.attn.qkv", d, 3 * d)
+            shapes.linear(f"{name}.attn.proj", d, d)
+            shapes.norm(f"{name}.norm2", d)
+            shapes.linear(f"{name}.mlp.fc1", d, sizes.mlp * d)
+            shapes.linear(f"{name}.mlp.fc2", sizes.mlp * d, d)
+        shapes.norm(f"{side}_norm", d)
+    shapes.linear("decoder_embed", d, d)
 
     net, width = "diffloss.net", sizes.width
-    linear(f"{net}.time_embed.mlp.0", width, 256)
-    linear(f"{net}.time_embed.mlp.2", width, width)
-    linear(f"{net}.cond_embed", width, d)
-    linear(f"{net}.input_proj", width, sizes.token_dim)
+    shapes.linear(f"{net}.time_embed.mlp.0", 256, width)
+    shapes.linear(f"{net}.time_embed.mlp.2", width, width)
+    shapes.linear(f"{net}.cond_embed", d, width)
+    shapes.linear(f"{net}.input_proj", sizes.token_dim, width)
     for block in range(sizes.layers):
         name = f"{net}.res_blocks.{block}"
-        norm(f"{name}.in_ln", width)
-        linear(f"{name}.mlp.0", width, width)
-        linear(f"{name}.mlp.2", width, width)
-        linear(f"{name}.adaLN_modulation.1", 3 * width, width)
-    linear(f"{net}.final_layer.linear", 2 * sizes.token_dim, width)
-    linear(f"{net}.final_layer.adaLN_modulation.1", 2 * width, width)
+        shapes.norm(f"{name}.in_ln", width)
+        shapes.linear(f"{name}.mlp.0", width, width)
+        shapes.linear(f"{name}.mlp.2", width, width)
+        shapes.linear(f"{name}.adaLN_modulation.1", width, 3 * width)
+    shapes.linear(f"{net}.final_layer.linear", width, 2 * sizes.token_dim)
+    shapes.linear(f"{net}.final_layer.adaLN_modulation.1", width, 2 * width)
     return shapes
 
 
@@ -236,59 +234,40 @@ WIDTH, MULTIPLES, BLOCKS, LATENT = 32, (1, 1, 2), 2, 4
 
 def kl16_shapes() -> Shapes:
     """Of ``kl16.ckpt``: attention behind the encoder's lowest blocks and in both middles, none behind the decoder's."""
-    shapes: Shapes = {}
+    shapes = Layers()
     widths = [WIDTH * multiple for multiple in MULTIPLES]
 
-    def conv(name: str, outputs: int, inputs: int, side: int) -> None:
-        shapes[f"{name}.weight"], shapes[f"{name}.bias"] = (outputs, inputs, side, side), (outputs,)
-
-    def norm(name: str, size: int) -> None:
-        shapes[f"{name}.weight"] = shapes[f"{name}.bias"] = (size,)
-
-    def residual(name: str, outputs: int, inputs: int) -> None:
-        norm(f"{name}.norm1", inputs)
-        conv(f"{name}.conv1", outputs, inputs, 3)
-        norm(f"{name}.norm2", outputs)
-        conv(f"{name}.conv2", outputs, outputs, 3)
-        if inputs != outputs:
-            conv(f"{name}.nin_shortcut", outputs, inputs, 1)
-
-    def attention(name: str, size: int) -> None:
-        norm(f"{name}.norm", size)
-        for part in ("q", "k", "v", "proj_out"):
-            conv(f"{name}.{part}", size, size, 1)
-
     def middle(side: str) -> None:
-        residual(f"{side}.mid.block_1", widths[-1], widths[-1])
-        attention(f"{side}.mid.attn_1", widths[-1])
-        residual(f"{side}.mid.block_2", widths[-1], widths[-1])
+        shapes.residual(f"{side}.mid.block_1", widths[-1], widths[-1])
+        shapes.attention(f"{side}.mid.attn_1", widths[-1])
+        shapes.residual(f"{side}.mid.block_2", widths[-1], widths[-1])
 
-    conv("encoder.conv_in", WIDTH, 3, 3)
+    shapes.convolution("encoder.conv_in", 3, WIDTH, 3)
     last = WIDTH
     for level, width in enumerate(widths):
         for block in range(BLOCKS):
-            residual(f"encoder.down.{level}.block.{block}", width, last)
+            shapes.residual(f"encoder.down.{level}.block.{block}", last, width)
             last = width
             if level == len(widths) - 1:
-                attention(f"encoder.down.{level}.attn.{block}", width)
+                shapes.attention(f"encoder.down.{level}.attn.{block}", width)
         if level < len(widths) - 1:
-            conv(f"encoder.down.{level}.downsample.conv", width, width, 3)
+            shapes.convolution(f"encoder.down.{level}.downsample.conv", width, width, 3)
     middle("encoder")
-    norm("encoder.norm_out", last)
-    conv("encoder.conv_out", 2 * LATENT, last, 3)
+    shapes.norm("encoder.norm_out", last)
+    shapes.convolution("encoder.conv_out", last, 2 * LATENT, 3)
 
-    conv("decoder.conv_in", last, LATENT, 3)
+    shapes.convolution("decoder.conv_in", LATENT, last, 3)
     middle("decoder")
     for level, width in reversed(list(enumerate(widths))):
         for block in range(BLOCKS + 1):
-            residual(f"decoder.up.{level}.block.{block}", width, last)
+            shapes.residual(f"decoder.up.{level}.block.{block}", last, width)
             last = width
         if level:
-            conv(f"decoder.up.{level}.upsample.conv", width, width, 3)
-    norm("decoder.norm_out", last)
-    conv("decoder.conv_out", 3, last, 3)
-    conv("quant_conv", 2 * LATENT, 2 * LATENT, 1)
-    conv("post_quant_conv", LATENT, LATENT, 1)
+            shapes.convolution(f"decoder.up.{level}.upsample.conv", width, width, 3)
+    shapes.norm("decoder.norm_out", last)
+    shapes.convolution("decoder.conv_out", last, 3, 3)
+    shapes.convolution("quant_conv", 2 * LATENT, 2 * LATENT, 1)
+    shapes.convolution("post_quant_conv", LATENT, LATENT, 1)
     return shapes
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import lru_cache
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,12 @@ class Page(HTMLParser):
         self.text += data
 
 
+@lru_cache(maxsize=64)
+def _read(path: Path, written: int) -> Page:
+    """The page as it was when it was ``written``; many links lead to one page."""
+    return Page(path)
+
+
 def dead(path: Path) -> list[str]:
     """The links of the page at ``path`` that lead nowhere; those to papers are not followed."""
     found = []
@@ -42,7 +49,7 @@ def dead(path: Path) -> list[str]:
             continue
         file, _, anchor = link.partition("#")
         goal = (path.parent / file).resolve() if file else path
-        if not goal.exists() or (anchor and anchor not in Page(goal).anchors):
+        if not goal.exists() or (anchor and anchor not in _read(goal, goal.stat().st_mtime_ns).anchors):
             found.append(link)
     return found
 

@@ -18,6 +18,7 @@ from torch import Tensor
 
 from simlab.models.adapters.emu3 import SPECIAL
 from simlab.models.adapters.grammars import Layout
+from tests.support.layers import Layers
 
 LAYERS, DIM, HEADS, KEYS, INNER, VOCABULARY = 2, 32, 4, 2, 48, 64
 HEAD = DIM // HEADS
@@ -217,28 +218,28 @@ WIDTH, LATENT, CODE_DIM, LEVELS = 32, 4, 4, (1, 2)
 ENTRIES = len(CODES)
 
 
-def vqgan_shapes() -> dict[str, tuple[int, ...]]:
+def vqgan_shapes() -> Layers:
     """Of ``vqgan.ckpt``: two levels, a block each, no attention but in the middle."""
-    shapes: dict[str, tuple[int, ...]] = {"quantize.embedding.weight": (ENTRIES, CODE_DIM)}
+    shapes = Layers({"quantize.embedding.weight": (ENTRIES, CODE_DIM)})
     widths = [level * WIDTH for level in LEVELS]
     for side, way, inputs in (("encoder", "down", WIDTH), ("decoder", "up", widths[-1])):
         order = list(enumerate(widths)) if side == "encoder" else list(enumerate(widths))[::-1]
         for level, outputs in order:
             for block in range(1 if side == "encoder" else 2):
-                _residual(shapes, f"{side}.{way}.{level}.block.{block}", outputs if block else inputs, outputs)
+                shapes.residual(f"{side}.{way}.{level}.block.{block}", outputs if block else inputs, outputs)
             if level != order[-1][0]:
-                _convolution(shapes, f"{side}.{way}.{level}.{way}sample.conv", outputs, outputs, 3)
+                shapes.convolution(f"{side}.{way}.{level}.{way}sample.conv", outputs, outputs, 3)
             inputs = outputs
         for block in ("block_1", "block_2"):
-            _residual(shapes, f"{side}.mid.{block}", widths[-1], widths[-1])
-        _attention(shapes, f"{side}.mid.attn_1", widths[-1])
-        shapes |= dict.fromkeys((f"{side}.norm_out.weight", f"{side}.norm_out.bias"), (order[-1][1],))
-    _convolution(shapes, "encoder.conv_in", 3, WIDTH, 3)
-    _convolution(shapes, "encoder.conv_out", widths[-1], LATENT, 3)
-    _convolution(shapes, "decoder.conv_in", LATENT, widths[-1], 3)
-    _convolution(shapes, "decoder.conv_out", WIDTH, 3, 3)
-    _convolution(shapes, "quant_conv", LATENT, CODE_DIM, 1)
-    _convolution(shapes, "post_quant_conv", CODE_DIM, LATENT, 1)
+            shapes.residual(f"{side}.mid.{block}", widths[-1], widths[-1])
+        shapes.attention(f"{side}.mid.attn_1", widths[-1])
+        shapes.norm(f"{side}.norm_out", order[-1][1])
+    shapes.convolution("encoder.conv_in", 3, WIDTH, 3)
+    shapes.convolution("encoder.conv_out", widths[-1], LATENT, 3)
+    shapes.convolution("decoder.conv_in", LATENT, widths[-1], 3)
+    shapes.convolution("decoder.conv_out", WIDTH, 3, 3)
+    shapes.convolution("quant_conv", LATENT, CODE_DIM, 1)
+    shapes.convolution("post_quant_conv", CODE_DIM, LATENT, 1)
     return shapes
 
 
@@ -251,24 +252,24 @@ def vqgan_files(file: Path) -> Weights:
     return weights
 
 
-def emu3_tokenizer_shapes() -> dict[str, tuple[int, ...]]:
+def emu3_tokenizer_shapes() -> Layers:
     """Of Emu3-VisionTokenizer: two levels, a block each, attention at the lower, the decoder's norms by the codes."""
-    shapes: dict[str, tuple[int, ...]] = {"quantize.embedding.weight": (ENTRIES, CODE_DIM)}
+    shapes = Layers({"quantize.embedding.weight": (ENTRIES, CODE_DIM)})
     widths = [level * WIDTH for level in LEVELS]
     for side, way, inputs, by in (("encoder", "down", WIDTH, None), ("decoder", "up", widths[-1], CODE_DIM)):
         order = list(enumerate(widths)) if side == "encoder" else list(enumerate(widths))[::-1]
         for level, outputs in order:
             for block in range(1 if side == "encoder" else 2):
-                _residual(shapes, f"{side}.{way}.{level}.block.{block}", outputs if block else inputs, outputs, by)
+                shapes.residual(f"{side}.{way}.{level}.block.{block}", outputs if block else inputs, outputs, by)
                 if level == len(widths) - 1:
-                    _attention(shapes, f"{side}.{way}.{level}.attn.{block}", outputs, by)
+                    shapes.attention(f"{side}.{way}.{level}.attn.{block}", outputs, by)
             if level != order[-1][0]:
-                _convolution(shapes, f"{side}.{way}.{level}.{way}sample.conv", outputs, outputs, 3)
+                shapes.convolution(f"{side}.{way}.{level}.{way}sample.conv", outputs, outputs, 3)
             inputs = outputs
         for block in ("block_1", "block_2"):
-            _residual(shapes, f"{side}.mid.{block}", widths[-1], widths[-1], by)
-        _attention(shapes, f"{side}.mid.attn_1", widths[-1], by)
-        _norm(shapes, f"{side}.norm_out", order[-1][1], by)
+            shapes.residual(f"{side}.mid.{block}", widths[-1], widths[-1], by)
+        shapes.attention(f"{side}.mid.attn_1", widths[-1], by)
+        shapes.norm(f"{side}.norm_out", order[-1][1], by)
         for number in range(2):
             shapes[f"{side}.time_conv.{number}.conv.conv.weight"] = (LATENT, LATENT, 4 if by is None else 3, 3, 3)
             shapes[f"{side}.time_conv.{number}.conv.conv.bias"] = (LATENT,)
@@ -279,10 +280,10 @@ def emu3_tokenizer_shapes() -> dict[str, tuple[int, ...]]:
             for kind in ("weight", "bias", "running_mean", "running_var"):
                 shapes[f"{stack}.norm{part}.{kind}"] = (LATENT,)
             shapes[f"{stack}.norm{part}.num_batches_tracked"] = ()
-    _convolution(shapes, "encoder.conv_in", 3, WIDTH, 3)
-    _convolution(shapes, "encoder.conv_out", widths[-1], LATENT, 3)
-    _convolution(shapes, "decoder.conv_in", LATENT, widths[-1], 3)
-    _convolution(shapes, "decoder.conv_out", WIDTH, 3, 3)
+    shapes.convolution("encoder.conv_in", 3, WIDTH, 3)
+    shapes.convolution("encoder.conv_out", widths[-1], LATENT, 3)
+    shapes.convolution("decoder.conv_in", LATENT, widths[-1], 3)
+    shapes.convolution("decoder.conv_out", WIDTH, 3, 3)
     for name in ("quant_conv", "post_quant_conv"):
         shapes[f"{name}.conv.weight"], shapes[f"{name}.conv.bias"] = (CODE_DIM, LATENT, 3, 1, 1), (LATENT,)
     return shapes
@@ -315,29 +316,3 @@ def emu3_tokenizer_files(home: Path) -> Weights:
     weights = {name: t.long() if name.endswith("tracked") else t for name, t in weights.items()}
     save_file(weights, home / "model.safetensors", {"format": "pt"})
     return weights
-
-
-def _convolution(shapes: dict[str, Any], name: str, inputs: int, outputs: int, size: int) -> None:
-    shapes[f"{name}.weight"], shapes[f"{name}.bias"] = (outputs, inputs, size, size), (outputs,)
-
-
-def _norm(shapes: dict[str, Any], name: str, channels: int, by: int | None) -> None:
-    layer = name if by is None else f"{name}.norm_layer"
-    shapes[f"{layer}.weight"] = shapes[f"{layer}.bias"] = (channels,)
-    for part in ("conv_y", "conv_b") if by else ():
-        _convolution(shapes, f"{name}.{part}", by, channels, 1)  # type: ignore[arg-type]
-
-
-def _residual(shapes: dict[str, Any], name: str, inputs: int, outputs: int, by: int | None = None) -> None:
-    _norm(shapes, f"{name}.norm1", inputs, by)
-    _convolution(shapes, f"{name}.conv1", inputs, outputs, 3)
-    _norm(shapes, f"{name}.norm2", outputs, by)
-    _convolution(shapes, f"{name}.conv2", outputs, outputs, 3)
-    if inputs != outputs:
-        _convolution(shapes, f"{name}.nin_shortcut", inputs, outputs, 1)
-
-
-def _attention(shapes: dict[str, Any], name: str, channels: int, by: int | None = None) -> None:
-    _norm(shapes, f"{name}.norm", channels, by)
-    for part in ("q", "k", "v", "proj_out"):
-        _convolution(shapes, f"{name}.{part}", channels, channels, 1)

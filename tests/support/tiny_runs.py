@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -113,6 +114,17 @@ def faked(spec: Spec, seed: int = 0) -> pd.DataFrame:
     return table(found, frames)
 
 
+@cache
+def table_of(name: str, seed: int = 0) -> pd.DataFrame:
+    """A table of a spec that comes with simlab."""
+    return faked(shrunken(name), seed)
+
+
+def save_study(folder: Path, name: str) -> Path:
+    """What a finished run of a spec that comes with simlab leaves in ``folder``."""
+    return save(folder, shrunken(name), table_of(name))
+
+
 def save(folder: Path, spec: Spec, frame: pd.DataFrame) -> Path:
     """What a finished run of ``spec`` leaves in ``folder``, but for the cells."""
     write_table(folder / "table.parquet", frame)
@@ -181,7 +193,7 @@ def continuous(seed: int = 0) -> dict[str, pd.DataFrame]:
     for name, own in axes.items():
         rows = pd.MultiIndex.from_product(own.values(), names=list(own)).to_frame(index=False)
         rows = rows.assign(**told.get(name, {}))
-        for column in CONTINUOUS[name]:
+        for column in CONTINUOUS.columns[name]:
             if column not in rows:
                 rows[column] = rng.uniform(0.1, 0.9, len(rows))
         found[name] = rows
@@ -202,7 +214,7 @@ def draft_length(seed: int = 0) -> dict[str, pd.DataFrame]:
     readings = {"printed": ["of verified drafts", "of all drafts"]}
     readings["rates"] = [*readings["printed"], "in place"]
     found = {}
-    for name, columns in DRAFT_LENGTH.items():
+    for name, columns in DRAFT_LENGTH.columns.items():
         axes = {"column": ["Table 1, one", "Table 4, two"], "reading": readings[name], "gamma": [4, 8]}
         rows = pd.MultiIndex.from_product(axes.values(), names=list(axes)).to_frame(index=False)
         rows = rows.assign(main=rows["column"] == "Table 1, one", off=0.1, pair="of some kind")
@@ -212,3 +224,10 @@ def draft_length(seed: int = 0) -> dict[str, pd.DataFrame]:
                 rows[column] = values
         found[name] = rows[list(columns)]
     return found
+
+
+TABLES: dict[str, Callable[..., dict[str, pd.DataFrame]]] = {  # of pages of tables, by a seed
+    "large": large,
+    "continuous": continuous,
+    "draft-length": draft_length,
+}

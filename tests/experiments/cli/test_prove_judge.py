@@ -223,15 +223,11 @@ def test_a_failure_that_only_the_map_shows_breaks_the_contract_too(folder: Path)
     assert "ZeroDivisionError: division by zero; at V = 64, x = " in failing[0]["message"]
 
 
-def test_the_same_seed_gives_the_same_bytes(folder: Path) -> None:
+def test_the_same_seed_gives_the_same_bytes_and_nothing_of_an_earlier_rule_is_left(folder: Path) -> None:
     judged(folder, "mine:half", seed=5)
     first = (folder / "out" / "judge.json").read_bytes()
     judged(folder, "mine:half", seed=5)
     assert (folder / "out" / "judge.json").read_bytes() == first
-
-
-def test_nothing_of_an_earlier_rule_is_left(folder: Path) -> None:
-    judged(folder, "mine:half")
     judged(folder, "mine:nan")
     assert {path.name for path in (folder / "out").iterdir()} == {"judge.json", "judge-manifest.json"}
 

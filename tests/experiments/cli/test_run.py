@@ -106,7 +106,7 @@ def test_one_worker_gives_the_same_bytes(tmp_path: Path, table: bytes, capsys: p
 
 
 def test_seeds_from_the_command_line(tmp_path: Path) -> None:
-    arguments = ["run", spec_file(tmp_path, EXAMPLE), "--out", str(tmp_path / "o"), "--workers", "1"]
+    arguments = ["run", spec_file(tmp_path, MANY), "--out", str(tmp_path / "o"), "--workers", "1"]
     assert main([*arguments, "--seed", "7", "--seed", "8"]) == 0
     assert set(pd.read_parquet(tmp_path / "o" / "table.parquet")["seed"]) == {7, 8}
     assert json.loads((tmp_path / "o" / "manifest.json").read_text())["spec"]["seeds"] == [7, 8]

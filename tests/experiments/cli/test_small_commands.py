@@ -25,7 +25,7 @@ pytestmark = pytest.mark.cli
 def test_a_table_is_written_where_the_report_looks(tmp_path: Path) -> None:
     assert main(["large", "neighbours", "--vocabulary", "256", "--out", str(tmp_path)]) == 0
     table = pd.read_parquet(tmp_path / "large" / "neighbours.parquet")
-    assert set(LARGE["neighbours"]) <= set(table.columns)
+    assert set(LARGE.columns["neighbours"]) <= set(table.columns)
     assert (table["vocabulary"] == 256).all()
 
 

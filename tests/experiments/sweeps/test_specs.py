@@ -17,7 +17,7 @@ from experiments.sweeps import Spec, cells, parse_spec, read_spec, summary
 from experiments.sweeps.cells import IMAGE, compute
 from experiments.sweeps.frames import table
 from experiments.sweeps.spec import Entry, canonical
-from tests.experiments.sweeps.test_sweep_specs import GOOD
+from tests.support.sweeps import GOOD
 
 pytestmark = pytest.mark.cli
 DEFAULT_EVERY = 2

@@ -29,7 +29,7 @@ from experiments.sweeps.frames import table
 from experiments.sweeps.pools import Lost, Outcome, attempt
 from experiments.sweeps.recorders import RECORDERS, Sample
 from experiments.sweeps.store import Store, locked
-from tests.experiments.sweeps.test_sweep_specs import CODEBOOK, GOOD, LOCAL, changed
+from tests.support.sweeps import CODEBOOK, GOOD, LOCAL, changed
 
 pytestmark = pytest.mark.property
 

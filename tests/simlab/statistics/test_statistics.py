@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from fractions import Fraction as F
-from math import inf, lgamma, log
+from math import inf
 from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import binom, binomtest, chi2, fisher_exact, power_divergence
+from scipy.stats import binom, binomtest, chi2, fisher_exact, multinomial, power_divergence
 from scipy.stats.contingency import chi2_contingency
 
 from simlab.statistics import (
@@ -34,29 +34,12 @@ from simlab.statistics import (
 )
 from simlab.statistics.discrete import williams
 from simlab.statistics.proportions import binomial_p_value, binomial_power
+from tests.support.counting import all_counts
 
 pytestmark = pytest.mark.statistical
 
 LAW = {"a": 0.5, "b": 0.25, "c": 0.2495, "d": 0.0004, "e": 0.0001}
 THREE = [0.5, 0.3, 0.2]
-
-
-def compositions(n: int, outcomes: int) -> Iterator[tuple[int, ...]]:
-    """All counts of n observations."""
-    if outcomes == 1:
-        yield (n,)
-        return
-    for first in range(n + 1):
-        for rest in compositions(n - first, outcomes - 1):
-            yield (first, *rest)
-
-
-def chance(counts: np.ndarray, mass: Any) -> np.ndarray:
-    """The multinomial probability of each row."""
-    logs = [
-        lgamma(sum(row) + 1) + sum(x * log(p) - lgamma(x + 1) for x, p in zip(row, mass, strict=True)) for row in counts
-    ]
-    return np.exp(logs)
 
 
 # Laws, counts and cells ----------------------------------------------------------------------------------------
@@ -128,16 +111,16 @@ def test_two_cells_are_binomial() -> None:
 @pytest.mark.parametrize("wrong", [[0.4, 0.3, 0.3], [0.1, 0.1, 0.8]])
 @pytest.mark.parametrize("level", [0.05, 1e-6])
 def test_the_exact_power_is_the_enumerated_power(wrong: list[float], level: float) -> None:
-    counts = np.array(list(compositions(40, 3)))
+    counts = all_counts(40, 3)
     test = Directed(THREE, [0.3, 0.3, 0.4])
-    expected = chance(counts, wrong)[test.p_value(counts) <= level].sum()
+    expected = multinomial.pmf(counts, 40, wrong)[test.p_value(counts) <= level].sum()
     assert test.power_against(40, level, wrong) == pytest.approx(expected, rel=1e-9)
 
 
 def test_directed_is_enumeration_out_to_its_last_tail() -> None:
-    counts, towards = np.array(list(compositions(40, 3))), np.array([0.25, 0.3, 0.45])
+    counts, towards = all_counts(40, 3), np.array([0.25, 0.3, 0.45])
     test = Directed(THREE, towards)
-    p_values, probabilities = test.p_value(counts), chance(counts, THREE)
+    p_values, probabilities = test.p_value(counts), multinomial.pmf(counts, 40, THREE)
     order = np.argsort(p_values, kind="stable")
     upto = np.searchsorted(p_values[order], p_values[order] * (1 + 1e-9), side="right") - 1
     assert p_values[order] == pytest.approx(probabilities[order].cumsum()[upto], rel=1e-7)
@@ -252,6 +235,16 @@ def test_plans_are_inverses_of_the_power(name: str) -> None:
     assert size <= n * 1.03, "n is enough; so is what is found, give or take a step of the threshold"
     assert size > n / 2
     assert test.stated(n, level, power) == Stated(n, level, smallest, power, test.unit)
+
+
+@pytest.mark.parametrize("size", [0.02, 0.05])
+def test_the_power_of_g_is_that_of_statsmodels(size: float) -> None:
+    """Cohen's w of the worst deviation is twice its TV."""
+    from statsmodels.stats.power import GofChisquarePower
+
+    test, n = PLANNED["g"]
+    theirs = GofChisquarePower().power(2 * size, n, 1e-3, n_bins=16)
+    assert test.power(n, 1e-3, size) == pytest.approx(theirs, rel=1e-9)
 
 
 def test_what_is_stated_is_one_line() -> None:

@@ -25,20 +25,14 @@ from simlab.statistics import (
     mean_interval,
     proportion_interval,
 )
+from tests.support.counting import consistent, generator
 
 pytestmark = pytest.mark.statistical
 
 LEVELS = (0.05, 0.01, 0.001)
-ALARM = 2e-9  # a tail; there are fewer than 200 of them below
-SEED = 1
 
 SIX = np.array([0.3, 0.3, 0.2, 0.15, 0.03, 0.02])
 THREE = np.array([0.5, 0.3, 0.2])
-
-
-def consistent(alarms: int, tries: int, least: float, most: float) -> bool:
-    """Whether so many alarms can come from some rate from ``least`` to ``most``."""
-    return bool(binom.cdf(alarms, tries, least) > ALARM and binom.sf(alarms - 1, tries, most) > ALARM)
 
 
 def calibrated(p_values: np.ndarray, exact: bool, off: float = 0.05) -> list[str]:
@@ -49,10 +43,6 @@ def calibrated(p_values: np.ndarray, exact: bool, off: float = 0.05) -> list[str
         if not consistent(alarms, len(p_values), level * (1 - off) if exact else 0, level * (1 + off if exact else 1)):
             wrong.append(f"{level}: {alarms} of {len(p_values)}")
     return wrong
-
-
-def generator(number: int) -> np.random.Generator:
-    return np.random.Generator(np.random.Philox(key=[SEED, number]))
 
 
 def looped(test: Callable[[Any, Any], float], draw: Callable[[np.random.Generator], tuple], tries: int) -> np.ndarray:

@@ -15,6 +15,7 @@ from scipy.stats import binom, chi2, multinomial, poisson
 
 from simlab.statistics import LEAST, GTest, TwoSampleG
 from simlab.statistics.discrete import g_statistic, williams
+from tests.support.counting import all_counts
 
 pytestmark = pytest.mark.statistical
 
@@ -79,13 +80,6 @@ def poisson_cells(cells: int, expected: float, statistic=deviance) -> tuple[np.n
     )
 
 
-def small_counts(n: int, cells: int) -> np.ndarray:
-    """All counts of n observations."""
-    grid = np.indices((n + 1,) * (cells - 1)).reshape(cells - 1, -1).T
-    grid = grid[grid.sum(axis=1) <= n]
-    return np.c_[grid, n - grid.sum(axis=1)]
-
-
 def off(found: dict[float, float]) -> list[str]:
     return [f"{a}: {rate:.3f}" for a, rate in found.items() if abs(rate - 1) > LEVELS[a]]
 
@@ -101,7 +95,7 @@ def test_the_level_of_g_is_right_at_the_least_expectation(cells: int) -> None:
 def test_the_level_of_g_is_right_beside_a_rare_cell(rare: float) -> None:
     """By enumeration: 176 851 counts of 100 observations."""
     law = np.array([rare, *(np.array([0.3, 0.33, 0.37]) * (100 - rare))]) / 100
-    counts = small_counts(100, 4)
+    counts = all_counts(100, 4)
     p_values, chance = GTest(law).p_value(counts), multinomial.pmf(counts, 100, law)
     assert off({level: float(chance[p_values <= level].sum() / level) for level in LEVELS}) == []
     as_if_frequent = chi2.sf(g_statistic(counts, 100 * law) / williams(100, law), 3)

@@ -6,17 +6,11 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from scipy.stats import beta, binom
+from scipy.stats import beta, binom, multinomial
 
-from simlab.statistics import (
-    Directed,
-    Law,
-    Sequential,
-    tv_upper,
-)
+from simlab.statistics import Directed, Law, Sequential, tv_upper
 from simlab.statistics.tv_bounds import always, event_bound, once
-from tests.simlab.statistics.test_statistics import chance, compositions
-from tests.simlab.statistics.test_statistics_calibration import consistent, generator
+from tests.support.counting import all_counts, consistent, generator
 
 pytestmark = pytest.mark.statistical
 
@@ -101,9 +95,9 @@ def test_the_bet_is_fair(towards: tuple) -> None:
     """Its expectation under the law is one: a sum over all counts."""
     law = np.array([0.6, 0.3, 0.1])
     for n in (1, 2, 15):
-        counts = np.array(list(compositions(n, 3)))
+        counts = all_counts(n, 3)
         test = Sequential(law, towards).update(counts)
-        assert chance(counts, law) @ test.e_value == pytest.approx(1, abs=1e-9)
+        assert multinomial.pmf(counts, n, law) @ test.e_value == pytest.approx(1, abs=1e-9)
 
 
 def test_the_bet_is_a_product_of_what_was_predicted() -> None:

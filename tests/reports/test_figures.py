@@ -1,88 +1,74 @@
-"""Figures on studies and the numbers behind them: functions of a table and of the printed numbers, and of nothing else.
+"""Figures and the numbers behind them: functions of a table and of the printed numbers, and of nothing else.
 
 Tables here have the columns of real ones and numbers at random (:mod:`tests.support.tiny_runs`).
 """
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
 
-from experiments.measurements import large_vocabulary
 from reports.data.averages import Unsuitable, averages, gains, lengths, profiles, units
-from reports.data.tables import LARGE
 from reports.figures.image_process import CHOSEN
 from reports.figures.lantern import lantern
 from reports.figures.plot_style import PRINTED_COLOUR, use_style
 from reports.figures.sjd import window
 from reports.figures.sjd_pac import ablation, ablation_numbers, tree, tree_numbers
-from reports.pages import large_vocabulary as large_page
+from reports.pages.elements import drawings
 from reports.pages.study import STUDIES
-from tests.support.tiny_runs import faked, large, shrunken
+from reports.pages.tables import PAGES
+from reports.site.figure_data import data
+from tests.support.tiny_runs import TABLES, shrunken, table_of
 from theory.published.ledger import published
 
 pytestmark = pytest.mark.cli
 
 
-@cache
-def table_of(name: str) -> pd.DataFrame:
-    """A table of a spec that comes with simlab."""
-    return faked(shrunken(name))
+QUICK = ("ablation", "locality", "relabel", "window", "large", "draft-length")
+DRAWINGS: list[Any] = [  # a page, what draws one of its figures, and tables for it by a seed
+    *(
+        (name, partial(draw, ledger=published()), partial(table_of, name))
+        for name, study in STUDIES.items()
+        for draw in study.figures
+    ),
+    *(
+        (name, draw, lambda seed, name=name, figure=figure: TABLES[name](seed)[figure])
+        for name, page in PAGES.items()
+        for figure, draw in drawings(page.figures, name).items()
+        if figure in page.saved.columns
+    ),
+]
 
 
-QUICK = ("ablation", "locality", "relabel", "window")
-SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in STUDIES if name not in QUICK]
-
-
-@pytest.mark.parametrize("name", [*QUICK, *SLOW])
-def test_figures_are_functions_of_the_table(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("name", "draw", "table"),
+    [pytest.param(*each, marks=[] if each[0] in QUICK else pytest.mark.slow) for each in DRAWINGS],
+)
+def test_a_figure_is_a_function_of_its_table(
+    name: str,
+    draw: Callable[[pd.DataFrame], Figure],
+    table: Callable[[int], pd.DataFrame],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Nothing is read, the table stays as it was, and another table gives another figure."""
     use_style()
-    ledger, other = published(), faked(shrunken(name), seed=1)
-    table = table_of(name).copy(deep=True)
+    (own, other), before = (table(seed) for seed in (0, 1)), table(0).copy(deep=True)
     for reader in ("read_parquet", "read_csv", "read_json"):
         monkeypatch.delattr(pd, reader)
-    for draw in STUDIES[name].figures:
-        assert shown(draw(table, ledger)) == shown(draw(table, ledger)) != shown(draw(other, ledger))
-    pd.testing.assert_frame_equal(table, table_of(name))
+    assert shown(draw(own)) == shown(draw(own)) != shown(draw(other))
+    pd.testing.assert_frame_equal(own, before)
 
 
-def shown(figure: Figure) -> list[object]:
-    """What a figure shows, without the time it takes to draw it: numbers behind lines, bars, maps and texts."""
-    seen: list[object] = []
-    for ax in figure.axes:
-        seen += [ax.get_xlabel(), ax.get_ylabel(), ax.get_title(loc="left"), *(text.get_text() for text in ax.texts)]
-        seen += [np.nan_to_num(line.get_xydata()).tolist() for line in ax.lines]
-        seen += [patch.get_path().vertices.tolist() for patch in ax.patches if not isinstance(patch, Rectangle)]
-        seen += [(patch.get_xy(), patch.get_height()) for patch in ax.patches if isinstance(patch, Rectangle)]
-        seen += [np.ma.getdata(each.get_array()).tolist() for each in ax.collections if each.get_array() is not None]
-    return seen
-
-
-def test_figures_on_large_vocabularies_are_functions_of_their_tables() -> None:
-    use_style()
-    one, other, ledger = large(), large(seed=1), published()
-    for name, draw in large_page.DRAW.items():
-        own, others = (frame[name].query("vocabulary == 1024") for frame in (one, other))
-        assert shown(draw(own, ledger)) == shown(draw(own, ledger)) != shown(draw(others, ledger))
-
-
-@pytest.mark.slow
-def test_the_tables_of_large_vocabularies_have_the_columns_that_are_made() -> None:
-    told = large_vocabulary.__doc__ or ""
-    for name, columns in LARGE.items():
-        assert name in told
-        assert set(columns) <= set(large()[name].columns)
-    made = large_vocabulary.naive(128, 1, rows=["flat"])
-    assert set(LARGE["naive"]) <= set(made.columns)
-    made = large_vocabulary.neighbours(128, 1, rows=["flat"])
-    assert set(LARGE["neighbours"]) <= set(made.columns)
+def shown(figure: Figure) -> tuple[bytes, list[str]]:
+    """The numbers of a figure, and what is written in it."""
+    return data(figure), [text.get_text() for ax in figure.axes for text in ax.texts]
 
 
 def test_printed_marks_are_the_ledgers() -> None:

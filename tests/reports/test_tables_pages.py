@@ -1,0 +1,150 @@
+"""The pages of saved tables, and that they show what is measured.
+
+That a damaged table is named, and that a page without tables goes, is in tests/reports/test_pages.py; that figures are
+functions of their tables, in tests/reports/test_figures.py.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from experiments.measurements import continuous, continuous_tables, draft_length, large_vocabulary
+from experiments.results import write_table
+from reports.data.tables import CONTINUOUS, DRAFT_LENGTH
+from reports.figures.plot_style import use_style
+from reports.pages.elements import drawings, figure_name, texts
+from reports.pages.tables import PAGES, build
+from reports.site import build as site
+from tests.support.pages import Page, dead, empty
+from tests.support.tiny_runs import TABLES
+
+pytestmark = [pytest.mark.cli, pytest.mark.usefixtures("own_results_alone")]
+
+SHOWN = {  # claims that a page shows
+    "continuous": {"cspd.output-law", "cspd.draft-length", "cspd.residual", "published.cspd-walltime"},
+    "draft-length": {"cspd.draft-length"},
+    "large": set(),
+}
+CLAIMS = [
+    {
+        "id": id, "paper": id.partition(".")[0], "statement": f"About {id}.", "source": "derived", "quote": "",
+        "relation": "ours", "kind": "ours", "note": "", "argument": "", "assumptions": [], "parts": [], "evidence": [],
+        "where": "4.2", "verdict": "refuted",
+    }
+    for id in (*SHOWN["continuous"], "gsd.speed")
+]  # fmt: skip
+
+
+def saved(name: str, folder: Path) -> Path:
+    """All tables of a page, small, and some verdicts."""
+    for table, frame in TABLES[name]().items():
+        write_table(PAGES[name].saved.path(folder, table), frame)
+    return empty(folder, claims=CLAIMS)
+
+
+@pytest.mark.parametrize("name", [pytest.param("continuous", marks=pytest.mark.slow), "draft-length", "large"])
+def test_the_page_is_whole(name: str, tmp_path: Path) -> None:
+    assert not site.build(saved(name, tmp_path)).problems
+    path = tmp_path / PAGES[name].file
+    page, text = Page(path), path.read_text(encoding="utf-8")
+    for told in texts()[name]["pictures"]:
+        assert any(anchor.startswith(f"{name}-{figure_name(told)}") for anchor in page.anchors)
+        assert f'aria-label="{told["heading"]}' in text
+    assert {claim["id"] for claim in CLAIMS if f"claims/{claim['id']}.html" in page.links} == SHOWN[name]
+    assert dead(path) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["continuous", "draft-length"])
+def test_a_table_that_is_missing_is_told_of_and_without_tables_the_page_goes(name: str, tmp_path: Path) -> None:
+    """Beside the report, as `simlab verify` leaves it; and on the site without verdicts."""
+    own = PAGES[name]
+    path, (first, *others) = tmp_path / own.file, [own.saved.path(tmp_path, table) for table in own.saved.columns]
+    saved(name, tmp_path)
+    first.unlink()
+    assert not site.build(tmp_path).problems
+    assert first.name in Page(path).text
+    path.unlink()
+    build(own, tmp_path, CLAIMS, [])
+    assert first.name in Page(path).text
+    (tmp_path / "verdicts.json").unlink()
+    site.build(tmp_path)
+    assert "simlab verify" in Page(path).text
+    for other in others:
+        other.unlink()
+    build(own, tmp_path, CLAIMS, [])
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_words_stand_before_numbers_and_every_row_of_a_table_once(name: str) -> None:
+    found = TABLES[name]()
+    for sheet, table in zip(PAGES[name].tables(found), found.values(), strict=True):
+        assert set(sheet.columns) == set(table.columns) - set(PAGES[name].hidden)
+        assert len(sheet.rows) == len({tuple(row) for row in sheet.rows}) <= len(table)
+        assert [table[column].dtype.kind in "biuf" for column in sheet.columns] == sorted(
+            table[column].dtype.kind in "biuf" for column in sheet.columns
+        )
+        assert table[sheet.columns[sheet.words]].dtype.kind in "biuf"
+
+
+# What is measured -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def measured() -> dict[str, pd.DataFrame]:
+    """Of continuous tokens, but for what takes more than a second."""
+    return {name: continuous.measure(name, 0) for name in ("acceptance", "dimensions", "trials", "walltime")}
+
+
+@pytest.fixture(scope="module")
+def lengths() -> dict[str, pd.DataFrame]:
+    return {"printed": draft_length.printed(), "rates": draft_length.rates(0, count=64)}
+
+
+@pytest.mark.slow
+def test_what_is_measured_is_what_is_drawn(measured: dict[str, pd.DataFrame], lengths: dict[str, pd.DataFrame]) -> None:
+    use_style()
+    assert {*continuous.MEASURED, "tables"} == set(CONTINUOUS.columns)
+    assert set(draft_length.MEASURED) == set(DRAFT_LENGTH.columns)
+    large = {
+        "naive": large_vocabulary.naive(128, 1, rows=["flat"]),
+        "neighbours": large_vocabulary.neighbours(128, 1, rows=["flat"]),
+    }
+    for page, found in (("continuous", measured), ("draft-length", lengths), ("large", large)):
+        draw = drawings(PAGES[page].figures, page)
+        for name, table in found.items():
+            assert set(PAGES[page].saved.columns[name]) <= set(table.columns)
+            assert draw[name](table).axes
+
+
+@pytest.mark.slow
+def test_printed_rates_are_met_where_that_is_said() -> None:
+    table = continuous_tables.tables(0)
+    assert table["table"].value_counts().to_dict() == {"Table 5": 12, "Table 4": 8, "Table 6": 6}
+    assert set(table["meets"]) == {"number", "no", "fitted"}
+    met = table[table["meets"] == "number"]
+    assert (met["found"] - met["printed"]).abs().max() < 0.05
+
+
+def test_simulated_rates_are_the_exact_ones(lengths: dict[str, pd.DataFrame]) -> None:
+    table = lengths["rates"]
+    away = (table["simulated"] - table["exact"]) / table["error"]
+    assert away.abs().max() < 7, "48 rates of few sequences, far below 1e-6"
+    assert (table["error"] < 0.02).all()
+    other = table["exact"].to_numpy()[np.r_[4 : len(table), 0:4]]
+    assert ((table["simulated"] - other) / table["error"]).abs().max() > 7, "another pair is told apart"
+
+
+def test_rates_of_verified_drafts_hardly_move_and_shares_fall_by_more_than_printed(
+    lengths: dict[str, pd.DataFrame],
+) -> None:
+    ends = lengths["rates"].pivot(index=["column", "reading"], columns="gamma", values=["exact", "printed"])
+    fall = ends.xs(32, axis=1, level="gamma") / ends.xs(4, axis=1, level="gamma")
+    assert (fall.xs("of verified drafts", level="reading")["exact"] > 0.99).all()
+    shares = fall.xs("of all drafts", level="reading")
+    assert (shares["exact"] < shares["printed"]).all()
