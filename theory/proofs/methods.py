@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from simlab.arrays import total_variation
+from simlab.decoders import SjdPp
 from simlab.rules import Rule, SamplerMatch, Speculative
 from theory.proofs.base import Comparison, Proof, eq, le
 from theory.proofs.steps import asks
+from theory.symbolic import prove_decoder
 
 Numbers = Mapping[str, Any]
 Stated = Iterable[Comparison]
@@ -46,7 +49,7 @@ def channel(n: Numbers, share: Fraction = Fraction(1)) -> Stated:
 
 
 HALF = Fraction(1, 2)
-SERVED = ("declared-draft.law",)
+SERVED = "declared-draft.law", "sjd-vp.law"
 ANY_CHANNEL = ("q", "r", "k0", "k1")
 
 METHOD_PROOFS = (
@@ -70,5 +73,20 @@ METHOD_PROOFS = (
         "whatever a rule makes of each draft, it brings drafts from r and from q no further apart",
         asks(channel, "TV of what is emitted <= TV(r, q)", rows=ANY_CHANNEL, sizes=(2,)),
         {"half of it": asks(channel, "half of it", {"share": HALF}, rows=ANY_CHANNEL, sizes=(2,))[0]},
+    ),
+    Proof(
+        "decoder.sjd-pp",
+        ("sjdpp.mended",),
+        "SJD++ that declares the row its drafts follow: a step from every state emits the target's law, and leaves "
+        "drafts as declared, for thresholds 0, 1/2 and 1",
+        tuple(
+            partial(prove_decoder, SjdPp(window, tau=tau), "lossless", None, size=2, length=3)
+            for window, tau in ((2, Fraction(0)), (2, HALF), (2, Fraction(1)), (3, HALF))
+        ),
+        {
+            "the newest row": partial(
+                prove_decoder, SjdPp(2, tau=HALF, declared="newest"), "lossless", None, size=2, length=3
+            )
+        },
     ),
 )

@@ -89,6 +89,9 @@ REASONS: dict[str, str] = {
     ),
     "cspd.tables.own-deviation": "published numbers and Phi",
     "declared-draft.bfloat16": "rounding of floats at fixed seeds",
+    "sjdpp.law": "one line of algebra, and the exact law of one chain",
+    "sjdpp.calls": "existence of a chain: exact mean calls of one",
+    "sjd2.law": "its first half is sjd.theorem-1.sequence, which is for any declared rows; the second is one chain",
     "candidates.optimum-unreached": "existence: one rational pair; K-SEQ in floats",
 }
 
