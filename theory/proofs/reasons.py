@@ -93,6 +93,8 @@ REASONS: dict[str, str] = {
     "mulo-sd.law": "a family of chains with a closed form, of which the first are enumerated",
     "vvs.law": "acceptance 1 leaves nothing to prove; the bound is leviathan.frontier",
     "vvs-reference.call": "a signature, and no rows",
+    "speculative-diffusion.law": "normal densities: the step uses exp and Phi",
+    "block-diffusion.law": "normal densities: the step uses exp and Phi; of tokens it is decoder.block",
     "cascade-image.law": "one line of algebra for disjoint sets, and one row",
     "sjdpp.law": "one line of algebra, and the exact law of one chain",
     "sjdpp.calls": "existence of a chain: exact mean calls of one",
