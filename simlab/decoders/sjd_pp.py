@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from simlab.arrays import Array, at, namespace, number, one_hot, total, wide
+from simlab.arrays import Array, Number, at, namespace, number, one_hot, total, wide
 from simlab.checks import check_choice, check_number
 from simlab.decoders.renewal import Drafts
 from simlab.decoders.sjd import Sjd
@@ -44,7 +44,7 @@ class SjdPp(Sjd):
         As :class:`Sjd` does, for a ``tau`` below 0, another ``declared``, or a renewal, which this is one of.
     """
 
-    tau: float = 0.5
+    tau: Number = 0.5
     declared: Declared = "drawn"
 
     def __post_init__(self) -> None:

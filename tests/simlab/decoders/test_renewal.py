@@ -209,8 +209,7 @@ def test_reused_drafts_and_the_row_they_follow(threshold: F, biased: F, calls: F
 
     chain = sticky_process(CHAIN, 2, 3)
     newest, drawn = (
-        PointMassSjdPp(3, bonus=False, tau=threshold, declared=declared)  # type: ignore[arg-type]
-        for declared in ("newest", "drawn")
+        PointMassSjdPp(3, bonus=False, tau=threshold, declared=declared) for declared in ("newest", "drawn")
     )
     assert (bias(newest, chain), steps(newest, chain)) == (biased, calls)
     assert (bias(drawn, chain), steps(drawn, chain)) == (0, honest)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 
 from simlab.rules import SamplerMatch, Speculative
@@ -104,7 +106,7 @@ def declared_draft(seed: int) -> Finding:
     each in the mean over what was emitted before it.
     """
     p, q = PAIR
-    moved = tuple(mass + gap for mass, gap in zip(q, (0, -q[1] / 6, q[1] / 6), strict=True))
+    moved = q[0], q[1] * Fraction(5, 6), q[2] + q[1] / 6
     law, rule = step_law(Speculative(), p, q, drawn=moved), Speculative()
     return holds_if(
         proven("declared-draft.law"),

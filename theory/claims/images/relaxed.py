@@ -125,7 +125,7 @@ def locality(seed: int) -> Finding:
             )
         return wrong
 
-    whole = [local_tv(Local(4, reach=3, redraw=redraw), 4) for redraw in ("fresh", "coupled")]  # type: ignore[arg-type]
+    whole = [local_tv(Local(4, reach=3, redraw=redraw), 4) for redraw in ("fresh", "coupled")]
     return holds_if(
         differs(Local) == 0 and whole == [0, 0],
         enumeration(f"{len(cases)} pairs of block and neighbourhood, in rationals; 0 where it is the whole block"),
