@@ -90,19 +90,20 @@ def check_pmf(rows: Array, what: str) -> None:
         raise ValueError(f"{what} sums to {total[off].ravel()[0]}; expected a pmf that sums to 1")
 
 
-def as_pair(p: Any, q: Any) -> tuple[Array, Array]:
-    """p and q as checked rows of one shape and one arithmetic.
+def as_pair(p: Any, q: Any, names: tuple[str, str] = ("p", "q")) -> tuple[Array, Array]:
+    """p and q as checked rows of one shape and one arithmetic; errors call them by ``names``.
 
     A row written with integers alone, such as (1, 0), goes with either arithmetic. Raises ``ValueError`` where one
     is no pmf, the shapes differ, or one holds fractions and the other floats.
     """
-    p, q = _beside(as_pmf(p, "p"), as_pmf(q, "q"))
+    one, other = names
+    p, q = _beside(as_pmf(p, one), as_pmf(q, other))
     if is_exact(p) != is_exact(q):
         p, q = (_unless_fractions(rows) if is_exact(rows) else rows for rows in (p, q))
     if is_exact(p) != is_exact(q):
-        raise ValueError("one of p and q holds fractions and the other floats; expected the same of both")
+        raise ValueError(f"one of {one} and {other} holds fractions and the other floats; expected the same of both")
     if tuple(p.shape) != tuple(q.shape):
-        raise ValueError(f"p has shape {tuple(p.shape)} and q {tuple(q.shape)}; expected one shape [..., V]")
+        raise ValueError(f"{one} has shape {tuple(p.shape)} and {other} {tuple(q.shape)}; expected one shape [..., V]")
     return p, q
 
 

@@ -37,6 +37,7 @@ PAPERS = {
     "hierarchical": "Hierarchical speculative decoding (HSD)",
     "traversal": "Traversal verification of trees",
     "candidates": "Several candidates for one position, and dynamic trees",
+    "images": "Image methods of 2025 and 2026, diffusions, and engines",
     "published": "Published numbers against each other",
 }
 KINDS = {

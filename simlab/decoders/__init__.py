@@ -17,6 +17,7 @@ from simlab.decoders.sjd import Sjd
 from simlab.decoders.sjd_ac import SjdAc
 from simlab.decoders.sjd_pac import SjdPac
 from simlab.decoders.sjd_pd import SjdPd
+from simlab.decoders.sjd_pp import SjdPp
 from simlab.decoders.sjd_reference import sjd_reference
 from simlab.decoders.sjd_unrefined import SjdUnrefined
 from simlab.decoders.speculative import SpeculativeDecoder
@@ -36,6 +37,7 @@ DECODERS: dict[str, Callable[..., Decoder]] = {
     "sjd-ac": SjdAc,
     "sjd-pd": SjdPd,
     "sjd-pac": SjdPac,
+    "sjd-pp": SjdPp,
     "sjd-unrefined": SjdUnrefined,
     "sjd-reference": sjd_reference,
 }
@@ -80,6 +82,7 @@ __all__ = [
     "SjdAc",
     "SjdPac",
     "SjdPd",
+    "SjdPp",
     "SjdUnrefined",
     "SpeculativeDecoder",
     "Traversal",

@@ -25,6 +25,7 @@ from simlab.rules.medusa_reference import MedusaReference
 from simlab.rules.mixture import Mixture
 from simlab.rules.neighbourhood import codebook_distances, codebook_neighbours
 from simlab.rules.optimal_lossy import OptimalLossy
+from simlab.rules.sampler_match import SamplerMatch
 from simlab.rules.speculative import Speculative
 from simlab.rules.truncation import Truncation
 from simlab.rules.typical import Typical
@@ -52,6 +53,7 @@ RULES: dict[str, type[Rule]] = {
     "fuzzy": Fuzzy,
     "mars": Mars,
     "mars-reference": MarsReference,
+    "sampler-match": SamplerMatch,
 }
 
 
@@ -96,6 +98,7 @@ __all__ = [
     "OptimalLossy",
     "RatioRule",
     "Rule",
+    "SamplerMatch",
     "Speculative",
     "Step",
     "Truncation",

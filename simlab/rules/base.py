@@ -205,6 +205,28 @@ class Rule(ABC):
         -----
         O(V) a row where ``one_residual``, O(V^2) otherwise, in memory too.
         """
+        return self.drawn_rows(p, q, q)
+
+    def drawn_rows(self, p: Array, q: Array, drawn: Array) -> Step:
+        """:meth:`step_rows` of one draft that is drawn from another row than the q that is declared for it.
+
+        Parameters
+        ----------
+        p, q
+            ``float[..., V]``: the pmf of the target, and the one that the rule is told of the draft.
+        drawn
+            ``float[..., V]``: the pmf that the draft is drawn from.
+
+        Returns
+        -------
+        Step
+            As :meth:`step_rows`; a draft with q(x) = 0 is accepted, as :meth:`accept` says.
+
+        Raises
+        ------
+        NotEnoughMemory
+            As :meth:`step_rows` does.
+        """
         if not self.one_residual:
             check_memory(
                 f"the one-step law of {type(self).__name__} for {prod(p.shape[:-1])} rows over {p.shape[-1]} tokens",
@@ -212,13 +234,13 @@ class Rule(ABC):
                 p,
             )
         each = self.accept_each(p, q)
-        accepted, rejected = q * each, q * (number(1, p) - each)
+        accepted, rejected = drawn * each, drawn * (number(1, p) - each)
         if self.one_residual:
             return Step(
                 total(accepted)[()], accepted + total(rejected)[..., None] * self.residual_rows(p, q, _first(p))
             )
-        drawn = rejected[..., None] * self.residual_rows(*every_draft(p, q))
-        return Step(total(accepted)[()], accepted + total(namespace(p).moveaxis(drawn, -1, -2)))
+        replaced = rejected[..., None] * self.residual_rows(*every_draft(p, q))
+        return Step(total(accepted)[()], accepted + total(namespace(p).moveaxis(replaced, -1, -2)))
 
     def law_rows(self, p: Array, q: Array) -> Array:
         """The law of the token emitted for one draft from q.

@@ -26,7 +26,7 @@ from simlab.decoders import Decoder, Info
 from simlab.decoders.run import check_draft
 from simlab.processes import Process
 from simlab.randomness import Enumerator, Path, explore
-from simlab.rules import Rule
+from simlab.rules import Rule, Step
 from theory.distances import aligned, tv
 
 Law = dict[tuple[int, ...], Number]
@@ -48,15 +48,17 @@ __all__ = [
 ]
 
 
-def acceptance(rule: Rule, p: Any, q: Any) -> Any:
-    """The probability that a draft from q is accepted, ``sum_x q(x) a(x)``.
+def acceptance(rule: Rule, p: Any, q: Any, drawn: Any = None) -> Any:
+    """The probability that a draft is accepted, ``sum_x r(x) a(x)``, with r the row it is drawn from.
 
     Parameters
     ----------
     rule
         The verification rule, with acceptance probabilities a.
     p, q
-        Target and draft rows ``[..., V]``, floats or ``Fraction``.
+        Target row and the row declared for the draft ``[..., V]``, floats or ``Fraction``.
+    drawn
+        r, where the draft is drawn from another row than q; None for q.
 
     Returns
     -------
@@ -68,20 +70,26 @@ def acceptance(rule: Rule, p: Any, q: Any) -> Any:
     ValueError
         If p or q is no pmf, or their shapes differ.
     """
-    p, q = as_pair(p, q)
-    accepted = rule.step_rows(p, q).acceptance
+    p, q, step = _step(rule, p, q, drawn)
+    accepted = step.acceptance
     return accepted if p.ndim > 1 else _scalar(accepted)
 
 
-def step_law(rule: Rule, p: Any, q: Any) -> Array:
-    """The law of the token emitted: ``law(y) = q(y) a(y) + sum_x q(x) (1 - a(x)) r_x(y)``, with residuals r_x.
+def step_law(rule: Rule, p: Any, q: Any, drawn: Any = None) -> Array:
+    """The law of the token emitted: ``law(y) = r(y) a(y) + sum_x r(x) (1 - a(x)) R_x(y)``, with residuals R_x.
+
+    Here r is the row that the draft is drawn from, q unless ``drawn`` says otherwise. Where the law for r = q is p, it
+    is within TV(r, q) of p for every r: what a rule does to a draft is one channel, and a channel brings no two laws
+    further apart.
 
     Parameters
     ----------
     rule
         The verification rule.
     p, q
-        Target and draft rows ``[..., V]``, floats or ``Fraction``.
+        Target row and the row declared for the draft ``[..., V]``, floats or ``Fraction``.
+    drawn
+        r, where the draft is drawn from another row than q; None for q.
 
     Returns
     -------
@@ -93,9 +101,17 @@ def step_law(rule: Rule, p: Any, q: Any) -> Array:
     ValueError
         If p or q is no pmf, or their shapes differ.
     """
-    p, q = as_pair(p, q)
-    law = rule.law_rows(p, q)
+    p, _, step = _step(rule, p, q, drawn)
+    law = step.law
     return np.vectorize(Fraction, otypes=[object])(law) if is_exact(p) else law
+
+
+def _step(rule: Rule, p: Any, q: Any, drawn: Any) -> tuple[Array, Array, Step]:
+    p, q = as_pair(p, q)
+    if drawn is None:
+        return p, q, rule.step_rows(p, q)
+    _, drawn = as_pair(p, drawn, ("p", "drawn"))
+    return p, q, rule.drawn_rows(p, q, drawn)
 
 
 def _scalar(value: Any) -> Number:

@@ -57,6 +57,7 @@ from simlab.rules import (
 )
 from simlab.rules.truncation import likely
 from theory.proofs.base import Comparison, Proof, Question, eq, for_all_rows, ge, gt, le, lt
+from theory.proofs.methods import METHOD_PROOFS
 from theory.proofs.pointwise import POINTWISE
 from theory.proofs.sequences import SEQUENCE_PROOFS, at_tables
 from theory.proofs.steps import STEP_PROOFS
@@ -745,5 +746,13 @@ DECODER_PROOFS = (
 
 PROOFS: dict[str, Proof] = {
     proof.name: proof
-    for proof in (*RULE_PROOFS, *STEP_PROOFS, *POINTWISE, *CANDIDATE_PROOFS, *DECODER_PROOFS, *SEQUENCE_PROOFS)
+    for proof in (
+        *RULE_PROOFS,
+        *STEP_PROOFS,
+        *METHOD_PROOFS,
+        *POINTWISE,
+        *CANDIDATE_PROOFS,
+        *DECODER_PROOFS,
+        *SEQUENCE_PROOFS,
+    )
 }

@@ -74,6 +74,17 @@ REASONS: dict[str, str] = {
         "Phi of a normal overlap (|g_u+w(g_c-g_u)| rising in w is a polynomial fact, the acceptance is not)"
     ),
     "cspd.tables.own-deviation": "published numbers and Phi",
+    "declared-draft.bfloat16": "rounding of floats at fixed seeds",
+    "sjd-pv.law": "existence: the exact law of one pair of rows",
+    "mulo-sd.law": "a family of chains with a closed form, of which the first are enumerated",
+    "vvs.law": "acceptance 1 leaves nothing to prove; the bound is leviathan.frontier",
+    "vvs-reference.call": "a signature, and no rows",
+    "speculative-diffusion.law": "normal densities: the step uses exp and Phi",
+    "block-diffusion.law": "normal densities: the step uses exp and Phi; of tokens it is decoder.block",
+    "cascade-image.law": "one line of algebra for disjoint sets, and one row",
+    "sjdpp.law": "one line of algebra, and the exact law of one chain",
+    "sjdpp.calls": "existence of a chain: exact mean calls of one",
+    "sjd2.law": "its first half is sjd.theorem-1.sequence, which is for any declared rows; the second is one chain",
     "candidates.optimum-unreached": "existence: one rational pair; K-SEQ in floats",
 }
 

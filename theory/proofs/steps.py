@@ -54,7 +54,7 @@ def asks(
     statement: str,
     *settings: Mapping[str, Any],
     sizes: Iterable[int] = (2, 3),
-    rows: str = "pq",
+    rows: Iterable[str] = "pq",
     shares: Sequence[str] = (),
     zeros: bool = True,
 ) -> tuple[Question, ...]:

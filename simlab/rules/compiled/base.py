@@ -33,7 +33,8 @@ from simlab.arrays_compiled import accumulate, block_sum
     MARS,
     MARS_REFERENCE,
     MEDUSA_REFERENCE,
-) = range(22)
+    SAMPLER_MATCH,
+) = range(23)
 
 
 class CompiledRule(NamedTuple):

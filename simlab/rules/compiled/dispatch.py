@@ -26,6 +26,7 @@ from simlab.rules.compiled.base import (
     MARS_REFERENCE,
     MIXTURE,
     OPTIMAL_LOSSY,
+    SAMPLER_MATCH,
     SPECULATIVE,
     TYPICAL,
     CompiledRule,
@@ -63,6 +64,7 @@ from simlab.rules.compiled.lossy import (
     compile_mars_reference,
     compile_medusa_reference,
     compile_mixture,
+    compile_sampler_match,
     compile_truncation,
     lossy_weights,
     row_level,
@@ -99,6 +101,7 @@ COMPILERS: dict[type, Callable[..., CompiledRule]] = {
     rules.Mars: compile_mars,
     rules.MarsReference: compile_mars_reference,
     rules.MedusaReference: compile_medusa_reference,
+    rules.SamplerMatch: compile_sampler_match,
 }
 
 
@@ -192,7 +195,7 @@ def step(rule: CompiledRule, p: np.ndarray, q: np.ndarray) -> tuple[float, np.nd
         return lantern_step(rule, p, q)
     each = _accepts(rule, p, q)
     law, rejected = q * each, q * (1.0 - each)
-    if rule.kind in (LANTERN_GREEDY, LANTERN_REFERENCE, CACTUS, MARS_REFERENCE):  # a residual for each token
+    if rule.kind in (LANTERN_GREEDY, LANTERN_REFERENCE, CACTUS, MARS_REFERENCE, SAMPLER_MATCH):  # one a token
         return total(law), law + _redrawn(rule, p, q, rejected)
     return total(law), law + total(rejected) * residual(rule, p, q, 0)
 

@@ -1,4 +1,4 @@
-"""Lossy rules of one target and one draft row, compiled: lenience, Cactus, truncation, cascade, fuzzy, MARS, Medusa.
+"""Rules of one target and one draft row, compiled: lenience, Cactus, truncation, cascade, fuzzy, MARS, Medusa, match.
 
 Most decide by a number or two that are of the whole row, which :func:`row_level` takes once for all tokens.
 """
@@ -21,6 +21,7 @@ from simlab.rules.compiled.base import (
     MARS_REFERENCE,
     MEDUSA_REFERENCE,
     MIXTURE,
+    SAMPLER_MATCH,
     TRUNCATION,
     CompiledRule,
     ratio,
@@ -87,6 +88,11 @@ def compile_medusa_reference(rule: rules.MedusaReference) -> CompiledRule:
     return record(MEDUSA_REFERENCE, rule.epsilon, rule.delta, first=AFTER_MEDUSA.index(rule.redrawn))
 
 
+def compile_sampler_match(rule: rules.SamplerMatch) -> CompiledRule:
+    """:class:`simlab.rules.SamplerMatch`."""
+    return record(SAMPLER_MATCH)
+
+
 class Level(NamedTuple):
     """What acceptance depends on beside p(x) and q(x), a row."""
 
@@ -137,6 +143,8 @@ def accept_at(rule: CompiledRule, level: Level, target: float, draft: float, x: 
         return ratio(_raised(rule.a, target), draft)
     if rule.kind == TRUNCATION:
         return 1.0 if target >= level.number else 0.0
+    if rule.kind == SAMPLER_MATCH:
+        return target
     if rule.kind == CASCADE:
         return ratio((draft if target >= level.number else 0.0) + target * level.deferred, draft)
     if rule.kind == MEDUSA_REFERENCE:
@@ -158,6 +166,9 @@ def lossy_weights(rule: CompiledRule, p: np.ndarray, q: np.ndarray, x: int) -> n
         if level.number == 0:
             found[x] = max(found[x] - drafts[x], 0.0)
         return found
+    if rule.kind == SAMPLER_MATCH:
+        found[x] = 0.0
+        return found / total(found) if np.any(found > 0) else found
     if rule.kind == MEDUSA_REFERENCE and rule.first == LIKELIEST:
         best = int(np.argmax(p))
         found[:] = 0.0

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from simlab.decoders import Decoder, Sjd, SjdAc, SjdPac, SjdPd, make_decoder
+from simlab.decoders import Decoder, Sjd, SjdAc, SjdPac, SjdPd, SjdPp, make_decoder
 from simlab.decoders.renewal import RENEWALS
 from simlab.decoders.sjd_reference import PointMassSjd
 from simlab.decoders.triton import unsupported
@@ -190,3 +190,35 @@ def test_states_keep_what_is_known_of_the_noise_of_each_position() -> None:
     known = {tuple(state.tolist()) for states, _ in first for state in states.known[:, 0]}
     assert known == {(F(1), F(1), F(0), F(1)), (F(1), F(0), F(1), F(1))}
     assert np.concatenate([states.known for states, _ in first]).dtype == object
+
+
+# Reuse -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("threshold", "biased", "calls", "honest"),
+    [  # the chain of three tokens, whose new drafts are point masses
+        (F(0), F(39, 640), F(31, 16), F(2)),
+        (F(1, 2), F(267, 16000), F(167, 80), F(21, 10)),
+        (F(1), F(3, 2000), F(41, 20), F(41, 20)),
+    ],
+)
+def test_reused_drafts_and_the_row_they_follow(threshold: F, biased: F, calls: F, honest: F) -> None:
+    class PointMassSjdPp(SjdPp, PointMassSjd):
+        """SJD++ whose new drafts declare point masses."""
+
+    chain = sticky_process(CHAIN, 2, 3)
+    newest, drawn = (
+        PointMassSjdPp(3, bonus=False, tau=threshold, declared=declared) for declared in ("newest", "drawn")
+    )
+    assert (bias(newest, chain), steps(newest, chain)) == (biased, calls)
+    assert (bias(drawn, chain), steps(drawn, chain)) == (0, honest)
+
+
+def test_reuse_is_refused_where_it_makes_no_sense() -> None:
+    with pytest.raises(ValueError, match="tau is -1; expected a finite number >= 0"):
+        make_decoder("sjd-pp", window=3, tau=-1)
+    with pytest.raises(ValueError, match="declared is 'old'"):
+        make_decoder("sjd-pp", window=3, declared="old")
+    with pytest.raises(ValueError, match="renewal is 'maximal'; expected 'fresh'"):
+        make_decoder("sjd-pp", window=3, renewal="maximal")

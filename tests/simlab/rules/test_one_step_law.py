@@ -5,6 +5,7 @@ Every form of every rule is bound here: to the definition in rationals, and to e
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from fractions import Fraction as F
 from random import Random
@@ -32,20 +33,22 @@ from simlab.rules.lantern_reference import TREES
 from tests.support.cases import every_rule, sized
 from theory.contexts import likeliest, visited
 from theory.distances import tv
+from theory.exact import acceptance, step_law
 from theory.example_processes import random_row
 from theory.judge.user_rule import Functions, UserRule
 
 pytestmark = pytest.mark.parity
 
 
-def by_definition(rule: Rule, p: Array, q: Array) -> Step:
-    """law(y) = q(y) a(y) + sum_x q(x) (1 - a(x)) r_x(y), one drafted token after the other."""
+def by_definition(rule: Rule, p: Array, q: Array, drawn: Array | None = None) -> Step:
+    """law(y) = r(y) a(y) + sum_x r(x) (1 - a(x)) R_x(y), one drafted token after the other; r is q, or ``drawn``."""
+    r = q if drawn is None else drawn
     law, acceptance = p * 0, p[0] * 0
     for x in range(len(p)):
         probability = np.asarray(rule.accept_rows(p, q, np.int64(x)))[()]
-        acceptance += q[x] * probability
-        law[x] += q[x] * probability
-        law = law + q[x] * (1 - probability) * rule.residual_rows(p, q, np.int64(x))
+        acceptance += r[x] * probability
+        law[x] += r[x] * probability
+        law = law + r[x] * (1 - probability) * rule.residual_rows(p, q, np.int64(x))
     return Step(acceptance, law)
 
 
@@ -90,6 +93,34 @@ def test_a_batch_is_its_rows(name: str, parameters: dict[str, Any]) -> None:
         step = rule.step_rows(p, q)
         assert (batch.law[k // 3, k % 3] == step.law).all()
         assert batch.acceptance[k // 3, k % 3] == step.acceptance
+
+
+@every_rule()
+def test_drafts_of_another_row_than_declared(name: str, parameters: dict[str, Any]) -> None:
+    """By definition; and no rule brings the law further from that of drafts from q than r is from q."""
+    rule, rows = make_rule(name, **sized(parameters, 4)), pairs(4, 12)
+    for (p, q), (r, _) in itertools.pairwise(rows):
+        positive = (q + 1) / sum(q + 1)  # sampler-match has no use for a row that declares 0 what is drawn
+        found, right = rule.drawn_rows(p, positive, r), by_definition(rule, p, positive, r)
+        assert equal(found, right)
+        assert (step_law(rule, p, positive, drawn=r) == right.law).all()
+        assert acceptance(rule, p, positive, drawn=r) == right.acceptance
+        assert tv(right.law, rule.law_rows(p, positive)) <= tv(r, positive)
+        assert equal(rule.drawn_rows(p, q, q), rule.step_rows(p, q))
+
+
+def test_the_row_that_drafts_are_drawn_from_is_checked() -> None:
+    with pytest.raises(ValueError, match=r"one of p and drawn holds fractions and the other floats"):
+        step_law(make_rule("speculative"), (F(1, 2), F(1, 2)), (F(1, 3), F(2, 3)), drawn=(0.5, 0.5))
+    with pytest.raises(ValueError, match=r"p has shape \(2,\) and drawn \(3,\)"):
+        acceptance(make_rule("speculative"), (0.5, 0.5), (0.5, 0.5), drawn=(0.5, 0.25, 0.25))
+
+
+def test_sampler_match_follows_the_target_whatever_is_drawn_and_declared() -> None:
+    rule = make_rule("sampler-match")
+    for (p, q), (r, _) in itertools.pairwise(pairs(5, 20)):
+        assert (step_law(rule, p, q, drawn=r) == p).all()
+        assert acceptance(rule, p, q, drawn=r) == sum(p * r)
 
 
 # Seen failing --------------------------------------------------------------------------------------------------

@@ -1,0 +1,290 @@
+"""Successors of speculative Jacobi decoding that change which row a draft in the window is drawn from or declared with.
+
+Of their papers only abstracts could be read, which do not say that the law is kept; what is decided are readings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from random import Random
+from typing import Any
+
+import numpy as np
+
+from simlab.arrays import Array, namespace
+from simlab.decoders import Decoder, Sjd, SjdPp
+from simlab.decoders.renewal import Drafts
+from simlab.processes import TableProcess
+from simlab.randomness import Randomness
+from simlab.rules import Rule, Speculative
+from theory.claims.base import Claims, Finding
+from theory.claims.evidence import enumeration, example, first, holds_if, rejects_mutants
+from theory.claims.format import fmt, fmt_row
+from theory.claims.proven import over_more_tokens, proven
+from theory.claims.sjd.losslessness import deviation, mean_steps
+from theory.claims.sources import derived, said
+from theory.distances import tv
+from theory.exact import step_law
+from theory.example_processes import random_process, random_row, sticky_process
+
+CLAIMS = Claims("images")
+HALF, CHAIN = Fraction(1, 2), Fraction(4, 5)
+THRESHOLDS = Fraction(0), HALF, Fraction(1), Fraction(2)
+NOW, BEFORE = (Fraction(1, 4), Fraction(3, 4)), (HALF, HALF)  # the smallest rows that show it
+
+# SJD++ ---------------------------------------------------------------------------------------------------------
+
+
+def worlds(seed: int) -> list[TableProcess]:
+    """A chain, and a table with three tokens."""
+    return [sticky_process(CHAIN, 2, 3), random_process(seed, 3, 3, zeros=0)]
+
+
+def followed(decoder: SjdPp, p: Any, q: Any) -> np.ndarray:
+    """What a draft from q follows once it is renewed."""
+    rows = [np.array(row, dtype=object)[None, None] for row in (p, q)]
+    found = rows[0][0, 0] * 0
+    for x, mass in enumerate(q):
+        drafts = Drafts(rows[0], rows[1], np.array([[x]]), np.array([[True]]), np.array([0]))
+        found = found + mass * decoder.renew(drafts, Speculative(), None)[0][0, 0]  # type: ignore[arg-type]
+    return found
+
+
+def reused(p: Any, q: Any, threshold: Fraction) -> np.ndarray:
+    """r(y) = q(y) 1[p(y) > tau q(y)] + p(y) Q(p <= tau q)."""
+    drawn = sum(b for a, b in zip(p, q, strict=True) if a <= threshold * b)
+    return np.array([(b if a > threshold * b else 0) + a * drawn for a, b in zip(p, q, strict=True)], dtype=object)
+
+
+@dataclass(frozen=True)
+class Doubled(SjdPp):
+    """Compares with twice the threshold."""
+
+    def renew(self, drafts: Drafts, rule: Rule, randomness: Randomness) -> tuple[Array, Array]:
+        return SjdPp(self.window, tau=2 * self.tau).renew(drafts, rule, randomness)
+
+
+ABSTRACT_PP = (
+    "More importantly, for further acceleration, SJD++ reuses high-confidence draft tokens after each verification "
+    "phase instead of resampling them all."
+)
+READ_PP = (
+    "Abstract read, and code by others with the paper's equation numbers (phymhan/nanochat at 9acce2c): a draft is "
+    "reused where its ratio exceeds a threshold, and declared with the newest row. The abstract does not say that the "
+    "law is kept; the statement is about this reading."
+)
+
+
+@CLAIMS.claim(
+    "sjdpp.law",
+    said("SJD++, arXiv 2512.07503, abstract", ABSTRACT_PP, "ours", READ_PP),
+    r"A draft from $q$ behind a rejection that is reused where $p(x) > \tau q(x)$, and else drawn from $p$, follows "
+    r"$r(y) = q(y) 1[p(y) > \tau q(y)] + p(y) \sum_x q(x) 1[p(x) \le \tau q(x)]$; declared as $p$, it is emitted with "
+    r"that law if the next row is $p$ again: $(1/8, 7/8)$ for $p = (1/4, 3/4)$, $q = (1/2, 1/2)$ and $1/2 \le \tau < "
+    r"3/2$. Sequences of a chain of three tokens that stays with $4/5$ are at TV 9/400 from the target's at $\tau = 0$ "
+    r"and at 3/400 at $\tau = 1/2$.",
+)
+def reuse(seed: int) -> Finding:
+    r"""A draft $y$ with $p(y) > \tau q(y)$ stays with its $q(y)$; the others, of mass $\sum_x q(x) 1[p(x) \le \tau
+    q(x)]$, become draws from $p$. A ratio of $p$ to the declared $p$ is 1, so the next call accepts what stands there.
+    At $\tau = 0$ all drafts stay, and $r = q$: nothing is left of the target's row. The three tokens are enumerated,
+    with three drafts whose first are uniform, and declared so, and without bonus tokens.
+    """
+    random, chain = Random(seed), sticky_process(CHAIN, 2, 3)
+    rows = [(NOW, BEFORE), *((random_row(random, v), random_row(random, v)) for v in (2, 3, 4) for _ in range(6))]
+
+    def off(kind: Callable[..., SjdPp]) -> Any:
+        """The most that a renewed draft is away from r."""
+        return max(tv(followed(kind(2, tau=t), p, q), reused(p, q, t)) for p, q in rows for t in THRESHOLDS)
+
+    found = {t: deviation(SjdPp(3, bonus=False, tau=t, declared="newest"), chain) for t in THRESHOLDS[:2]}
+    law = reused(*(NOW, BEFORE), HALF)
+    emitted = step_law(Speculative(), NOW, NOW, drawn=law)
+    return holds_if(
+        off(SjdPp) == 0 and found == {0: Fraction(9, 400), HALF: Fraction(3, 400)} and tv(emitted, law) == 0,
+        enumeration(
+            f"the row that renewed drafts follow, in rationals, on {len(rows)} pairs of rows and "
+            f"{len(THRESHOLDS)} thresholds; sequences by enumeration"
+        ),
+        example(f"p = {fmt_row(NOW)}, q = {fmt_row(BEFORE)}: emits {fmt_row(emitted)}, at TV {fmt(tv(emitted, NOW))}"),
+        rejects_mutants({"twice the threshold": Doubled}, off, "the row of a renewed draft"),
+    )
+
+
+@CLAIMS.claim(
+    "sjdpp.mended",
+    derived("SJD++, mended", "One line differs: which row is declared for the drafts that stay in the window."),
+    r"For every target, window and threshold $\tau$, SJD that reuses drafts with $p(x) > \tau q(x)$, draws the others "
+    r"from $p$, and declares $q(y) 1[p(y) > \tau q(y)] + p(y) \sum_x q(x) 1[p(x) \le \tau q(x)]$ for both, emits the "
+    r"target's autoregressive law.",
+)
+def reuse_mended(seed: int) -> Finding:
+    r"""Let all that stands to the left of position $j$ be known. By induction the old draft follows its declared $q$
+    given that, and $p$ is a function of it, so that the renewed draft follows the row of sjdpp.law, which is declared.
+    So drafts follow their declared rows given what is to their left, which is all that the proof of
+    sjd.theorem-1.sequence asks. The same holds for any way of renewing drafts that looks at nothing but $p$, $q$ and
+    the draft, with the row that it makes of $q$.
+    """
+    tried = [
+        (SjdPp(window, bonus=bonus, tau=t), process)
+        for process in worlds(seed)
+        for window, bonus in ((2, True), (3, False))
+        for t in THRESHOLDS
+        if (process.vocabulary, window) != (3, 3) or t == HALF
+    ]
+    worst = max(deviation(*case) for case in tried)
+    return holds_if(
+        proven("sjdpp.mended") and worst == 0,
+        enumeration(
+            f"beyond the proof: V = 2, 3, thresholds 0 to 2. The law of sequences equals the target's in rationals for "
+            f"{len(tried)} pairs of process and decoder; largest TV {fmt(worst)}"
+        ),
+        rejects_mutants(
+            {f"newest row, threshold {t}": SjdPp(3, tau=t, declared="newest") for t in THRESHOLDS},
+            lambda d: first(deviation(d, process) for process in worlds(seed)),
+            "the sequence law",
+        ),
+    )
+
+
+@CLAIMS.claim(
+    "sjdpp.calls",
+    derived("SJD++ against SJD", "A draft that stays because it is likely is one that was drawn from an older row."),
+    r"Reuse of drafts with $p(x) > q(x)/2$ can take more calls than SJD: a chain of four tokens that stays with $4/5$ "
+    r"takes 169/100 calls with SJD and four drafts, 137/80 with the newest row declared, and 43/25 with the row that "
+    r"drafts follow; with all drafts reused it takes 649/400 and 8/5.",
+)
+def reuse_calls(seed: int) -> Finding:
+    """Enumerated, with uniform first drafts and without bonus tokens. A draft that stays is accepted by the next call
+    as its declared row says, which is no nearer to the next row for having been kept; what changes is how often the
+    rows to its right stay the same.
+    """
+    chain = sticky_process(CHAIN, 2, 4)
+
+    def calls(threshold: Fraction, declared: str) -> Fraction:
+        return mean_steps(SjdPp(4, bonus=False, tau=threshold, declared=declared), chain)  # type: ignore[arg-type]
+
+    plain = mean_steps(Sjd(4, bonus=False), chain)
+    found = [calls(threshold, declared) for threshold in (HALF, Fraction(0)) for declared in ("newest", "drawn")]
+    stated = [Fraction(137, 80), Fraction(43, 25), Fraction(649, 400), Fraction(8, 5)]
+    return holds_if(
+        (plain, found) == (Fraction(169, 100), stated),
+        enumeration(f"mean calls: SJD {fmt(plain)}; reuse {', '.join(map(fmt, found))}, in the order of the claim"),
+    )
+
+
+# SJD-VP --------------------------------------------------------------------------------------------------------
+
+
+def extrapolated(now: Any, before: Any) -> np.ndarray:
+    """s in proportion to p_t^2 / p_{t-1}: tokens whose probability rises are drawn more often."""
+    weights = [a * a / b for a, b in zip(now, before, strict=True)]
+    return np.array([weight / sum(weights) for weight in weights], dtype=object)
+
+
+@CLAIMS.claim(
+    "sjd-vp.law",
+    said(
+        "SJD-VP, arXiv 2603.27115, abstract",
+        "The key idea is to leverage the change in token probabilities across iterations to guide sampling, favoring "
+        "tokens whose probabilities increase.",
+        "ours",
+        "Abstract read, no code found. It does not give the row that is drawn from, or the one that is declared, and "
+        "does not say that the law is kept: both readings of the declared row are stated, for any row that is drawn.",
+    ),
+    r"For all rows $s$, $p'$ and $p$, a draft from $s$, a row that favours tokens whose probability rises, is emitted "
+    r"with the law $p$ of the next call if $s$ is declared; if the row $p'$ of the last call is declared unchanged, "
+    r"the law is within $\mathrm{TV}(s, p')$ of $p$, and is $s$ where $p = p'$.",
+)
+def verification_prediction(seed: int) -> Finding:
+    r"""Both are declared-draft.law with $r = s$: for $q = s$ the TV is 0, for $q = p'$ it is at most $\mathrm{TV}(s,
+    p')$, which $p = p'$ reaches. With $s$ declared the next call accepts $1 - \mathrm{TV}(p, s)$, so that the
+    prediction helps just where $s$ is nearer to the next row than $p'$ is.
+    """
+    drawn = extrapolated(NOW, BEFORE)
+    rule, further = Speculative(), (Fraction(1, 8), Fraction(7, 8))
+    honest = [tv(step_law(rule, p, drawn), p) for p in (NOW, further)]
+    unchanged = [step_law(rule, p, NOW, drawn=drawn) for p in (NOW, further)]
+    return holds_if(
+        proven("sjd-vp.law") and honest == [0, 0] and tv(unchanged[0], drawn) == 0,
+        over_more_tokens("sjd-vp.law", seed),
+        example(
+            f"rows {fmt_row(BEFORE)} and then p' = {fmt_row(NOW)}, s in proportion to p'^2 over the row before: "
+            f"{fmt_row(drawn)}. Declared as p', it emits {fmt_row(unchanged[0])} where the next row is p' (TV "
+            f"{fmt(tv(unchanged[0], NOW))}) and {fmt_row(unchanged[1])} where it is {fmt_row(further)} (TV "
+            f"{fmt(tv(unchanged[1], further))})"
+        ),
+    )
+
+
+# SJD2 ----------------------------------------------------------------------------------------------------------
+
+
+def blurred(rows: Array) -> Array:
+    """Half of each row, half the uniform one: a stand-in for rows that are computed from noisy embeddings."""
+    return rows / 2 + namespace(rows).ones(rows.shape, dtype=rows.dtype) * Fraction(1, 2 * rows.shape[-1])
+
+
+@dataclass(frozen=True)
+class NoisyDrafts(Sjd):
+    """Drafts behind a rejection are drawn from rows given noisy tokens, and declared so."""
+
+    def renew(self, drafts: Drafts, rule: Rule, randomness: Randomness) -> tuple[Array, Array]:
+        rows = blurred(drafts.p)
+        return rows, rows
+
+
+@dataclass(frozen=True)
+class NoisyRows(NoisyDrafts):
+    """Drafts are verified, too, against rows that were computed while the tokens to their left were noisy."""
+
+    def verify(self, rule: Rule, p: Array, *others: Any, **more: Any) -> tuple[Array, Array]:
+        noisy = namespace(p).concat([p[:, :1], blurred(p[:, 1:])], axis=1)
+        return super().verify(rule, noisy, *others, **more)
+
+
+@dataclass(frozen=True)
+class OtherRow(NoisyDrafts):
+    """Declares the newest row for drafts that were drawn from a noisy one."""
+
+    def renew(self, drafts: Drafts, rule: Rule, randomness: Randomness) -> tuple[Array, Array]:
+        return blurred(drafts.p), drafts.p
+
+
+@CLAIMS.claim(
+    "sjd2.law",
+    said(
+        "SJD2, arXiv 2510.08994, abstract",
+        "We employ a probabilistic criterion to verify and accept multiple tokens in parallel, and refine the "
+        "unaccepted tokens for the next iteration with the denoising trajectory.",
+        "ours",
+        "Abstract read. It does not give the criterion, and does not say that the law is kept: read as that of "
+        "SJD, for the fine-tuned model. Its noisy rows are a stand-in here: half of a row, half the uniform one.",
+    ),
+    "SJD whose drafts are drawn from rows that were computed from noisy embeddings emits the target's autoregressive "
+    "law if each is declared with the row it was drawn from, and verified against rows given clean tokens; verified "
+    "against rows that are half uniform behind the first draft, as embeddings that are still noisy may give, sequences "
+    "of a chain of three tokens that stays with 4/5, with three drafts, are at TV 39/200 from the target's.",
+)
+def noisy_drafts(seed: int) -> Finding:
+    r"""The proof of sjd.theorem-1.sequence asks that a draft follows its declared row given the tokens to its left,
+    whatever that row is, and that the row it is verified against is the target's given those tokens. A row computed
+    from noisy embeddings is known when the draft is drawn, so the first half is met. The second is not where a token is
+    accepted in the call that has seen its left part as noise: the lossless rule then emits the noisy row.
+    """
+    worst = max(deviation(NoisyDrafts(3, bonus=bonus), process) for process in worlds(seed) for bonus in (True, False))
+    noisy = deviation(NoisyRows(3), sticky_process(CHAIN, 2, 3))
+
+    def apart(decoder: Decoder) -> Fraction:
+        return max(deviation(decoder, process) for process in worlds(seed))
+
+    return holds_if(
+        apart(NoisyDrafts(3)) == worst == 0 and noisy == Fraction(39, 200),
+        enumeration(
+            f"V = 2, 3, three drafts: the law of sequences equals the target's in rationals (largest TV {fmt(worst)}) "
+            f"with drafts from noisy rows; with noisy rows to verify against the chain is at TV {fmt(noisy)}"
+        ),
+        rejects_mutants({"another row declared": OtherRow(3), "noisy rows": NoisyRows(3)}, apart, "the sequence law"),
+    )

@@ -1,0 +1,286 @@
+"""Image decoders that verify less: phrases, neighbourhoods, skipped tokens, pooled candidates.
+
+Of their papers only abstracts could be read, and of one the code; none of the abstracts says that the law is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from inspect import Parameter, Signature
+from random import Random
+from typing import Any
+
+from simlab.decoders import Block, Decoder
+from simlab.decoders.local import Local
+from simlab.decoders.phrase import Phrase
+from simlab.processes import TableProcess
+from simlab.rules import Mixture, Speculative
+from theory.claims.base import Claims, Finding
+from theory.claims.evidence import enumeration, example, holds_if, identity, rejects_mutants
+from theory.claims.format import fmt, fmt_row
+from theory.claims.hierarchical.hierarchical import THIRDS, accepted, off, random_cases, same_rows
+from theory.claims.lossy.truncation import PAIR
+from theory.claims.sources import Repository, said
+from theory.distances import aligned, tv
+from theory.exact import acceptance, sequence_law, step_law, target_law
+from theory.example_processes import random_row
+
+CLAIMS = Claims("images")
+Row = Sequence[Fraction]
+FIFTH, HALF = Fraction(1, 5), Fraction(1, 2)
+
+# SJD-PV --------------------------------------------------------------------------------------------------------
+
+
+@CLAIMS.claim(
+    "sjd-pv.law",
+    said(
+        "SJD-PV, arXiv 2603.06666, abstract",
+        "During inference, the proposed phrase-level verification evaluates aggregated likelihood ratios over each "
+        "phrase, allowing simultaneous acceptance of multiple tokens while preserving generation quality.",
+        "ours",
+        "Abstract read, no code found. What follows a rejected phrase is not in it: two readings are stated.",
+    ),
+    r"For $p = (1/3, 2/3)$ and $q = (2/3, 1/3)$ at each of two positions, accepting both drafts with $\min(1, P/Q)$, "
+    r"$P/Q$ the product of their ratios, emits a law at TV 1/9 from the target's and accepts 4/3 drafts if else the "
+    r"first is redrawn from $[p - q]^+$, and at TV 2/9 with 3/2 drafts if else the first is tried alone; block "
+    r"verification of the same drafts accepts 11/9, the most of all lossless ways, and emits the target's law.",
+)
+def phrases(seed: int) -> Finding:
+    r"""By enumeration. With $\min(1, P/Q)$ a phrase $x$ is emitted with $\min(P(x), Q(x))$ by acceptance, and the rest,
+    $[P - Q]^+$, is a law of whole phrases, of which a residual of one position knows nothing. Block verification
+    weighs each prefix by $\min(1, w r)$ in turn, and stops where the residual of that prefix can make up for it
+    (baselines.block-verification.lossless); what accepts more pays for it in bias (hsd.frontier).
+    """
+    case = same_rows(*THIRDS, 2)
+    made: list[Decoder] = [Phrase(2), Phrase(2, failing="shorten"), Block(2)]
+    found = [(off(decoder, case), accepted(decoder, case)) for decoder in made]
+    wanted = [(Fraction(1, 9), Fraction(4, 3)), (Fraction(2, 9), Fraction(3, 2)), (Fraction(0), Fraction(11, 9))]
+    cases = random_cases(seed, (2,))
+    lossless = max(off(Block(2), each) for each in cases)
+    biased = [sum(off(decoder, each) > 0 for each in cases) for decoder in made[:2]]
+    return holds_if(
+        found == wanted and lossless == 0,
+        enumeration(
+            f"the law of two tokens, in rationals; of {len(cases)} pairs of random processes, both readings differ "
+            f"from the target in {biased[0]} and {biased[1]}, and block verification in none"
+        ),
+    )
+
+
+# MuLo-SD -------------------------------------------------------------------------------------------------------
+
+
+def chain(start: Row, length: int) -> TableProcess:
+    """Two tokens: the first from ``start``, and each other stays with 4/5."""
+    return TableProcess(
+        2, length, lambda prefix: [1 - FIFTH if x == prefix[-1] else FIFTH for x in (0, 1)] if prefix else list(start)
+    )
+
+
+STARTS: tuple[Row, Row] = (Fraction(1, 4), Fraction(3, 4)), (HALF, HALF)  # of target and draft
+
+
+def local_tv(decoder: Decoder, length: int) -> Fraction:
+    """TV of a block whose drafts follow the target but for the first."""
+    target, draft = (chain(start, length) for start in STARTS)
+    return Fraction(tv(*aligned(sequence_law(decoder, target, Speculative(), draft)[0], target_law(target))))
+
+
+@CLAIMS.claim(
+    "mulo-sd.law",
+    said(
+        "MuLo-SD, arXiv 2601.05149, abstract",
+        "Crucially, we incorporate a local rejection and resampling mechanism, enabling efficient correction of draft "
+        "errors by focusing on spatial neighborhoods rather than raster-scan resampling after the first rejection.",
+        "ours",
+        "Abstract read, and notes by others: there a draft is accepted by a threshold on the target's mass around it. "
+        "The statement is about locality alone, with the lossless rule in its place. No code found.",
+    ),
+    r"A block of two-valued tokens that stay with $4/5$, whose first token has $p = (1/4, 3/4)$ and $q = (1/2, 1/2)$ "
+    r"and whose other drafts follow the target, each verified without loss, is at TV $3 (1 + (3/5)^{2 l})/40$ from the "
+    r"target's law if the $l$ tokens behind a rejected one are redrawn from the target's rows and the others stay, "
+    r"which falls to 3/40 and no further however large the neighbourhood, short of the block; if these $l$ are coupled "
+    r"with the tokens that stood there, it is at TV $(3/20) (3/5)^l$.",
+)
+def locality(seed: int) -> Finding:
+    r"""The first draft is rejected if it is 0, with 1/4, and becomes 1; all others are accepted, given a 0. Token $l$
+    behind it is redrawn from the chain that starts at 1, token $l + 1$ stays and follows the chain from 0. The step
+    between both should stay with 4/5; both sides are independent if tokens are redrawn anew, with $P(\text{token } l =
+    1) = (1 + (3/5)^l)/2$, against the same for 0 with the old ones. Coupled, token $l$ is as it was but with $(3/5)^l$,
+    the chance that two such chains have not met, so that the bias dies out. Verifying the tokens that stay once more
+    against their new rows, as SJD with maximal coupling does, leaves none. Enumerated for blocks of up to five.
+    """
+    cases = [(length, reach) for length in range(2, 6) for reach in range(length - 1)]
+
+    def differs(kind: Callable[..., Decoder]) -> int:
+        """For how many blocks and neighbourhoods it is another number than the closed form."""
+        wrong = 0
+        for length, reach in cases:
+            near = Fraction(3, 5) ** reach
+            stated = {"fresh": 3 * (1 + near**2) / 40, "coupled": 3 * near / 20}
+            wrong += sum(
+                local_tv(kind(length, reach=reach, redraw=redraw), length) != value for redraw, value in stated.items()
+            )
+        return wrong
+
+    whole = [local_tv(Local(4, reach=3, redraw=redraw), 4) for redraw in ("fresh", "coupled")]
+    return holds_if(
+        differs(Local) == 0 and whole == [0, 0],
+        enumeration(f"{len(cases)} pairs of block and neighbourhood, in rationals; 0 where it is the whole block"),
+        rejects_mutants({"a token further": Wider}, differs, "the closed form"),
+    )
+
+
+class Wider(Local):
+    """Redraws a token more than it is told to."""
+
+    def near(self, process: Any, position: Any, rejected: Any) -> Any:
+        return Local(self.gamma, reach=self.reach + 1).near(process, position, rejected)
+
+
+# VVS -----------------------------------------------------------------------------------------------------------
+
+VVS = Repository("HyattDD/VVS", "77901736dbc56c3ceb4123cdf37bc28ab15ab9f1")
+
+
+@CLAIMS.claim(
+    "vvs.law",
+    VVS.function(
+        "models/skip_utils_llamagen.py",
+        "skip_evaluate",
+        "At a skipped verification a path of the draft tree is taken, uniformly among its leaves, without the draft's "
+        "probabilities. Of the paper, arXiv 2511.13587, the abstract was read; it does not say that the law is kept.",
+    ),
+    r"For every $p$ and $q$, a token whose verification is skipped follows $u$, the share of the tree's leaves below "
+    r"each token, at $\mathrm{TV}(p, u)$ from the target's row; drawn from the draft it follows $q$ at $\mathrm{TV}(p, "
+    r"q)$, the least at which every draft from $q$ can be accepted.",
+)
+def skipped(seed: int) -> Finding:
+    r"""Every leaf has one chance, so token $x$ has its share of leaves, whatever the draft and the target give it; with
+    acceptance 1 that law is what is emitted. By leviathan.frontier acceptance is at most $1 - \mathrm{TV}(p, q)$ plus
+    the TV of what is emitted, so acceptance 1 costs $\mathrm{TV}(p, q)$ at least, which drawing the token from $q$
+    costs. Over the skipped tokens of an image the TVs add up, given what stands before each.
+    """
+    random, (p, q) = Random(seed), PAIR
+    leaves = (Fraction(0), HALF, HALF)  # the two likeliest tokens of q, a leaf below each
+    rows = [(p, leaves), *((random_row(random, v), random_row(random, v)) for v in (2, 3, 4) for _ in range(5))]
+    skips = Mixture(0)  # verifies against q alone, which accepts every draft
+    apart = sum(
+        (step_law(skips, a, b) != b).any() or acceptance(skips, a, b) != 1 or tv(step_law(skips, a, b), a) != tv(a, b)
+        for a, b in rows
+    )
+    return holds_if(
+        apart == 0,
+        enumeration(f"on {len(rows)} pairs of rows, V = 2 to 4, in rationals"),
+        example(
+            f"p = {fmt_row(p)}, q = {fmt_row(q)}, a leaf below each of the two likeliest tokens of q: TV "
+            f"{fmt(tv(p, leaves))}; drawn from q {fmt(tv(p, q))}"
+        ),
+    )
+
+
+@CLAIMS.claim(
+    "vvs-reference.call",
+    VVS.function(
+        "models/ea_llamagen.py",
+        "generate",
+        "The loop calls skip_verify with eight arguments by position and last_step_skip by name; the function has "
+        "seven parameters before last_step_skip.",
+    ),
+    "The call of `skip_verify` in the loop that is published for VVS gives the parameter `last_step_skip` two values, "
+    "which Python refuses, so that the loop does not run as it is published.",
+)
+def skip_call(seed: int) -> Finding:
+    """The signature of the published function is bound to as many arguments as its call has. With one fewer by position
+    it binds.
+    """
+    first = ("cur_step", "steps_in_1st_row", "skip_interval", "new_token", "draft_candidates", "head_avg_sim")
+    names, more = (*first, "skipped_steps"), ("policy", "latents", "sim_threshold")
+    every = (*names, "last_step_skip", *more)
+    signature = Signature([Parameter(name, Parameter.POSITIONAL_OR_KEYWORD) for name in every])
+
+    def binds(count: int) -> bool:
+        try:
+            signature.bind(*range(count), last_step_skip=False, **dict.fromkeys(more))
+        except TypeError:
+            return False
+        return True
+
+    return holds_if(
+        binds(len(names)) and not binds(len(names) + 1),
+        identity("seven arguments by position bind, eight do not: multiple values for last_step_skip"),
+    )
+
+
+# CASCADE -------------------------------------------------------------------------------------------------------
+
+Sets = dict[int, tuple[int, ...]]  # what is interchangeable with each candidate, itself among it
+
+
+def pooled(p: Row, candidates: Sequence[int], near: Sets, zeroed: str = "set") -> tuple[list[Fraction], Fraction]:
+    """The law and the acceptance of candidates that are accepted in turn with the mass of their sets.
+
+    A rejected one is taken out of the row: with its whole set, or ``zeroed = "token"`` alone.
+    """
+    law, left, row = [Fraction(0)] * len(p), Fraction(1), list(p)
+    for x in candidates:
+        if zeroed == "set" and row[x] == 0:
+            continue
+        chance = sum((row[y] for y in near[x]), Fraction(0))
+        law[x] += left * chance
+        left *= 1 - chance
+        for y in near[x] if zeroed == "set" else (x,):
+            row[y] = Fraction(0)
+        if not sum(row):
+            break
+        row = [mass / sum(row) for mass in row]
+    return [emitted + left * mass for emitted, mass in zip(law, row, strict=True)], 1 - left
+
+
+def excess(p: Row, candidates: Sequence[int], near: Sets, zeroed: str = "set") -> Fraction:
+    """The TV of what is emitted beyond the least for its acceptance: how far it is off the frontier."""
+    law, accepts = pooled(p, candidates, near, zeroed)
+    free = sum((p[x] for x in candidates), Fraction(0))
+    return Fraction(tv(law, p)) - max(accepts - free, Fraction(0))
+
+
+@CLAIMS.claim(
+    "cascade-image.law",
+    said(
+        "CASCADE, arXiv 2605.07230, abstract",
+        "By capturing these redundancies across the depth and breadth of the predicted token tree, our method "
+        "identifies principled opportunities for acceptance relaxation without requiring additional training.",
+        "ours",
+        "Abstract read, no code found. It does not give the sets of interchangeable tokens, or how acceptance is "
+        "relaxed: read as the target's mass of the set in the place of the token's, for given sets.",
+    ),
+    r"For every $p$ and sets $R(x)$ of interchangeable tokens, accepting one candidate $x$ with $p(R(x))$ emits a law "
+    r"at TV $p(R(x)) - p(x)$, the least at that acceptance. For $p = (1/2, 3/10, 1/5)$ and the second and third "
+    r"token as candidates, interchangeable with each other, the law is at TV 3/10 at an acceptance of $1/2$ that costs "
+    r"nothing, if a rejected set is taken out of the row; with sets that hold one candidate each, and are disjoint, "
+    r"several candidates are at the least TV too.",
+)
+def interchangeable(seed: int) -> Finding:
+    r"""$x$ gains $p(R(x)) - p(x)$, and what the others lose is as much. A rule with candidates $C$ emits each of them
+    with $p$ at least up to an acceptance $p(C)$ without loss, and what is accepted beyond that is TV: at acceptance $A$
+    the least is $A - p(C)$. Pooling a token of $C$ only moves mass between candidates, which acceptance does not count.
+    With disjoint sets, one candidate each, and a rejected set taken out, candidate $x$ is emitted with $p(R(x))$, so
+    that $A - p(C)$ is what they gain, and what the others lose.
+    """
+    random, (p, _) = Random(seed), PAIR
+    law, accepts = pooled(p, (2, 1), {2: (2, 1), 1: (1, 2)})
+    rows = [random_row(random, size) for size in (4, 5, 6) for _ in range(5)]
+
+    def off_frontier(zeroed: str) -> Fraction:
+        """Of one candidate and of two with disjoint sets."""
+        apart: Sets = {0: (0, 2), 1: (1, 3)}
+        return max(excess(row, candidates, apart, zeroed) for row in rows for candidates in ((0,), (1,), (0, 1)))
+
+    return holds_if(
+        off_frontier("set") == 0 and (tv(law, p), accepts) == (Fraction(3, 10), HALF) and p[1] + p[2] == accepts,
+        enumeration(f"one candidate, and two with disjoint sets, on {len(rows)} random rows of 4 to 6 tokens"),
+        example(f"p = {fmt_row(p)}, candidates 2 and 1: emits {fmt_row(law)}, accepts {fmt(accepts)}"),
+        rejects_mutants({"the token alone is taken out": "token"}, off_frontier, "the frontier"),
+    )

@@ -1,0 +1,92 @@
+"""Proofs about drafts that are drawn from another row than is declared, and about engines that never look at it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from simlab.arrays import total_variation
+from simlab.decoders import SjdPp
+from simlab.rules import Rule, SamplerMatch, Speculative
+from theory.proofs.base import Comparison, Proof, eq, le
+from theory.proofs.steps import asks
+from theory.symbolic import prove_decoder
+
+Numbers = Mapping[str, Any]
+Stated = Iterable[Comparison]
+
+__all__ = ["METHOD_PROOFS"]
+
+
+def matched(n: Numbers, rule: Rule | None = None) -> Stated:
+    """Drafts from r, declared as q: what is emitted follows p, and sum r p are accepted, at most 1 - TV(p, r)."""
+    p, q, r = n["p"], n["q"], n["r"]
+    found = (rule or SamplerMatch()).drawn_rows(p, q, r)
+    law = [(a, eq, b) for a, b in zip(found.law, p, strict=True)]
+    return [*law, (found.acceptance, eq, sum(p * r)), (found.acceptance, le, 1 - total_variation(p, r))]
+
+
+def declared(n: Numbers, share: Fraction = Fraction(1)) -> Stated:
+    """Speculative sampling of drafts from r, declared as q: TV(law, p) <= TV(r, q), and the law is r where p = q."""
+    p, q, r = n["p"], n["q"], n["r"]
+    law, apart = Speculative().drawn_rows(p, q, r).law, total_variation(r, q)
+    same = Speculative().drawn_rows(q, q, r).law
+    return [(total_variation(law, p), le, apart * share), *((a, eq, b) for a, b in zip(same, r, strict=True))]
+
+
+def channel(n: Numbers, share: Fraction = Fraction(1)) -> Stated:
+    """What a rule makes of drafts from r and from q where it emits the row ``k0`` for even tokens, ``k1`` for odd ones.
+
+    Over two tokens that is any rule.
+    """
+    q, r = n["q"], n["r"]
+    emitted = np.array([n[f"k{x % 2}"] for x in range(len(q))], dtype=object)
+    return [(total_variation(r @ emitted, q @ emitted), le, total_variation(r, q) * share)]
+
+
+HALF = Fraction(1, 2)
+SERVED = "declared-draft.law", "sjd-vp.law"
+ANY_CHANNEL = ("q", "r", "k0", "k1")
+
+METHOD_PROOFS = (
+    Proof(
+        "sampler-match.law",
+        ("sampler-match.law",),
+        "drafts from r, declared as q: p is emitted, and sum r p accepted",
+        asks(matched, "law = p, acceptance = sum r p", rows="pqr"),
+        {"speculative": asks(matched, "law = p, acceptance = sum r p", {"rule": Speculative()}, rows="pqr")[0]},
+    ),
+    Proof(
+        "declared-draft.speculative",
+        SERVED,
+        "speculative sampling of drafts from r, declared as q: TV(law, p) <= TV(r, q); r is emitted where p = q",
+        asks(declared, "TV(law, p) <= TV(r, q)", rows="pqr"),
+        {"half of it": asks(declared, "half of it", {"share": HALF}, rows="pqr", sizes=(2,))[0]},
+    ),
+    Proof(
+        "declared-draft.any-rule",
+        SERVED,
+        "whatever a rule makes of each draft, it brings drafts from r and from q no further apart",
+        asks(channel, "TV of what is emitted <= TV(r, q)", rows=ANY_CHANNEL, sizes=(2,)),
+        {"half of it": asks(channel, "half of it", {"share": HALF}, rows=ANY_CHANNEL, sizes=(2,))[0]},
+    ),
+    Proof(
+        "decoder.sjd-pp",
+        ("sjdpp.mended",),
+        "SJD++ that declares the row its drafts follow: a step from every state emits the target's law, and leaves "
+        "drafts as declared, for thresholds 0, 1/2 and 1",
+        tuple(
+            partial(prove_decoder, SjdPp(window, tau=tau), "lossless", None, size=2, length=3)
+            for window, tau in ((2, Fraction(0)), (2, HALF), (2, Fraction(1)), (3, HALF))
+        ),
+        {
+            "the newest row": partial(
+                prove_decoder, SjdPp(2, tau=HALF, declared="newest"), "lossless", None, size=2, length=3
+            )
+        },
+    ),
+)
