@@ -9,11 +9,11 @@ and those of different sequences must be independent.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, reduce
 from itertools import product
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -35,7 +35,10 @@ from simlab.certify.contracts.blocks import Block, Events, Tokens, joint
 from simlab.certify.contracts.verifying import OfBlock
 from simlab.certify.engine.scripted import possible_edges
 from simlab.messages import shown
-from simlab.mutants.batches import MUTANTS, OF_BATCHES, Rows
+from simlab.mutants.gated.chains import BATCH
+from simlab.mutants.gated.contracts import known
+
+Rows = tuple[Tokens, ...]
 
 
 class Completing(Protocol):
@@ -81,9 +84,7 @@ class BatchCase(ArraysCase):
     small: bool = False
     enumerated: bool = False
     both_ends: bool = False
-    bugs = tuple(MUTANTS)
-    mutants = MUTANTS
-    together: ClassVar[Collection[str]] = OF_BATCHES  # bugs that mix sequences
+    contract = "verify_batch"
 
     @property
     def vocabulary(self) -> int:  # type: ignore[override]
@@ -190,14 +191,15 @@ class BatchCase(ArraysCase):
             law += probability * reduce(np.multiply.outer, parts).ravel()
         return law
 
-    def law_under(self, known: str) -> Array | None:
+    def law_under(self, name: str) -> Array | None:
         if not self.small:
             return None
-        if known not in self.together and len(self.blocks) > 1:  # the sequences are independent
-            laws = [replace(self, blocks=(block,), events=()).law_under(known) for block in self.blocks]
+        fault = known(self.contract)[name]
+        if not fault.pair and BATCH not in fault.needs and len(self.blocks) > 1:  # the sequences are independent
+            laws = [replace(self, blocks=(block,), events=()).law_under(name) for block in self.blocks]
             found = [law for law in laws if law is not None]
             return reduce(np.multiply.outer, found).ravel() if len(found) == len(laws) else None
-        return super().law_under(known)
+        return super().law_under(name)
 
     def script(self, where: str, name: str, calls: int) -> str | None:
         if not self.small or any(block.order for block in self.blocks):

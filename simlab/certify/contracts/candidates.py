@@ -18,7 +18,7 @@ from simlab.certify.contracts.battery import SIZES, token_classes
 from simlab.certify.contracts.blocks import Block, Events, Tokens, joint
 from simlab.certify.contracts.verifying import OfBlock
 from simlab.certify.engine.scripted import possible_edges
-from simlab.mutants.candidates import MUTANTS, chain
+from simlab.mutants.gated.candidates import in_turn as left_in_turn
 from simlab.optimum import candidate_sets, optimal_acceptance
 
 BRANCHES = 24  # draws of the candidates up to which somebody's code is enumerated
@@ -36,8 +36,7 @@ class CandidatesCase(ArraysCase):
     small: bool = False
     both_ends: bool = False
     length: int = 1
-    bugs = tuple(MUTANTS)
-    mutants = MUTANTS
+    contract = "verify_candidates"
 
     @property
     def vocabulary(self) -> int:  # type: ignore[override]
@@ -65,7 +64,7 @@ class CandidatesCase(ArraysCase):
         return self.every_draw
 
     def edges(self, given: Array) -> list[float]:
-        return possible_edges(*chain(self.p, self.q, given))
+        return possible_edges(*left_in_turn(self.p, self.q, given))
 
     @property
     def enumerated(self) -> bool:

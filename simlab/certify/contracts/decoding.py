@@ -31,8 +31,9 @@ from simlab.certify.contracts.battery import token_classes
 from simlab.certify.contracts.blocks import Block, Events, Tokens, joint, scaled, windows
 from simlab.certify.contracts.verifying import OfBlock
 from simlab.messages import shown
-from simlab.mutants.generation import MUTANTS
-from simlab.mutants.loops import Loop, Request
+from simlab.mutants.gated import decoding
+from simlab.mutants.gated.base import Wrong
+from simlab.mutants.gated.decoding import DecodeFault, Request
 
 LISTED = 40  # rows of a model that are listed
 
@@ -128,7 +129,7 @@ class DecodeCase(Case):
     known: bool = False
     few: bool = False
     both_ends: bool = False
-    bugs = tuple(MUTANTS)
+    contract = "decode"
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -165,12 +166,12 @@ class DecodeCase(Case):
     def law_of(self, emitted: Mapping[Tokens, float]) -> Array:
         return self.model.law.law_of(emitted)
 
-    def law_under(self, known: str) -> Array | None:
-        return self.law_by(MUTANTS[known].run) if self.known else None
+    def law_under(self, name: str) -> Array | None:
+        return self.law_by(decoding.FAULTS[name]) if self.known else None
 
-    def law_by(self, loop: Loop) -> Array | None:
-        """The law of what a loop emits; ``None`` where some of it is no sequence."""
-        emitted = loop.law(Request(self.model, self.length, self.model.eos))
+    def law_by(self, fault: DecodeFault) -> Array | None:
+        """The law of what a decoder emits; ``None`` where some of it is no sequence."""
+        emitted = decoding.law(Request(self.model, self.length, self.model.eos), Wrong(fault))
         if any(misshapen(tokens, self.length, self.model.eos) for tokens in emitted):
             return None
         return self.law_of(emitted)

@@ -27,10 +27,11 @@ from simlab.certify.contracts.base import (
     in_turn,
 )
 from simlab.certify.contracts.battery import SIZES, lagged, token_classes
-from simlab.certify.contracts.blocks import Block, Events, Tokens, joint, windows
+from simlab.certify.contracts.blocks import Block, Events, Tokens, joint, scaled, windows
 from simlab.certify.contracts.verifying import OfBlock
 from simlab.certify.engine.scripted import possible_edges
-from simlab.mutants.drafters import MUTANTS, Draft, Drawn
+from simlab.mutants.gated.contracts import known
+from simlab.mutants.gated.drafting import row_by_row
 
 SHORT = 243  # outcomes up to which somebody's code is enumerated
 EXPLAINED = 5000  # tokens up to which the laws of known bugs are worked out
@@ -39,14 +40,6 @@ EXPLAINED = 5000  # tokens up to which the laws of known bugs are worked out
 def positions(rows: Array) -> Block:
     """One position for each of ``rows[gamma, V]``."""
     return Block(tuple(row[None] for row in rows), (), 0)
-
-
-def law_of_drafter(draft: Draft, q: Array, events: Events) -> Array:
-    """The probability ``[events]`` of each under a drafter, however large the vocabulary is."""
-    if isinstance(draft, Drawn):
-        return events.law(positions(draft.change(q)))
-    tokens, weights = draft.lists(q)
-    return np.bincount(events.codes(tokens, q.shape[1]), weights, len(events.law(positions(q))))
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,8 +52,7 @@ class DraftCase(ArraysCase):
     events: tuple[Counted, ...]
     small: bool = False
     both_ends: bool = False
-    bugs = tuple(MUTANTS)
-    mutants = MUTANTS
+    contract = "draft"
 
     @property
     def vocabulary(self) -> int:  # type: ignore[override]
@@ -95,10 +87,11 @@ class DraftCase(ArraysCase):
     def law_of(self, emitted: Mapping[Tokens, float]) -> Array:
         return positions(self.q).law_of(emitted)
 
-    def law_under(self, known: str) -> Array | None:
+    def law_under(self, name: str) -> Array | None:
         if self.detail is None or self.q.shape[1] > EXPLAINED:
             return None
-        return law_of_drafter(MUTANTS[known].run, self.q, self.detail)
+        rows = row_by_row(known(self.contract)[name], self.q)
+        return super().law_under(name) if rows is None else self.detail.law(positions(scaled(rows)))
 
     def script(self, where: str, name: str, calls: int) -> str | None:
         if not self.small:

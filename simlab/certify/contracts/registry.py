@@ -19,7 +19,7 @@ from simlab.certify.contracts.operators.trees import PARENTS, SIBLINGS, TreeLayo
 from simlab.certify.shapes import cases as drawn
 from simlab.certify.shapes import trees as drawn_trees
 from simlab.certify.shapes.ranges import BATCH, CANDIDATES, GAMMA, LENGTH, NODES, Axis, Shape, V
-from simlab.mutants.logit_operators import FILTERS
+from simlab.processes.filters import FILTERS
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,6 @@ from simlab.certify.contracts.base import (
 from simlab.certify.contracts.battery import Named, large_blocks, long_blocks, small_blocks
 from simlab.certify.contracts.blocks import Block, Events, Tokens, joint
 from simlab.certify.engine.scripted import possible_edges
-from simlab.mutants.verifiers import MUTANTS
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,8 +60,7 @@ class VerifyCase(ArraysCase):
     events: tuple[Counted, ...]
     small: bool = False
     both_ends: bool = False
-    bugs = tuple(MUTANTS)
-    mutants = MUTANTS
+    contract = "verify"
 
     @property
     def vocabulary(self) -> int:  # type: ignore[override]

@@ -24,7 +24,7 @@ from simlab.mutants.gated.chains import BATCH
 from simlab.mutants.gated.contracts import CONTRACTS, Contract
 from simlab.mutants.gated.decoding import step
 from simlab.mutants.gated.gates import ALWAYS, CALLS, GATES, MOST, Facts, Gate
-from simlab.mutants.logit_operators import FILTERS, Settings
+from simlab.processes.filters import FILTERS, Settings
 from simlab.randomness.coins import Coins, outcomes
 
 ENOUGH = 0.02  # a deviation from which on a wrong implementation has to be found
@@ -212,7 +212,7 @@ ROWS = (  # of which each kind of fault deviates on one at least
 )
 OF_LOGITS = tuple(
     Hard(A, B, C, (0.4, 0.3, 0.2, 0.1), settings)
-    for settings in (Settings(0.5), Settings(2.0), Settings(1.0, 2), Settings(1.0, 3))
+    for settings in (Settings(0.5), Settings(2.0), Settings(1.0, 2), Settings(1.0, 3), Settings(1.0, 2, 0.6))
 )
 
 

@@ -18,11 +18,11 @@ from simlab.certify.engine.periodic import Periodic
 from simlab.certify.engine.planning import LOOSE, Plan
 from simlab.certify.engine.tasks import Sample
 from simlab.messages import printable, raised
-from simlab.mutants.generator_verifiers import CORRECT
+from simlab.mutants.gated.correct import all_coins_at_once
 
 pytestmark = pytest.mark.exact
 
-FAST = CORRECT["all coins and residuals at once"]
+FAST = all_coins_at_once
 
 
 def test_the_evidence_of_one_call_in_so_many_has_expectation_1() -> None:

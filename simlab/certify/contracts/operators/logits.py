@@ -23,7 +23,7 @@ from simlab.certify.contracts.operators.arrays import Arrays
 from simlab.certify.contracts.operators.chains import ChainCase
 from simlab.certify.contracts.operators.layouts import UNIFORMS, Layout
 from simlab.certify.contracts.verifying import OfBlock
-from simlab.mutants.logit_operators import FILTERS, Settings
+from simlab.processes.filters import FILTERS, Settings
 
 NONE = Block((np.ones((1, 1)),), (), 0)
 EVERY = (

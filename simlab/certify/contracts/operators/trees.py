@@ -32,8 +32,31 @@ from simlab.certify.contracts.operators.arrays import SINGLE, Arrays
 from simlab.certify.contracts.operators.layouts import Arguments, Generator, unpadded
 from simlab.certify.contracts.verifying import OfBlock
 from simlab.certify.engine.scripted import possible_edges
-from simlab.mutants.tree_operators import LAWS, Tree
+from simlab.mutants.gated import trees as gated
+from simlab.mutants.gated.base import Call, OverCoins, Wrong
 from simlab.randomness.coins import Coins, outcomes
+
+
+@dataclass(frozen=True)
+class Tree:
+    """The token and the parent of every node; parents come first, and that of node 0 is -1."""
+
+    tokens: tuple[int, ...]
+    parents: tuple[int, ...]
+
+    @cached_property
+    def children(self) -> tuple[tuple[int, ...], ...]:
+        """Of every node, in their order."""
+        nodes = range(len(self.parents))
+        return tuple(tuple(child for child in nodes if self.parents[child] == node) for node in nodes)
+
+    @cached_property
+    def paths(self) -> tuple[tuple[int, ...], ...]:
+        """The tokens from node 0, without its own, to every node."""
+        found: list[tuple[int, ...]] = [()]
+        for node in range(1, len(self.tokens)):
+            found.append((*found[self.parents[node]], self.tokens[node]))
+        return tuple(found)
 
 
 @dataclass(frozen=True)
@@ -104,7 +127,10 @@ class TreeCase(BatchCase):
     trees: tuple[Tree, ...] = ()
     layout: TreeLayout = PARENTS
     arrays: Arrays = SINGLE
-    bugs = tuple(LAWS)
+
+    @property
+    def contract(self) -> str:  # type: ignore[override]
+        return self.layout.name
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -156,12 +182,13 @@ class TreeCase(BatchCase):
         given = self.layout.arguments(Arrays(dtype="float64"), self.trees, self.rows(), np.random.default_rng(0))
         return {name: one for name, one in given.items() if name not in COINS}
 
-    def law_under(self, known: str) -> Array | None:
-        if not self.small:
+    def law_under(self, name: str) -> Array | None:
+        fault = gated.FAULTS[name]
+        if not self.small or fault.needs:
             return None
         emitted: dict[Any, float] = {(): 1.0}
         for tree, rows in zip(self.trees, self.rows(), strict=True):
-            walked = outcomes(partial(_emitted, known, tree, rows))
+            walked = outcomes(partial(_emitted, fault, tree, rows))
             emitted = {(*before, one): a * b for before, a in emitted.items() for one, b in walked.items()}
         return self.law_of({self._padded(rows): probability for rows, probability in emitted.items()})
 
@@ -172,8 +199,9 @@ class TreeCase(BatchCase):
         return None
 
 
-def _emitted(known: str, tree: Tree, rows: Array, coins: Coins) -> Tokens:
-    path, last = LAWS[known].run(tree, rows, coins)
+def _emitted(fault: gated.TreeFault, tree: Tree, rows: Array, coins: Coins) -> Tokens:
+    made = gated.Tree.of_parents(rows, list(tree.tokens), list(tree.parents), Call())
+    path, last = gated.walked(made, OverCoins(coins), Wrong(fault))
     return (*(tree.tokens[node] for node in path), last)
 
 
