@@ -15,11 +15,11 @@ import time
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from math import sqrt
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.stats import binomtest
 
 from experiments.journal import Journal
 from experiments.results import versions, write_json
@@ -33,7 +33,6 @@ from simlab.mutants.gated.gates import FAMILIES, GATES, Gate, drawn_shapes
 FOUND = ("lossy", "breaks")
 TARGET = 0.99  # the share of wrong ones that has to be found, gates of a single shape apart
 SHAPES = 4000  # of the bands: those of a region in which a gate is looked for
-NORMAL = 1.959964  # a 95 % interval
 AXES = {"V": "V", "gamma": "gamma", "batch": "batch", "K": "gamma", "length": "gamma", "nodes": "gamma"}
 
 Row = dict[str, Any]
@@ -135,9 +134,8 @@ def wilson(found: int, count: int) -> tuple[float, float]:
     """Wilson's 95 % interval of a share."""
     if not count:
         return 0.0, 1.0
-    share, z = found / count, NORMAL**2 / count
-    middle, half = (share + z / 2) / (1 + z), NORMAL * sqrt(share * (1 - share) / count + z / count / 4) / (1 + z)
-    return max(0.0, middle - half), min(1.0, middle + half)
+    low, high = binomtest(found, count).proportion_ci(0.95, method="wilson")
+    return float(low), float(high)
 
 
 def share_of(rows: Iterable[Row]) -> Row:

@@ -10,7 +10,7 @@ import numpy as np
 
 from simlab.arrays import Array
 from simlab.mutants.gated.base import DRAWS, Block, Fault, Source, Wrong, drawn, of_streams
-from simlab.mutants.gated.chains import greedy, rooted, squared
+from simlab.mutants.gated.weights import greedy, rooted, squared
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from simlab.arrays import Array
-from simlab.mutants.gated import candidates, chains, decoding, drafting, logits, trees
+from simlab.mutants.gated import candidates, chain_faults, chains, decoding, drafting, logits, trees
 from simlab.mutants.gated.base import (
     GENERATOR,
     Block,
@@ -120,7 +120,7 @@ def reference(contract: str) -> Implementation:
 
 def variant(name: str, contract: str) -> Implementation:
     """A callable of a contract of chains, or of ``decode``, that does it in another way, and rightly."""
-    known = decoding.VARIANTS if contract == "decode" else chains.VARIANTS
+    known = decoding.VARIANTS if contract == "decode" else chain_faults.VARIANTS
     return _callable(CONTRACTS[contract], Wrong(known[name]))
 
 
@@ -342,7 +342,7 @@ def _paths_written(call: Call, answers: list[Any]) -> None:
 
 def _of_chain(name: str, read: Read, written: Written, *has: str) -> Contract:
     return Contract(
-        name, "chain", chains.FAULTS, chains.RIGHT, read, chains.emitted, written, frozenset({"calls", *has})
+        name, "chain", chain_faults.FAULTS, chains.RIGHT, read, chains.emitted, written, frozenset({"calls", *has})
     )
 
 

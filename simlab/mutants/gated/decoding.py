@@ -14,9 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simlab.arrays import Array
-from simlab.mutants.gated import candidates, chains
+from simlab.mutants.gated import candidates, chain_faults, chains
 from simlab.mutants.gated.base import GENERATOR, Block, Call, Generated, OverCoins, Source, Wrong, perturbed
-from simlab.mutants.gated.chains import ChainFault, emitted, even, excess, greedy, sharpened
+from simlab.mutants.gated.chain_faults import sharpened
+from simlab.mutants.gated.chains import ChainFault, emitted, excess
+from simlab.mutants.gated.weights import even, greedy
 from simlab.randomness.coins import Coins, outcomes
 
 GAMMA = 2  # drafts of a block
@@ -334,7 +336,7 @@ RIGHT = _of_chains(chains.RIGHT)
 def _made() -> tuple[DecodeFault, ...]:
     make, some = DecodeFault, {"faint": True}
     return (
-        *(_of_chains(fault) for fault in chains.FAULTS.values()),
+        *(_of_chains(fault) for fault in chain_faults.FAULTS.values()),
         make("drafts drawn at temperature 1/2, scored with q as it is", "1", **some, drawn=sharpened),
         make("greedy drafts scored with a soft q", "4", **some, drawn=greedy),
         make("row of p of another context", "9", **some, target=_elsewhere),
@@ -362,7 +364,7 @@ def _made() -> tuple[DecodeFault, ...]:
 
 def _rightly_made() -> tuple[DecodeFault, ...]:
     make = DecodeFault
-    rightly = (one for name, one in chains.VARIANTS.items() if one.needs <= {chains.Q, chains.BONUS_ROW})
+    rightly = (one for name, one in chain_faults.VARIANTS.items() if one.needs <= {chains.Q, chains.BONUS_ROW})
     return (
         *(_of_chains(one) for one in rightly),
         make("two distinct candidates", step=in_trees()),

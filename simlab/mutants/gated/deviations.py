@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from simlab.arrays import Array
-from simlab.mutants.gated import candidates, chains, drafting, logits, trees
+from simlab.mutants.gated import candidates, chain_faults, chains, drafting, logits, trees
 from simlab.mutants.gated.base import Block, Call, Fault, OverCoins, Wrong
 from simlab.mutants.gated.chains import BATCH
 from simlab.mutants.gated.contracts import CONTRACTS, Contract
@@ -104,7 +104,7 @@ def _deviation(fault: str, gate: str, contract: str) -> Deviation:
 def _alike(contract: str, fault: str) -> str:
     """A contract under which the same rows come to the same law, for the cache."""
     if contract in FILTERS:
-        return "verify" if fault in chains.FAULTS else contract
+        return "verify" if fault in chain_faults.FAULTS else contract
     return "verify" if contract in ("chain_uniforms", "chain_exponential", "chain_gumbel") else contract
 
 

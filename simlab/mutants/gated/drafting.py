@@ -24,7 +24,7 @@ import numpy as np
 
 from simlab.arrays import Array
 from simlab.mutants.gated.base import DRAWS, Block, Call, Fault, Source, Wrong, drawn, of_streams
-from simlab.mutants.gated.chains import even, greedy, largest_two, rooted, squared, without_small
+from simlab.mutants.gated.weights import even, greedy, largest_two, rooted, squared, without_small
 
 
 @dataclass(frozen=True)

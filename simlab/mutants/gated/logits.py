@@ -11,7 +11,7 @@ import numpy as np
 
 from simlab.arrays import Array
 from simlab.mutants.gated.base import Block, Call
-from simlab.mutants.gated.chains import FAULTS as OF_CHAINS
+from simlab.mutants.gated.chain_faults import FAULTS as OF_CHAINS
 from simlab.mutants.gated.chains import ChainFault, End, Q
 from simlab.processes.filters import FILTERS, Settings, softmax
 

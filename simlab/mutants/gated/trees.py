@@ -10,7 +10,7 @@ import numpy as np
 
 from simlab.arrays import Array
 from simlab.mutants.gated.base import DRAWS, Block, Call, Fault, Place, Source, Wrong, drawn
-from simlab.mutants.gated.chains import even, greedy, rooted, squared
+from simlab.mutants.gated.weights import even, greedy, rooted, squared
 
 
 @dataclass(eq=False)

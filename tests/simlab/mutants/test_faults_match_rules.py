@@ -14,7 +14,7 @@ import pytest
 from simlab import mutants
 from simlab.arrays import Array
 from simlab.decoders import Decoder, Hierarchical, SpeculativeDecoder
-from simlab.mutants.gated import chains, decoding
+from simlab.mutants.gated import chain_faults, chains, decoding
 from simlab.mutants.gated.base import Wrong
 from simlab.mutants.gated.contracts import CONTRACTS, known, over_coins
 from simlab.mutants.rules import InvertedQuotient, ResidualTempered
@@ -94,9 +94,9 @@ def _largest(row: Array, k: int) -> Array:
     return np.asarray(cut / cut.sum())
 
 
-@pytest.mark.parametrize("name", ["nothing", *chains.VARIANTS])
+@pytest.mark.parametrize("name", ["nothing", *chain_faults.VARIANTS])
 def test_what_is_right_has_the_law_of_the_target(name: str) -> None:
-    fault = chains.VARIANTS.get(name, chains.RIGHT)
+    fault = chain_faults.VARIANTS.get(name, chains.RIGHT)
     for p, q in pairs():
         assert first_token(fault, p, q) == pytest.approx(p, abs=1e-12)
 

@@ -10,7 +10,7 @@ import pytest
 
 from simlab.certify import certify
 from simlab.certify.contracts.registry import CONTRACTS as CERTIFIED
-from simlab.mutants.gated import chains
+from simlab.mutants.gated import chain_faults, chains
 from simlab.mutants.gated.base import Wrong, perturbed, raced
 from simlab.mutants.gated.contracts import CONTRACTS, Contract, implementation, reference
 from simlab.mutants.gated.correct import CORRECT, all_coins_at_once
@@ -131,7 +131,7 @@ def test_every_fault_deviates_where_its_gate_is_open(name: str) -> None:
     of = CONTRACTS[name]
     names = [fault.name for fault in of.faults.values() if of.fits(fault, ALWAYS) and not fault.faint]
     if "logits" in of.has:  # the others are those of a chain
-        names = [fault for fault in names if fault not in chains.FAULTS]
+        names = [fault for fault in names if fault not in chain_faults.FAULTS]
     weak = {fault: deviation(fault, ALWAYS, name).tv for fault in names}
     assert {fault: tv for fault, tv in weak.items() if tv < ENOUGH} == {}
 
