@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from experiments.certification.self_test import hidden
+from experiments.certification.self_test_known import hidden
 from simlab.arrays import total_variation
 from simlab.certify import certify
 from simlab.certify.contracts.base import Broken, Case, Function

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from experiments.certification.self_test import Hidden, bug_row, confirmed, confirmed_row, correct_row
+from experiments.certification.self_test_known import Hidden, bug_row, confirmed, confirmed_row, correct_row
 from simlab.certify import Certificate, assert_lossless, certify
 from simlab.certify.contracts.registry import CONTRACTS
 from simlab.certify.engine.evidence import Diagnosis, Evidence, calls_needed
