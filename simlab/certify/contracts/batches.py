@@ -374,9 +374,13 @@ def simplest() -> Iterator[BatchCase]:
 
 
 def _small(name: str, blocks: tuple[Block, ...], enumerated: bool = False, both_ends: bool = False) -> BatchCase:
+    return BatchCase(name, blocks, (together(blocks),), True, enumerated, both_ends)
+
+
+def together(blocks: tuple[Block, ...]) -> OfRows:
+    """All tokens of all sequences."""
     starts = tuple(np.cumsum([0, *(len(block.p) for block in blocks)]).tolist()[:-1])
-    events = OfRows("all tokens together", tuple(OfBlock(block, joint(block)) for block in blocks), starts)
-    return BatchCase(name, blocks, (events,), True, enumerated, both_ends)
+    return OfRows("all tokens together", tuple(OfBlock(block, joint(block)) for block in blocks), starts)
 
 
 def _block(p: list[list[float]], q: list[list[float]]) -> Block:

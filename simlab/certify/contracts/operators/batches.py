@@ -26,7 +26,7 @@ import numpy as np
 from simlab.arrays import Array
 from simlab.certify.contracts import batches
 from simlab.certify.contracts.base import Counted, Function, Possible
-from simlab.certify.contracts.batches import BatchCase, OfRows
+from simlab.certify.contracts.batches import BatchCase
 from simlab.certify.contracts.blocks import Block, Tokens, joint
 from simlab.certify.contracts.operators.arrays import SINGLE, Arrays
 from simlab.certify.contracts.operators.layouts import Arguments, Generator, race
@@ -243,15 +243,10 @@ def both_ends(layout: BatchLayout, arrays: Arrays) -> tuple[OperatorBatchCase, .
         return tuple(_as_operator(case, layout, arrays) for case in batches.both_ends())
     half = Block.of_rows(np.array([[0.5, 0.5], [0.5, 0.5]]), np.array([[0.5, 0.5]]))
     return tuple(
-        OperatorBatchCase(case.name, both, (_together(both),), True, True, True, layout, arrays)
+        OperatorBatchCase(case.name, both, (batches.together(both),), True, True, True, layout, arrays)
         for case in batches.both_ends()
         for both in [(case.blocks[0], half)]
     )
-
-
-def _together(blocks: tuple[Block, ...]) -> OfRows:
-    starts = tuple(np.cumsum([0, *(len(block.p) for block in blocks)]).tolist()[:-1])
-    return OfRows("all tokens together", tuple(OfBlock(block, joint(block)) for block in blocks), starts)
 
 
 def simplest(layout: BatchLayout, arrays: Arrays) -> Iterator[OperatorBatchCase]:

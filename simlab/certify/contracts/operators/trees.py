@@ -16,7 +16,7 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from itertools import pairwise
@@ -25,9 +25,9 @@ from typing import Any
 import numpy as np
 
 from simlab.arrays import Array
-from simlab.certify.contracts.base import Broken, Counted, Function, Possible, in_turn
-from simlab.certify.contracts.batches import BatchCase, OfRows, as_rows
-from simlab.certify.contracts.blocks import Block, Events, Tokens, joint, scaled
+from simlab.certify.contracts.base import Broken, Function, Possible, in_turn
+from simlab.certify.contracts.batches import BatchCase, OfRows, as_rows, together
+from simlab.certify.contracts.blocks import Block, Events, Tokens, scaled
 from simlab.certify.contracts.operators.arrays import SINGLE, Arrays
 from simlab.certify.contracts.operators.layouts import Arguments, Generator, unpadded
 from simlab.certify.contracts.verifying import OfBlock
@@ -192,9 +192,6 @@ class TreeCase(BatchCase):
             emitted = {(*before, one): a * b for before, a in emitted.items() for one, b in walked.items()}
         return self.law_of({self._padded(rows): probability for rows, probability in emitted.items()})
 
-    def law_of(self, emitted: Mapping[Tokens, float]) -> Array:
-        return super().law_of(emitted)
-
     def script(self, where: str, name: str, calls: int) -> str | None:
         return None
 
@@ -284,12 +281,8 @@ def _case(
     layout: TreeLayout, arrays: Arrays, name: str, found: list[tuple[Tree, Block]], both_ends: bool = False
 ) -> TreeCase:
     trees, blocks = (tuple(one) for one in zip(*found, strict=True))
-    starts = tuple(np.cumsum([0, *(len(block.p) for block in blocks)]).tolist()[:-1])
-    events: tuple[Counted, ...] = (
-        OfRows("all tokens together", tuple(OfBlock(block, joint(block)) for block in blocks), starts),
-    )
     enumerated = sum(len(tree.tokens) for tree in trees) < 7
-    return TreeCase(name, blocks, events, True, enumerated, both_ends, trees, layout, arrays)
+    return TreeCase(name, blocks, (together(blocks),), True, enumerated, both_ends, trees, layout, arrays)
 
 
 def _block(size: int, depth: int, number: int) -> Block:
