@@ -10,13 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from simlab.certify.contracts import batches, candidates, decoding, drafting, verifying
+from simlab.certify.battery import batches, candidates, chains, decoding, drafting, flat, logits, trees, verifying
 from simlab.certify.contracts.base import Case
-from simlab.certify.contracts.operators import batches as flat
-from simlab.certify.contracts.operators import chains, logits, trees
 from simlab.certify.contracts.operators.arrays import SINGLE, Arrays
 from simlab.certify.contracts.operators.batches import FLAT, FLAT_TOKENS, PADDED
 from simlab.certify.contracts.operators.layouts import EXPONENTIAL, GUMBEL, TOKENS, UNIFORMS
+from simlab.certify.contracts.operators.logits import signature
 from simlab.certify.contracts.operators.trees import PARENTS, SIBLINGS
 from simlab.certify.shapes import cases as drawn
 from simlab.certify.shapes import trees as drawn_trees
@@ -109,7 +108,7 @@ def _operators() -> Iterator[Operator]:
         axes = (V, NODES) if tree.single else (V, NODES, BATCH)
         yield Operator(trees, tree, tree.signature, axes, drawn_trees.trees)
     for name in FILTERS:
-        yield Operator(logits, name, logits.signature(name), (V, GAMMA), drawn.logits)
+        yield Operator(logits, name, signature(name), (V, GAMMA), drawn.logits)
 
 
 OPERATORS: dict[str, Operator] = {operator.name: operator for operator in _operators()}

@@ -11,8 +11,9 @@ import pytest
 
 from simlab.arrays import total_variation
 from simlab.certify import certify
+from simlab.certify.battery.batches import both_ends, cases, simplest
 from simlab.certify.contracts.base import Broken
-from simlab.certify.contracts.batches import as_rows, both_ends, cases, simplest
+from simlab.certify.contracts.batches import as_rows
 from simlab.mutants.gated.chains import excess
 from simlab.mutants.gated.contracts import CONTRACTS, implementation, known, over_coins, reference
 from simlab.mutants.gated.gates import ALWAYS

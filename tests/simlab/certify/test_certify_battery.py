@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from simlab.arrays import Array, total_variation
-from simlab.certify.contracts import batches, decoding, drafting, verifying
+from simlab.certify.battery import batches, decoding, drafting, verifying
 from simlab.certify.contracts.base import Case, Function
 from simlab.certify.engine.evidence import Evidence
 from simlab.certify.engine.tasks import Sample

@@ -10,7 +10,7 @@ import pytest
 
 from simlab.arrays import total_variation
 from simlab.certify import certify
-from simlab.certify.contracts.candidates import both_ends, cases, simplest
+from simlab.certify.battery.candidates import both_ends, cases, simplest
 from simlab.certify.engine.evidence import calls_needed
 from simlab.mutants.gated.contracts import CONTRACTS, implementation, known, over_coins, reference
 from simlab.mutants.gated.gates import ALWAYS

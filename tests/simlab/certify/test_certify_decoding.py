@@ -14,10 +14,11 @@ import numpy as np
 import pytest
 
 from simlab.arrays import total_variation
+from simlab.certify.battery.decoding import both_ends, cases, simplest
 from simlab.certify.certificate import plain
 from simlab.certify.contracts.base import Broken
 from simlab.certify.contracts.blocks import Tokens
-from simlab.certify.contracts.decoding import DecodeCase, Model, both_ends, cases, simplest
+from simlab.certify.contracts.decoding import DecodeCase, Model
 from simlab.certify.contracts.registry import contract_named
 from simlab.certify.engine.evidence import FALSE_ALARMS, calls_needed
 from simlab.certify.engine.exact import AtTheEdge, check_edges, enumerate_law

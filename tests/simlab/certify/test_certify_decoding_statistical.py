@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 
 from simlab.certify import certify
+from simlab.certify.battery.decoding import cases
 from simlab.certify.contracts.base import Function
-from simlab.certify.contracts.decoding import DecodeCase, cases
+from simlab.certify.contracts.decoding import DecodeCase
 from simlab.certify.engine.evidence import FALSE_ALARMS, Evidence, Finding, calls_needed
 from simlab.certify.engine.tasks import Sample
 from simlab.decoders import Decoder, make_decoder, run

@@ -10,7 +10,7 @@ import pytest
 
 from simlab.arrays import total_variation
 from simlab.certify import certify
-from simlab.certify.contracts.drafting import both_ends, cases, simplest
+from simlab.certify.battery.drafting import both_ends, cases, simplest
 from simlab.mutants.gated.contracts import CONTRACTS, implementation, known, over_coins, reference
 from simlab.mutants.gated.drafting import bfloat16, of_accumulated_cdf, of_rounded_cdf
 from simlab.mutants.gated.gates import ALWAYS

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
-from simlab.certify.contracts import verifying
+from simlab.certify.battery import verifying
+from simlab.certify.battery.blocks import large_blocks, long_blocks, small_blocks
 from simlab.certify.contracts.base import Broken, Function, Successive, as_emitted
-from simlab.certify.contracts.battery import large_blocks, long_blocks, small_blocks
 from simlab.certify.contracts.blocks import Block, Events, joint, windows
 from simlab.certify.contracts.registry import CONTRACTS, OPERATORS
 from simlab.certify.engine.evidence import Evidence, calls_needed, divergence, recognised

@@ -14,9 +14,10 @@ import pytest
 from experiments.certification.self_test_known import hidden
 from simlab.arrays import total_variation
 from simlab.certify import certify
+from simlab.certify.battery.chains import cases, coarse_blocks
 from simlab.certify.contracts.base import Broken, Case, Function
 from simlab.certify.contracts.operators.arrays import SINGLE, Arrays
-from simlab.certify.contracts.operators.chains import ChainCase, cases, coarse_blocks
+from simlab.certify.contracts.operators.chains import ChainCase
 from simlab.certify.contracts.operators.layouts import EXPONENTIAL, GUMBEL, TOKENS, UNIFORMS, Layout
 from simlab.certify.contracts.operators.trees import SIBLINGS, Tree
 from simlab.certify.contracts.registry import CONTRACTS, OPERATORS, contract_named

@@ -7,9 +7,9 @@ from itertools import product
 import numpy as np
 import pytest
 
-from simlab.certify.contracts import verifying
+from simlab.certify.battery import verifying
+from simlab.certify.battery.blocks import by_rank, token_classes
 from simlab.certify.contracts.base import Every
-from simlab.certify.contracts.battery import by_rank, token_classes
 from simlab.certify.contracts.registry import CONTRACTS
 from simlab.certify.engine.describing import condition, deviation
 from simlab.certify.engine.evidence import Evidence
