@@ -88,9 +88,10 @@ def deviation(fault: str, gate: Gate, contract: str) -> Deviation:
     Returns
     -------
     Deviation
-        For a gate of calls, the TV of the mean of all calls.
+        For a gate of calls, the TV of the mean of all calls; 0 for a fault that is faint.
     """
-    if not CONTRACTS[contract].fits(CONTRACTS[contract].faults[fault], gate):
+    one = CONTRACTS[contract].faults[fault]
+    if one.faint or not CONTRACTS[contract].fits(one, gate):
         return Deviation(0.0)
     alike = _alike(contract, fault)
     return _deviation(fault, gate.name, alike) if gate.name in GATES else _found(fault, gate, alike)

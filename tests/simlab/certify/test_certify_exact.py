@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
+from simlab.arrays import total_variation
 from simlab.certify.battery import verifying
 from simlab.certify.battery.blocks import large_blocks, long_blocks, small_blocks
 from simlab.certify.contracts.base import Broken, Function, Successive, as_emitted
@@ -258,10 +259,16 @@ def test_enumeration_recognises_every_bug_of_one_law(name: str) -> None:
     """Those whose law it is: what is enumerated is what was computed for the bug itself."""
     rng, cases = np.random.default_rng(0), verifying.cases()
     wrong = implementation(name, ALWAYS, "verify")
-    found = [enumerate_law(number, cases[number], wrong, rng) for number in (0, 3, 4, 6, 8, 11)]
+    off = {
+        k: total_variation(law, cases[k].events[0].law)
+        for k in range(24)
+        if (law := cases[k].law_under(name)) is not None
+    }
+    shown = sorted(off, key=lambda k: -off[k])[:3]
+    found = [enumerate_law(number, cases[number], wrong, rng) for number in shown]
     laws = {one.case: one.law for one in found if one is not None}
     assert len(laws) == len(found)
-    assert any(one.deviates for one in found if one is not None) or name in ONLY_ELSEWHERE
+    assert any(one.deviates for one in found if one is not None)
     diagnosis = recognised(cases, laws)
     assert diagnosis.explains
     assert name in diagnosis.names
