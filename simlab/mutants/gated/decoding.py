@@ -135,11 +135,19 @@ def step(
 ) -> list[int]:
     """What a step behind a prefix emits."""
     request, state = Request(model, length, eos), State(prefix, prefix)
-    return list(_step(wrong)(request, state, source, wrong, Call(number)).tokens[len(prefix) :])
+    return list(_step(request, state, source, wrong, Call(number)).tokens[len(prefix) :])
 
 
-def _step(wrong: Wrong) -> Step:
-    return wrong.fault.step or in_blocks
+def _step(request: Request, state: State, source: Source, wrong: Wrong, call: Call) -> State:
+    """The step of the fault where its gate is open, and a block elsewhere."""
+    taken = wrong.fault.step if wrong.fault.step and _inside(request, state, wrong, call) else in_blocks
+    return taken(request, state, source, wrong, call)
+
+
+def _inside(request: Request, state: State, wrong: Wrong, call: Call) -> bool:
+    """Whether a gate is open at the next token."""
+    row, start = request.model(state.context)[None], len(state.tokens)
+    return bool(wrong.inside(Block(row, None, np.zeros(0, np.int64), call, start=start, length=request.length), 0))
 
 
 def law(request: Request, wrong: Wrong) -> dict[Tokens, float]:
@@ -158,7 +166,7 @@ def law(request: Request, wrong: Wrong) -> dict[Tokens, float]:
 
 
 def _stepped(request: Request, state: State, wrong: Wrong, coins: Coins) -> State:
-    return _step(wrong)(request, state, OverCoins(coins), wrong, Call())
+    return _step(request, state, OverCoins(coins), wrong, Call())
 
 
 class Decoding:
@@ -172,8 +180,9 @@ class Decoding:
         streams, blocks = self.wrong.fault.streams, 0
         while not request.complete(state.tokens):
             call = Call(blocks if streams else self.number, before=before)
-            source = Generated(streams(call, rng) if streams else rng)
-            state = _step(self.wrong)(request, state, source, self.wrong, call)
+            changed = streams and _inside(request, state, self.wrong, call)
+            source = Generated(streams(call, rng) if streams and changed else rng)
+            state = _step(request, state, source, self.wrong, call)
             before, blocks = Call(seed=call.seed), blocks + 1
         self.number += 1
         return list(state.tokens)
