@@ -506,7 +506,13 @@ def _made() -> tuple[ChainFault, ...]:
         make(
             "row of p of the call before", "9", _needing("calls"), stale=True, rows=_table(lambda b: b.earlier, False)
         ),
-        make("rows gathered in equal steps", "9", _needing(BATCH, "ragged"), rows=_in_equal_steps(False)),
+        make(
+            "rows gathered in equal steps",
+            "9",
+            _needing(BATCH, "ragged"),
+            rows=_in_equal_steps(False),
+            draft_rows=_in_equal_steps(True),
+        ),
         make("sequences answered for each other", "9", _needing(BATCH, BONUS_ROW), block=_of_other),
         make("p at temperature 1/2", "6", rows=changed(sharpened)),
         make("p at temperature 2", "6", rows=changed(flattened)),
