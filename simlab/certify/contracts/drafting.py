@@ -23,8 +23,7 @@ from simlab.certify.contracts.base import (
 )
 from simlab.certify.contracts.blocks import Block, Events, Tokens, scaled
 from simlab.certify.engine.scripted import possible_edges
-from simlab.mutants.gated.contracts import known
-from simlab.mutants.gated.drafting import row_by_row
+from simlab.mutants.gated.drafting import FAULTS, row_by_row
 
 SHORT = 243  # outcomes up to which somebody's code is enumerated
 EXPLAINED = 5000  # tokens up to which the laws of known bugs are worked out
@@ -83,7 +82,7 @@ class DraftCase(ArraysCase):
     def law_under(self, name: str) -> Array | None:
         if self.detail is None or self.q.shape[1] > EXPLAINED:
             return None
-        rows = row_by_row(known(self.contract)[name], self.q)
+        rows = row_by_row(FAULTS[name], self.q)
         return super().law_under(name) if rows is None else self.detail.law(positions(scaled(rows)))
 
     def script(self, where: str, name: str, calls: int) -> str | None:

@@ -404,7 +404,8 @@ def _needing(*names: str) -> frozenset[str]:
 def _made() -> tuple[ChainFault, ...]:
     make = ChainFault
     ones = np.ones_like
-    unknown = ends = {"faint": True, "lawless": True}
+    unknown: dict[str, Any] = {"faint": True, "lawless": True}
+    ends = unknown
     found = [
         # the ratio
         make("ratio inverted", "10", ratio=_ratio(lambda p, q: over(q, p))),

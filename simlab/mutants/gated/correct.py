@@ -361,8 +361,8 @@ def _of_logits(contract: str) -> Function:
     """Rows are made of logits in the way of a contract, and verified by a chain."""
 
     def verify(target: Array, draft: Array, drafts: Array, uniforms: Array, uniform: Any, *settings: Any) -> Any:
-        made = (FILTERS[contract](softmax(logits), Settings(*settings)) for logits in (target, draft))
-        return _chain_sorted(*made, drafts, uniforms, uniform)
+        p, q = (FILTERS[contract](softmax(logits), Settings(*settings)) for logits in (target, draft))
+        return _chain_sorted(p, q, drafts, uniforms, uniform)
 
     return verify
 

@@ -343,7 +343,8 @@ RIGHT = _of_chains(chains.RIGHT)
 
 
 def _made() -> tuple[DecodeFault, ...]:
-    make, some = DecodeFault, {"faint": True}
+    make = DecodeFault
+    some: dict[str, Any] = {"faint": True}
     return (
         *(_of_chains(fault) for fault in chain_faults.FAULTS.values()),
         make("drafts drawn at temperature 1/2, scored with q as it is", "1", **some, drawn=sharpened),

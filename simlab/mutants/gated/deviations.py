@@ -334,7 +334,7 @@ def _emitted(
     given: Mapping[int, Array],
     coins: Coins,
 ) -> tuple[Outcome, ...]:
-    call = _made_call(scene, of, tables, given, coins) if made is None else made.again(given[0])
+    call = _made_call(scene, of, tables, given, coins) if made is None else made.with_drafts(given[0])
     call.number, call.before = scene.call, _call_before(call)
     source = OverCoins(coins)
     return tuple(tuple(chains.emitted(call.blocks[s], source, wrong)) for s in sorted(tables))

@@ -36,7 +36,7 @@ class LogitsCall(Call):
             self.made[kind] = FILTERS[kind[2]](softmax(logits), change(self.settings)) if len(logits) else logits
         return self.made[kind]
 
-    def again(self, drafts: Array) -> LogitsCall:
+    def with_drafts(self, drafts: Array) -> LogitsCall:
         """A call of the same logits with other drafts."""
         call = LogitsCall(
             contract=self.contract, target=self.target, draft=self.draft, settings=self.settings, made=self.made
@@ -47,7 +47,7 @@ class LogitsCall(Call):
 
 def read(contract: str, target: Array, draft: Array, drafts: Array, settings: Settings) -> LogitsCall:
     """The call, with rows made as they should."""
-    return LogitsCall(contract=contract, target=target, draft=draft, settings=settings).again(drafts)
+    return LogitsCall(contract=contract, target=target, draft=draft, settings=settings).with_drafts(drafts)
 
 
 def _as_given(settings: Settings) -> Settings:
