@@ -11,21 +11,25 @@ selftest.json   the whole table, and selftest.html its page
 
 from __future__ import annotations
 
-import multiprocessing
-import time
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Iterator
 from functools import partial
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from rich.text import Text
 
 from experiments.certification import self_test_drawn
-from experiments.certification.self_test_processes import process_row, processes
-from experiments.certification.self_test_servers import server_row, toys
+from experiments.certification.self_test_known import (
+    bug_row,
+    confirmed_row,
+    pass_row,
+    process_row,
+    processes,
+    server_row,
+    short_row,
+    toys,
+)
+from experiments.certification.self_test_rows import Row, Rows
 from experiments.cli.terminal import (
     UsageError,
     check_copy,
@@ -39,65 +43,17 @@ from experiments.cli.terminal import (
 )
 from experiments.journal import Journal
 from experiments.results import versions, write_json
-from simlab.certify import Certificate, certify
-from simlab.certify.contracts.base import Case, Function
-from simlab.certify.contracts.registry import CONTRACTS, OPERATORS
-from simlab.certify.engine.evidence import FALSE_ALARMS, Evidence, calls_needed, divergence
-from simlab.certify.engine.periodic import Periodic
-from simlab.certify.engine.tasks import Sample
-from simlab.mutants.catalogue import Implementation, bugs, correct
-from simlab.statistics import Sequential, proportion_interval
+from simlab.certify.contracts.registry import CONTRACTS
+from simlab.mutants.catalogue import bugs, correct
 
 BUDGETS = (1.0, 10.0, 60.0)
 SEEDS = 50  # for the power
 RUNS = 1000  # short runs of each correct implementation
-SHORT, SHORTEST = 32, 4  # calls of a case in a short run, of one that is cheap and of one that is not
-CHEAP = 300e-6  # seconds of a call
 FAST = 5_000  # calls up to which power is confirmed
-OPEN = 10.0  # seconds for a bug as it is; enumeration and coins at their ends take less
-POWER = 0.999
 DRAWN, FEW_DRAWN = 2000, 12  # wrong ones by design, and in a quick self-test
 DRAWN_SECONDS, FEW_SECONDS = 60.0, 5.0  # of their certificates
 DRAWN_RUNS = 20  # of each correct one of ten kinds
 JOURNAL = "selftest.jsonl"
-
-Row = dict[str, Any]
-Tell = Callable[[str, int], None]  # what is found now, and how many rows are there
-
-
-class Rows:
-    """Rows by table, contract and name, each found once: those of an interrupted command are in its journal."""
-
-    def __init__(self, journal: Journal, tell: Tell) -> None:
-        self.journal, self.tell = journal, tell
-        self.found: dict[tuple[str, ...], Row] = {tuple(names): row for names, row in journal.earlier}
-
-    def add(self, names: tuple[str, ...], row: Row) -> None:
-        self.found[names] = row
-        self.journal.add([names, row])
-
-    def row(self, *names: str, find: Callable[[], Row]) -> Row:
-        """The row of that name, which is found now if it is not there."""
-        if names not in self.found:
-            self.tell(names[-1], len(self.found))
-            self.add(names, find())
-        return self.found[names]
-
-    def drawn(self, names: tuple[Any, ...], find: Callable[[], Row]) -> Row:
-        """The row of one that is drawn."""
-        return self.row("drawn", *map(str, names), find=find)
-
-    def side_by_side(self, tasks: dict[tuple[str, ...], Callable[[], Row]]) -> dict[tuple[str, ...], Row]:
-        """The rows of these names, found two at a time, in processes that may start others."""
-        with ProcessPoolExecutor(2, multiprocessing.get_context("fork")) as pool:
-            at_work = {pool.submit(find): names for names, find in tasks.items() if names not in self.found}
-            try:
-                for done in as_completed(at_work):
-                    self.tell(at_work[done][-1], len(self.found))
-                    self.add(at_work[done], done.result())
-            finally:
-                pool.shutdown(cancel_futures=True)  # after an interrupt, no others begin
-        return {names: self.found[names] for names in tasks}
 
 
 def selftest(seed: int, quick: bool, rows: Rows) -> dict[str, Any]:
@@ -114,7 +70,7 @@ def selftest(seed: int, quick: bool, rows: Rows) -> dict[str, Any]:
     )
     alarms = rows.side_by_side(
         {
-            ("correct", one.contract, one.name): partial(_correct_row, number, seed, runs)
+            ("correct", one.contract, one.name): partial(short_row, number, seed, runs)
             for number, one in enumerate(correct())
         }
     )
@@ -150,196 +106,7 @@ def drawn_table(seed: int, quick: bool, rows: Rows) -> Row:
     """What is found of wrong ones by design, and false alarms of ten kinds of correct ones."""
     count, budget, runs = (FEW_DRAWN, FEW_SECONDS, 0) if quick else (DRAWN, DRAWN_SECONDS, DRAWN_RUNS)
     contracts = tuple(name for name in self_test_drawn.CONTRACTS if name in CONTRACTS)
-    return self_test_drawn.drawn_table(seed, count, budget, runs, 2, contracts, rows.drawn)
-
-
-def pass_row(contract: str, seed: int, budget: float) -> Row:
-    """The certificate of a fast correct implementation, and how often each of its cases was called."""
-    those = [one for one in correct() if one.contract == contract]
-    fast = next((one for one in those if one.name == "compiled with Numba"), those[0])
-    passed = certify(fast.make(), contract, budget=budget, seed=seed)
-    detectable = max(line.detectable for line in passed.lines)
-    return {
-        "contract": contract,
-        "name": fast.name,
-        "verdict": passed.verdict,
-        "seconds": passed.seconds,
-        "tv_at_most": max(line.tv_at_most for line in passed.lines),
-        "detectable": detectable if isfinite(detectable) else None,  # JSON has no infinity: so few calls show nothing
-        "calls": {line.case: line.calls for line in passed.lines},
-    }
-
-
-# Bugs ----------------------------------------------------------------------------------------------------------
-
-
-def bug_row(bug: Implementation, seed: int, budgets: Sequence[float]) -> Row:
-    """What the certifier says of one bug."""
-    open_one = certify(bug.make(), bug.contract, budget=OPEN, seed=seed)
-    sampled, budget = _hidden_run(bug, seed, budgets)
-    case, needed = _best_case(bug)
-    return {
-        "contract": bug.contract,
-        "mutant": bug.mutant,
-        "name": bug.name,
-        "verdict": open_one.verdict,
-        "by": _by(open_one),
-        "seconds": open_one.seconds_to_finding,
-        "diagnosis": open_one.failure.diagnosis if open_one.failure else "",
-        "named": _names(open_one, bug),
-        "sampled": {f"{b:g}": budget is not None and budget <= b for b in budgets},
-        "sampled_calls": sampled.calls_to_finding,
-        "sampled_seconds": sampled.seconds_to_finding,
-        "sampled_diagnosis": sampled.failure.diagnosis if sampled.failure else "",
-        "sampled_named": _names(sampled, bug),
-        "case": None if case is None else CONTRACTS[bug.contract].cases()[case].name,
-        "calls_for_power": needed,
-    }
-
-
-def _hidden_run(bug: Implementation, seed: int, budgets: Sequence[float]) -> tuple[Certificate, float | None]:
-    """The first budget at which sampling alone finds it; ``None`` if none does."""
-    for budget in budgets:
-        found = certify(hidden(bug.make(), bug.contract), bug.contract, budget=budget, seed=seed)
-        if found.failure:
-            return found, budget
-    return found, None
-
-
-class Hidden:
-    """A callable whose chance cannot be given: it asks for a whole number first, which no uniform answers."""
-
-    def __init__(self, function: Function) -> None:
-        self.function = function
-
-    def __call__(self, *arguments: Any, **named: Any) -> Any:
-        rng = next(argument for argument in arguments if isinstance(argument, np.random.Generator))
-        rng.integers(2)
-        return self.function(*arguments, **named)
-
-
-class Turned:
-    """An operator whose coins cannot be given: all of them are moved on by a number that is another in every call.
-
-    They are as uniform as before, and as independent of each other.
-    """
-
-    def __init__(self, function: Function, names: Sequence[str]) -> None:
-        self.function, self.names = function, names
-        self.rng = np.random.default_rng(0)
-
-    def __call__(self, *arguments: Any) -> Any:
-        by = float(self.rng.random(dtype=np.float32))
-        return self.function(*(self._turned(name, one, by) for name, one in zip(self.names, arguments, strict=True)))
-
-    def _turned(self, name: str, values: Any, by: float) -> Any:
-        if name.startswith("uniform"):
-            return ((values.astype(np.float64) + by) % 1).astype(values.dtype)
-        if name not in ("exponential", "gumbel"):
-            return values
-        noise = values.astype(np.float64) if name == "exponential" else np.exp(-values.astype(np.float64))
-        turned = -np.log1p(-np.clip((-np.expm1(-noise) + by) % 1, 2.0**-25, 1 - 2.0**-25))
-        return (turned if name == "exponential" else -np.log(turned)).astype(values.dtype)
-
-
-def hidden(function: Function, contract: str) -> Function:
-    """A callable that only sampling can find anything of."""
-    if contract not in OPERATORS:
-        return Hidden(function)
-    signature = CONTRACTS[contract].signature
-    return Turned(function, signature.partition("(")[2].partition(")")[0].split(", "))
-
-
-def _by(found: Certificate) -> str:
-    """Which step found it."""
-    failure = found.failure
-    if failure is None:
-        return "not found"
-    if failure.kind == "law":
-        return "enumeration" if found.calls == 0 else "sampling"
-    return "coins at their ends" if failure.kind == "edge" or "uniforms" in failure.arguments else "first calls"
-
-
-def _names(found: Certificate, bug: Implementation) -> bool:
-    return found.failure is not None and bug.name in found.failure.known
-
-
-def _best_case(bug: Implementation) -> tuple[int | None, int | None]:
-    """The case that shows a bug with fewest calls, and how many surely do."""
-    cases = CONTRACTS[bug.contract].cases()
-    laws = [(i, case.known_laws.get(bug.name)) for i, case in enumerate(cases)]
-    seen = [(divergence(law, cases[i].events[0].law), i, law) for i, law in laws if law is not None]
-    if not seen:
-        return None, None
-    _, best, law = max(seen, key=lambda one: one[0])
-    return best, calls_needed(cases[best], law, Evidence(cases).level, POWER)
-
-
-def confirmed_row(number: int, row: Row, seed: int, seeds: int) -> Row:
-    """In how many of so many runs, of the calls that promise the power, bug ``number`` is found."""
-    return {"seeds": seeds, "found": confirmed(bugs()[number], row["case"], row["calls_for_power"], seed, seeds)}
-
-
-def confirmed(bug: Implementation, name: str, calls: int, seed: int, seeds: int) -> int:
-    """In how many of so many runs of one case with so many calls the alarm is raised."""
-    cases = CONTRACTS[bug.contract].cases()
-    case = next(i for i, one in enumerate(cases) if one.name == name)
-    level = Evidence(cases).level
-    function, found = bug.make(), 0
-    for number in range(seeds):
-        evidence = Evidence([cases[case]])
-        counted = _counted(cases[case], function, seed, case, number, calls)
-        evidence.add_counts(0, counted, calls)
-        found += bool(evidence.tests[0][0].highest >= -np.log(level))
-    return found
-
-
-def _counted(case: Case, function: Function, seed: int, i: int, number: int, calls: int) -> tuple[np.ndarray, ...]:
-    with np.errstate(all="ignore"):
-        return Sample(i, number, calls).run(case, function, seed).counts
-
-
-# Correct implementations ---------------------------------------------------------------------------------------
-
-
-def _correct_row(number: int, seed: int, runs: int) -> Row:
-    return correct_row(correct()[number], seed, runs)
-
-
-def correct_row(trap: Implementation, seed: int, runs: int) -> Row:
-    """How many of the short runs of a correct implementation raise an alarm."""
-    cases = CONTRACTS[trap.contract].cases()
-    level = Evidence(cases).level
-    function, rejected, calls = trap.make(), np.zeros(runs, bool), 0
-    for i, case in enumerate(cases):
-        start = time.perf_counter()
-        _counted(case, function, seed, i, 1 << 20, 4)
-        size = SHORT if (time.perf_counter() - start) / 4 < CHEAP else SHORTEST
-        tables = [_counted(case, function, seed, i, number, size) for number in range(runs)]
-        calls += size
-        for k, test in enumerate(Evidence([case]).tests[0]):
-            rejected |= alarms(test, np.array([counts[k] for counts in tables]), level)
-    _, high = proportion_interval(int(rejected.sum()), runs, POWER)
-    opened = certify(trap.make(), trap.contract, calls=SHORTEST, seed=seed, processes=1)
-    return {
-        "contract": trap.contract,
-        "name": trap.name,
-        "enumerated": opened.exact,
-        "forced": opened.forced,
-        "fault": opened.summary if opened.failure else None,
-        "runs": runs,
-        "calls_a_run": calls,
-        "false_alarms": int(rejected.sum()),
-        "rate_at_most": high,
-        "stated": FALSE_ALARMS,
-    }
-
-
-def alarms(test: Sequential | Periodic, counts: np.ndarray, level: float) -> np.ndarray:
-    """Which rows of counts ``[runs, events]`` raise an alarm."""
-    if isinstance(test, Periodic):
-        return np.array([test.update(row).highest >= -np.log(level) for row in counts])
-    return np.asarray(test.update(counts).highest >= -np.log(level))
+    return self_test_drawn.drawn_table(seed, count, budget, runs, 2, contracts, rows)
 
 
 # What is printed -----------------------------------------------------------------------------------------------

@@ -15,12 +15,13 @@ import time
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from math import sqrt
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.stats import binomtest
 
+from experiments.certification.self_test_rows import Row, Rows, Tell
 from experiments.journal import Journal
 from experiments.results import versions, write_json
 from simlab.certify import certify
@@ -33,11 +34,8 @@ from simlab.mutants.gated.gates import FAMILIES, GATES, Gate, drawn_shapes
 FOUND = ("lossy", "breaks")
 TARGET = 0.99  # the share of wrong ones that has to be found, gates of a single shape apart
 SHAPES = 4000  # of the bands: those of a region in which a gate is looked for
-NORMAL = 1.959964  # a 95 % interval
 AXES = {"V": "V", "gamma": "gamma", "batch": "batch", "K": "gamma", "length": "gamma", "nodes": "gamma"}
 
-Row = dict[str, Any]
-Rows = Callable[[tuple[Any, ...], Callable[[], Row]], Row]  # a name, and what finds its row
 UNTOLD: Row = {  # of what raised
     **{"verdict": "raised", "found": False, "by": "", "case": "", "calls": 0, "to_finding": None, "region": None},
 }
@@ -135,9 +133,8 @@ def wilson(found: int, count: int) -> tuple[float, float]:
     """Wilson's 95 % interval of a share."""
     if not count:
         return 0.0, 1.0
-    share, z = found / count, NORMAL**2 / count
-    middle, half = (share + z / 2) / (1 + z), NORMAL * sqrt(share * (1 - share) / count + z / count / 4) / (1 + z)
-    return max(0.0, middle - half), min(1.0, middle + half)
+    low, high = binomtest(found, count).proportion_ci(0.95, method="wilson")
+    return float(low), float(high)
 
 
 def share_of(rows: Iterable[Row]) -> Row:
@@ -224,7 +221,7 @@ def drawn_self_test(
     runs: int = 1,
     processes: int = 1,
     contracts: Sequence[str] = tuple(CONTRACTS),
-    tell: Callable[[str], None] = lambda line: None,
+    tell: Tell = lambda name, done: None,
 ) -> Row:
     """Certify ``count`` wrong ones, and every correct one ``runs`` times, and save ``drawn.json``.
 
@@ -243,7 +240,7 @@ def drawn_self_test(
     contracts
         From which is drawn.
     tell
-        Called with a line for each certificate.
+        Called before each certificate, with its name and how many rows there are.
 
     Returns
     -------
@@ -251,31 +248,22 @@ def drawn_self_test(
         The table (:func:`summary`).
     """
     asked = {"drawn self-test": 1, "seed": seed, "budget": budget, "contracts": list(contracts), "versions": versions()}
-    journal = Journal(out / "drawn.jsonl", asked)
-    rows = {tuple(names): row for names, row in journal.earlier}
-
-    def found(names: tuple[Any, ...], find: Callable[[], Row]) -> Row:
-        if names not in rows:
-            rows[names] = find()
-            journal.add([names, rows[names]])
-            tell(_line(rows[names]))
-        return rows[names]
-
-    table = {"versions": versions()} | drawn_table(seed, count, budget, runs, processes, contracts, found)
+    rows = Rows(Journal(out / "drawn.jsonl", asked), tell)
+    table = {"versions": versions()} | drawn_table(seed, count, budget, runs, processes, contracts, rows)
     write_json(out / "drawn.json", table)
     return table
 
 
 def drawn_table(
-    seed: int, count: int, budget: float, runs: int, processes: int, contracts: Sequence[str], found: Rows
+    seed: int, count: int, budget: float, runs: int, processes: int, contracts: Sequence[str], rows: Rows
 ) -> Row:
-    """The table of ``count`` wrong ones, and ``runs`` of each correct one; ``found`` gives the row of a name."""
+    """The table of ``count`` wrong ones, and ``runs`` of each correct one; found once."""
     wrong = [
-        found(("wrong", number), partial(wrong_row, number, seed, budget, processes, contracts))
+        rows.drawn(("wrong", number), partial(wrong_row, number, seed, budget, processes, contracts))
         for number in range(count)
     ]
     right = [
-        found(("right", contract, name, run), partial(right_row, contract, name, run, seed, budget, processes))
+        rows.drawn(("right", contract, name, run), partial(right_row, contract, name, run, seed, budget, processes))
         for run in range(runs)
         for contract in contracts
         for name in CORRECT[contract]
@@ -283,9 +271,8 @@ def drawn_table(
     return {"seed": seed, "budget": budget, "contracts": list(contracts)} | summary(wrong, right)
 
 
-def _line(row: Row) -> str:
-    what = f"{row['fault']} / {row['gate']}" if "fault" in row else row["name"]
-    return f"{row['verdict']:<12} {row['seconds']:6.1f} s {row['calls']:>8} calls  {row['contract']}: {what}"
+def _shown(name: str, done: int) -> None:
+    print(f"{done:>5}  {name}")
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -302,7 +289,7 @@ def main(words: Sequence[str] | None = None) -> int:
     contracts = tuple(asked.contract or CONTRACTS)
     try:
         table = drawn_self_test(
-            asked.out, asked.count, asked.budget, asked.seed, asked.runs, asked.processes, contracts, print
+            asked.out, asked.count, asked.budget, asked.seed, asked.runs, asked.processes, contracts, _shown
         )
     except ValueError as error:
         print(error, file=sys.stderr)

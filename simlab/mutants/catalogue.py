@@ -1,33 +1,46 @@
-"""The registry of known implementations: wrong ones by contract, and correct ones that no test may reject.
+"""Known implementations: wrong ones by contract, and correct ones that no test may reject.
 
-Bugs are told apart by their numbers, which the guide lists. :func:`bugs` and :func:`correct` are what the certifier is
-itself tested with.
+A wrong one is a fault behind a gate under a contract (:mod:`simlab.mutants.gated`). :func:`bugs` are those that are
+named in the guide by their numbers: every fault without a gate in the contracts that show it best, and some behind one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
-from simlab.mutants import (
-    batch_operators,
-    batches,
-    candidates,
-    drafters,
-    generation,
-    generator_verifiers,
-    logit_operators,
-    operators,
-    tree_operators,
-    verifiers,
-)
-from simlab.mutants.loops import as_callable
-from simlab.randomness.coins import SampledCoins
+from simlab.mutants.gated.contracts import CONTRACTS, implementation
+from simlab.mutants.gated.correct import CORRECT
+from simlab.mutants.gated.gates import ALWAYS, GATES
 
 Function = Callable[..., Any]
 
-__all__ = ["Implementation", "bugs", "correct", "sampled"]
+__all__ = ["Implementation", "bugs", "correct"]
+
+LARGEST = 16  # the least V of a fault that small cases show
+WHOLE = (  # contracts of which every fault is listed
+    *("verify", "verify_candidates", "draft", "decode", "chain_uniforms", "tree_parents"),
+)
+EVERYWHERE = (  # faults that are listed of every other contract too
+    "residual drawn from p",
+    "residual = [q - p]+",
+    "row of p one position too early",
+    "residual reuses the coin",
+    "bonus reuses the last coin",
+    "one coin for all positions",
+)
+UNSHOWN = {  # what no case of a contract is for: rows that are equal but for rounding, masses of a billionth
+    "decode": (
+        *("coin <= ratio where the ratio is 0", "1 - (1 - ratio) in single precision", "coins kept away from 0"),
+        *("nothing left replaced by all tokens", "CDF inverted from the left", "small masses of the residual cut"),
+    )
+}
+GATED = (  # the contract, the fault, the gate and the number of a bug that is known behind a gate
+    ("batch_uniforms", "row of p of another sequence", "sequences from 32 on", "41"),
+    ("flat_exponential", "one coin for all positions", "sequences from 32 on", "41"),
+    ("flat_tokens", "residual drawn from p", "sequences from 32 on", "41"),
+)
 
 
 class Implementation(NamedTuple):
@@ -39,80 +52,37 @@ class Implementation(NamedTuple):
     make: Callable[[], Function]
 
 
-def sampled(run: Callable[..., Any]) -> Function:
-    """What asks for coins as its last argument, as a callable that takes a generator there."""
-    return lambda *arguments: run(*arguments[:-1], SampledCoins(arguments[-1]))
-
-
 def bugs() -> tuple[Implementation, ...]:
-    """Every bug of every contract."""
-    found = [Implementation("verify", bug.name, bug.mutant, _of(bug.run)) for bug in verifiers.MUTANTS.values()]
-    found += [Implementation("verify", bug.name, bug.mutant, bug.run) for bug in generator_verifiers.BUGS.values()]
-    found += [
-        Implementation("verify_batch", name, bug.mutant, _of(batches.padded(bug.run)))
-        for name, bug in batches.MUTANTS.items()
-        if name in batches.OF_BATCHES
-    ]
-    found += [
-        Implementation("verify_candidates", bug.name, bug.mutant, _of(bug.run)) for bug in candidates.MUTANTS.values()
-    ]
-    found += [Implementation("draft", bug.name, bug.mutant, _of(bug.run)) for bug in drafters.MUTANTS.values()]
-    found += [
-        Implementation("decode", bug.name, bug.mutant, partial(as_callable, bug.run))
-        for bug in generation.MUTANTS.values()
-    ]
-    found += [
-        Implementation("decode", bug.name, bug.mutant, _always(bug.run)) for bug in generation.GUMBEL_MUTANTS.values()
-    ]
-    found += [
-        Implementation(contract, bug.name, bug.mutant, _always(bug.run))
-        for contract, known in (
-            operators.BUGS | batch_operators.BUGS | tree_operators.BUGS | logit_operators.BUGS
-        ).items()
-        for bug in known.values()
-    ]
-    return tuple(found)
+    """The bugs of every contract."""
+    return (*_ungated(), *_gated())
+
+
+def _ungated() -> Iterator[Implementation]:
+    for contract, of in CONTRACTS.items():
+        for fault in of.faults.values():
+            listed = (
+                contract in WHOLE or fault.name in EVERYWHERE or bool(fault.needs - CONTRACTS["chain_uniforms"].has)
+            )
+            shown = fault.least <= LARGEST and fault.name not in UNSHOWN.get(contract, ())
+            if listed and shown and of.fits(fault, ALWAYS):
+                make = partial(implementation, fault.name, ALWAYS, contract)
+                yield Implementation(contract, fault.name, fault.number, make)
+
+
+def _gated() -> Iterator[Implementation]:
+    for contract, fault, gate, number in GATED:
+        make = partial(implementation, fault, GATES[gate], contract)
+        yield Implementation(contract, f"{fault}, {gate}", number, make)
 
 
 def correct() -> tuple[Implementation, ...]:
     """Correct implementations of every contract, of many kinds."""
-    found = [Implementation("verify", name, "", _always(trap)) for name, trap in generator_verifiers.CORRECT.items()]
-    found += [
-        Implementation("verify_batch", name, "", _of(batches.padded(batches.each(verify))))
-        for name, verify in (("row by row", verifiers.lossless), ("row by row, sampler match", verifiers.own_draw))
-    ]
-    found += [Implementation("verify_batch", name, "", _always(trap)) for name, trap in batches.CORRECT.items()]
-    found += [
-        Implementation("verify_candidates", "candidates in turn", "", _of(candidates.lossless)),
-        Implementation("verify_candidates", "the target's own draw", "", _of(candidates.own_draw)),
-        Implementation("verify_candidates", "single precision", "", _always(candidates.in_single_precision)),
-        Implementation(
-            "verify_candidates",
-            "the target's own draw in single precision",
-            "",
-            _always(candidates.own_draw_in_single_precision),
-        ),
-        Implementation("draft", "row by row", "", _of(drafters.lossless)),
-        Implementation("draft", "single precision", "", _always(drafters.in_single_precision)),
-        Implementation("draft", "Gumbel noise", "", _always(drafters.with_gumbel_noise)),
-    ]
-    found += [
-        Implementation("decode", name, "", partial(as_callable, loop)) for name, loop in generation.CORRECT.items()
-    ]
-    found += [Implementation("decode", name, "", _always(decode)) for name, decode in generation.GUMBEL_CORRECT.items()]
-    found += [
-        Implementation(contract, name, "", _always(right))
-        for contract, known in (
-            operators.CORRECT | batch_operators.CORRECT | tree_operators.CORRECT | logit_operators.CORRECT
-        ).items()
-        for name, right in known.items()
-    ]
-    return tuple(found)
+    return tuple(
+        Implementation(contract, name, "", partial(_same, function))
+        for contract, known in CORRECT.items()
+        for name, function in known.items()
+    )
 
 
-def _of(run: Callable[..., Any]) -> Callable[[], Function]:
-    return partial(sampled, run)
-
-
-def _always(function: Function) -> Callable[[], Function]:
-    return lambda: function
+def _same(function: Function) -> Function:
+    return function

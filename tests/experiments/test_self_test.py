@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from experiments.certification import self_test, self_test_processes, self_test_servers
+from experiments.certification import self_test, self_test_known
 from experiments.certification.known_process import known
 from experiments.cli.main import main
 from simlab.certify.contracts.registry import CONTRACTS
@@ -28,12 +28,13 @@ def test_the_whole_self_test_with_few_of_each(tmp_path: Path, monkeypatch: pytes
     """
     monkeypatch.setattr(self_test, "CONTRACTS", {"verify": CONTRACTS["verify"]})
     wrong, right = ([each for each in some() if each.contract == "verify"][:2] for some in (bugs, correct))
-    monkeypatch.setattr(self_test, "bugs", lambda: wrong)
-    monkeypatch.setattr(self_test, "correct", lambda: right)
+    for module in (self_test, self_test_known):
+        monkeypatch.setattr(module, "bugs", lambda: wrong)
+        monkeypatch.setattr(module, "correct", lambda: right)
     one = next(one for one in known(False) if one.contract == "verify")
-    monkeypatch.setattr(self_test_processes, "known", lambda bugs: [] if bugs else [one])
-    monkeypatch.setattr(self_test_processes, "CALLS", 5)
-    monkeypatch.setattr(self_test_servers, "WRONG", {})
+    monkeypatch.setattr(self_test_known, "known", lambda bugs: [] if bugs else [one])
+    monkeypatch.setattr(self_test_known, "CALLS", 5)
+    monkeypatch.setattr(self_test_known, "WRONG", {})
     monkeypatch.setattr(self_test, "FEW_DRAWN", 2)
     monkeypatch.setattr(self_test, "FEW_SECONDS", 1.0)
     command = ["certify", "--self-test", "--quick", "--out", str(tmp_path)]
@@ -45,7 +46,7 @@ def test_the_whole_self_test_with_few_of_each(tmp_path: Path, monkeypatch: pytes
     with kept.open("a") as file:
         file.write('[["servers", ')  # a line that was cut off
     with monkeypatch.context() as patch:  # what is there is not found again
-        for find in ("pass_row", "bug_row", "confirmed_row", "correct_row", "process_row"):
+        for find in ("pass_row", "bug_row", "confirmed_row", "short_row", "process_row"):
             patch.setattr(self_test, find, interrupted)
         assert main(command) == 0
     assert not kept.exists()

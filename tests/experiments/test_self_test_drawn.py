@@ -130,7 +130,7 @@ def test_it_goes_on_where_it_was_stopped(tmp_path: Path, monkeypatch: pytest.Mon
     assert [row["found"] for row in first["wrong"]] == [True, False, False]
 
     lines = list[str]()
-    longer = drawn_self_test(tmp_path, 5, 1.0, contracts=FEW, runs=1, tell=lines.append)
+    longer = drawn_self_test(tmp_path, 5, 1.0, contracts=FEW, runs=1, tell=lambda name, done: lines.append(name))
     assert longer["wrong"][:3] == first["wrong"]
     assert len(lines) == 2 + longer["right"]["runs"]
     saved = json.loads((tmp_path / "drawn.json").read_text())

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from experiments.certification import self_test_processes
+from experiments.certification import self_test_known
 from experiments.certification.known_process import known
-from experiments.certification.self_test_processes import process_row, processes
+from experiments.certification.self_test_known import process_row, processes
 from simlab.mutants.catalogue import Implementation
 
 
@@ -18,8 +18,8 @@ def test_rows_of_the_self_test(monkeypatch: pytest.MonkeyPatch) -> None:
     def fewer(bugs: bool) -> list[Implementation]:
         return wrong if bugs else [right]
 
-    monkeypatch.setattr(self_test_processes, "known", fewer)
-    monkeypatch.setattr(self_test_processes, "CALLS", 5)
+    monkeypatch.setattr(self_test_known, "known", fewer)
+    monkeypatch.setattr(self_test_known, "CALLS", 5)
     chosen = processes(quick=False, sampled={("verify", "ratio inverted")})
     found, passed = (process_row(one, 0, wrong) for one, wrong in chosen)
     assert (found["name"], found["wrong"], found["verdict"], found["named"]) == ("ratio inverted", True, "lossy", True)

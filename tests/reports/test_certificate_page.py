@@ -18,8 +18,8 @@ from experiments.certification.request import Request, certificate_document, fin
 from reports.pages.certificate import build
 from simlab.certify import Certificate, certify
 from simlab.certify.certificate import Failure, Map, RangeEvidence
-from simlab.mutants.verifiers import MUTANTS, lossless
-from simlab.randomness.coins import SampledCoins
+from simlab.mutants.gated.contracts import implementation, reference
+from simlab.mutants.gated.gates import ALWAYS
 from tests.support.pages import fetched
 
 pytestmark = pytest.mark.cli
@@ -30,12 +30,12 @@ HERE = "tests.reports.test_certificate_page:right"
 
 def right(p: Array, q: Array, drafts: Array, rng: np.random.Generator) -> Any:
     rng.integers(2)  # keeps its laws from being enumerated, and saves the time
-    return lossless(p, q, drafts, SampledCoins(rng))
+    return reference("verify")(p, q, drafts, rng)
 
 
 def wrong(p: Array, q: Array, drafts: Array, rng: np.random.Generator) -> Any:
     rng.integers(2)
-    return MUTANTS["residual drawn from p"].run(p, q, drafts, SampledCoins(rng))
+    return implementation("residual drawn from p", ALWAYS, "verify")(p, q, drafts, rng)
 
 
 def failing(p: Array, q: Array, drafts: Array, rng: np.random.Generator) -> Any:

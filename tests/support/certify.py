@@ -13,8 +13,10 @@ from simlab.certify.contracts.blocks import Tokens
 from simlab.certify.engine.evidence import FALSE_ALARMS, Evidence, calls_needed
 from simlab.certify.engine.scripted import Call, Piece, mispredicted, random_scripts
 from simlab.certify.engine.tasks import Sample
+from simlab.mutants.gated.contracts import CONTRACTS, over_coins
 from simlab.randomness.coins import outcomes
 
+lossless = over_coins("verify", CONTRACTS["verify"].right)  # of p, q, drafts and coins
 REACHABLE = 300_000  # calls of a case that a minute has room for
 LEVEL = FALSE_ALARMS / 100  # of a single test, of which a certificate has fewer
 TRIED = 2  # cases for which calls are counted
@@ -23,6 +25,11 @@ TRIED = 2  # cases for which calls are counted
 def exact_law(verify: Callable[..., Any], *arguments: Any) -> dict[Any, float]:
     """The exact law of what a known verifier returns."""
     return outcomes(partial(verify, *arguments))
+
+
+def accepted(p: np.ndarray, q: np.ndarray, x: int) -> float:
+    """The probability with which a draft x is accepted."""
+    return min(1.0, float(p[x] / q[x])) if q[x] > 0 else float(p[x] > 0)
 
 
 def calls_to_tell_apart(cases: Sequence[Case], name: str) -> float:

@@ -13,8 +13,7 @@ import numpy as np
 from simlab.arrays import Array
 from simlab.certify.contracts.blocks import Tokens
 from simlab.messages import shown
-from simlab.mutants.base import Mutant
-from simlab.randomness.coins import Coins, outcomes
+from simlab.mutants.gated.contracts import known, law_of_rows
 
 Function = Callable[..., Any]
 
@@ -66,15 +65,15 @@ class Case(ABC):
 
     ``length`` is N, the number of tokens of a completed outcome; ``events`` are what is counted. Cases that are small
     have ``branches``, and then the first of the events are all outcomes, and ``law_of`` gives their law. Where
-    ``both_ends``, everything the target can emit must come out with some coins at one of their ends. ``bugs`` are the
-    names of those that are known of the contract.
+    ``both_ends``, everything the target can emit must come out with some coins at one of their ends. ``contract``
+    is the one whose known faults are looked for in its law.
     """
 
     name: str
     length: int
     events: tuple[Counted, ...]
     both_ends: bool = False
-    bugs: ClassVar[Collection[str]] = ()
+    contract: ClassVar[str] = ""
 
     @property
     def sizes(self) -> Mapping[str, int]:
@@ -100,6 +99,11 @@ class Case(ABC):
     @abstractmethod
     def completed(self, tokens: Array, rng: np.random.Generator) -> Array:
         """``tokens[n, N]`` with p in place of -1."""
+
+    @property
+    def bugs(self) -> Collection[str]:
+        """Names of the faults that are known of the contract."""
+        return known(self.contract) if self.contract else ()
 
     @property
     def at_once(self) -> int:
@@ -130,7 +134,7 @@ class Case(ABC):
         laws = {name: self.law_under(name) for name in self.bugs}
         return {name: law for name, law in laws.items() if law is not None}
 
-    def law_under(self, known: str) -> Array | None:
+    def law_under(self, name: str) -> Array | None:
         """That law under one of them; ``None`` where there is none."""
         return None
 
@@ -159,7 +163,6 @@ class ArraysCase(Case):
 
     vocabulary: int
     small: bool
-    mutants: ClassVar[Mapping[str, Mutant[Any]]]
 
     @abstractmethod
     def arguments(self, given: Array) -> dict[str, Array]:
@@ -200,21 +203,18 @@ class ArraysCase(Case):
         inputs = [(self.as_input(key), chance) for key, chance in self.every_input().items()]
         return tuple(Branch(chance, given[None], partial(self.edges, given)) for given, chance in inputs)
 
-    def law_under(self, known: str) -> Array | None:
+    def law_under(self, name: str) -> Array | None:
         if not self.small:
             return None
         emitted: dict[Tokens, float] = {}
         for key, chance in self.every_input().items():
-            run = partial(self._run, self.mutants[known], self.as_input(key))
-            for answer, probability in outcomes(run).items():
+            rows = self.arguments(self.as_input(key)).values()
+            for answer, probability in law_of_rows(self.contract, known(self.contract)[name], *rows).items():
                 tokens = self.flat(answer)
                 if tokens is None:
                     return None
                 emitted[tokens] = emitted.get(tokens, 0.0) + chance * probability
         return self.law_of(emitted)
-
-    def _run(self, mutant: Mutant[Any], given: Array, coins: Coins) -> Any:
-        return mutant.run(*self.arguments(given).values(), coins)
 
     def call_arguments(self, inputs: Any, i: int) -> dict[str, Any]:
         return dict(self.arguments(inputs[i]))

@@ -6,19 +6,17 @@ at most its support, ``rng`` a ``numpy.random.Generator``; out comes one token, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 
 import numpy as np
 
 from simlab.arrays import Array
-from simlab.certify.contracts.base import ArraysCase, Counted, Possible, at_intervals, counting_script, in_turn
-from simlab.certify.contracts.battery import SIZES, token_classes
-from simlab.certify.contracts.blocks import Block, Events, Tokens, joint
-from simlab.certify.contracts.verifying import OfBlock
+from simlab.certify.contracts.base import ArraysCase, Counted, Possible, counting_script
+from simlab.certify.contracts.blocks import Tokens
 from simlab.certify.engine.scripted import possible_edges
-from simlab.mutants.candidates import MUTANTS, chain
+from simlab.mutants.gated.candidates import in_turn as left_in_turn
 from simlab.optimum import candidate_sets, optimal_acceptance
 
 BRANCHES = 24  # draws of the candidates up to which somebody's code is enumerated
@@ -36,8 +34,7 @@ class CandidatesCase(ArraysCase):
     small: bool = False
     both_ends: bool = False
     length: int = 1
-    bugs = tuple(MUTANTS)
-    mutants = MUTANTS
+    contract = "verify_candidates"
 
     @property
     def vocabulary(self) -> int:  # type: ignore[override]
@@ -65,7 +62,7 @@ class CandidatesCase(ArraysCase):
         return self.every_draw
 
     def edges(self, given: Array) -> list[float]:
-        return possible_edges(*chain(self.p, self.q, given))
+        return possible_edges(*left_in_turn(self.p, self.q, given))
 
     @property
     def enumerated(self) -> bool:
@@ -139,103 +136,3 @@ def _distinct(q: Array, count: int, n: int, rng: np.random.Generator) -> Array:
             found[again, k] = np.searchsorted(upto, rng.random(len(again)) * upto[-1], side="right")
             again = again[(found[again, :k] == found[again, k, None]).any(axis=1)]
     return found
-
-
-# The battery ---------------------------------------------------------------------------------------------------
-
-PRINCIPAL = ("two candidates of three tokens", "three candidates of four tokens", "zeros in both")
-
-
-@cache
-def cases() -> tuple[CandidatesCase, ...]:
-    """The battery, the simplest first."""
-    found = list(_small_ones())
-    few = found[0]
-    found.append(CandidatesCase("two calls in turn", few.p, few.q, few.count, in_turn(few.events[0])))
-    often = at_intervals(few.events[0])
-    found.append(CandidatesCase("many calls in turn", few.p, few.q, few.count, often))
-    return (*found, *_large_ones())
-
-
-def _small_ones() -> Iterator[CandidatesCase]:
-    rng = np.random.default_rng(1)
-    uniform, falling, rising = [0.25] * 4, [0.4, 0.3, 0.2, 0.1], [0.1, 0.2, 0.3, 0.4]
-    six, other = rng.dirichlet(np.ones(6), 2)
-    for name, p, q, count in (
-        ("two candidates of three tokens", [0.2, 0.3, 0.5], [0.5, 0.3, 0.2], 2),
-        ("one candidate of two tokens", [0.7, 0.3], [0.4, 0.6], 1),
-        ("a certain candidate, accepted with 0.995", [0.995, 0.005], [1.0, 0.0], 1),
-        ("all tokens are candidates", [0.6, 0.3, 0.1], [0.2, 0.2, 0.6], 3),
-        ("two candidates of four tokens", uniform, [0.7, 0.1, 0.1, 0.1], 2),
-        ("three candidates of four tokens", rising, falling, 3),
-        ("three candidates, nearly alike in q", falling, [0.26, 0.25, 0.25, 0.24], 3),
-        ("two candidates of which one is nearly certain", [0.05, 0.35, 0.35, 0.25], [0.91, 0.03, 0.03, 0.03], 2),
-        ("four candidates of six tokens", six, other, 4),
-        ("q = p", falling, falling, 2),
-        ("q = p up to rounding", falling, [0.4, 0.30000000000000004, 0.2, 0.1], 2),
-        ("q proportional to 1/p", falling, [weight / 25 for weight in (3, 4, 6, 12)], 3),
-        ("disjoint supports", [0.3, 0.7, 0.0, 0.0], [0.0, 0.0, 0.6, 0.4], 2),
-        ("zeros in p", [0.0, 0.3, 0.7, 0.0], rising, 3),
-        ("zeros in q, all of it drawn", rising, [0.0, 0.7, 0.3, 0.0], 2),
-        ("zeros in both", [0.5, 0.0, 0.2, 0.3], [0.0, 0.6, 0.3, 0.1], 2),
-        ("p one-hot", [0.0, 0.0, 1.0], [0.5, 0.3, 0.2], 2),
-        ("q one-hot", [0.2, 0.5, 0.3], [0.0, 1.0, 0.0], 1),
-        ("top-k cut differently on the two sides", [0.5, 0.3, 0.2, 0.0, 0.0], [0.0, 0.0, 0.3, 0.3, 0.4], 2),
-        ("vocabulary padded with tokens without mass", [0.2, 0.3, 0.5, 0.0, 0.0], [0.5, 0.3, 0.2, 0.0, 0.0], 2),
-        ("masses of a millionth", [1e-6, 0.6, 0.4 - 1e-6], [0.3, 0.7 - 1e-6, 1e-6], 2),
-    ):
-        yield _small(name, np.asarray(p) / np.sum(p), np.asarray(q) / np.sum(q), count)
-
-
-def _large_ones() -> Iterator[CandidatesCase]:
-    """Large vocabularies, looked at in classes: the first token, the last, where p is 0, larger or smaller than q."""
-    for number, size in enumerate(SIZES):
-        rng = np.random.default_rng([2, number])
-        p, q = rng.gamma(0.3, size=(2, size)) + 1e-300
-        p[1::7], q[2::7] = 0, 0
-        p, q = p / p.sum(), q / q.sum()
-        p[[0, -1]] += 0.1
-        q[[0, -1]] += 0.2
-        p, q = p / p.sum(), q / q.sum()
-        labels = np.where(p == 0, 2, np.where(p > q, 3, 4))
-        labels[0], labels[-1] = 0, 1
-        block = _position(p)
-        lines = (Events("the token, by class", (0,), labels), *token_classes((p[None],), (q[None],), number))
-        events = tuple(OfBlock(block, one) for one in lines)
-        yield CandidatesCase(f"four candidates of {size} tokens", p, q, 4, events)
-
-
-@cache
-def both_ends() -> tuple[CandidatesCase, ...]:
-    """Two tokens, the first with a mass of a billionth: a candidate, it must come out with the coins at an end.
-
-    No more than that can be asked of single precision, in which 1 - 1e-9 is 1.
-    """
-    return tuple(
-        _small(f"a mass of 1e-9, drafted with {q[0]}", np.array([1e-9, 1 - 1e-9]), np.array(q), count, True)
-        for q, count in (([1.0, 0.0], 1), ([0.5, 0.5], 2))
-    )
-
-
-def simplest() -> Iterator[CandidatesCase]:
-    """Few tokens, few candidates and simple rows, from the smallest up."""
-    rows = {
-        2: [[1, 1], [3, 1], [1, 3], [1, 0], [0, 1]],
-        3: [[1, 1, 1], [2, 1, 1], [1, 1, 2], [1, 2, 1], [1, 1, 0], [0, 1, 1], [1, 0, 0]],
-        4: [[1, 1, 1, 1], [4, 3, 2, 1], [1, 2, 3, 4], [1, 1, 0, 0], [0, 0, 1, 1]],
-    }
-    for size, count in ((2, 1), (2, 2), (3, 1), (3, 2), (3, 3), (4, 2), (4, 3)):
-        for weights in rows[size]:
-            for others in rows[size]:
-                if weights != others and np.count_nonzero(others) >= count:
-                    p, q = np.array(weights) / sum(weights), np.array(others) / sum(others)
-                    yield _small(f"V = {size}, K = {count}", p, q, count)
-
-
-def _small(name: str, p: Array, q: Array, count: int, both_ends: bool = False) -> CandidatesCase:
-    block = _position(p)
-    return CandidatesCase(name, p, q, count, (OfBlock(block, joint(block)),), True, both_ends)
-
-
-def _position(p: Array) -> Block:
-    return Block((p[None],), (), 0)

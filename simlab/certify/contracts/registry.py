@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 
-from simlab.certify.contracts import batches, candidates, decoding, drafting, verifying
+from simlab.certify.battery import batches, candidates, chains, decoding, drafting, flat, logits, trees, verifying
 from simlab.certify.contracts.base import Case
-from simlab.certify.contracts.operators import batches as flat
-from simlab.certify.contracts.operators import chains, logits, trees
 from simlab.certify.contracts.operators.arrays import SINGLE, Arrays
-from simlab.certify.contracts.operators.batches import FLAT, FLAT_TOKENS, PADDED, BatchLayout
-from simlab.certify.contracts.operators.layouts import EXPONENTIAL, GUMBEL, TOKENS, UNIFORMS, Layout
-from simlab.certify.contracts.operators.trees import PARENTS, SIBLINGS, TreeLayout
+from simlab.certify.contracts.operators.batches import FLAT, FLAT_TOKENS, PADDED
+from simlab.certify.contracts.operators.layouts import EXPONENTIAL, GUMBEL, TOKENS, UNIFORMS
+from simlab.certify.contracts.operators.logits import signature
+from simlab.certify.contracts.operators.trees import PARENTS, SIBLINGS
 from simlab.certify.shapes import cases as drawn
 from simlab.certify.shapes import trees as drawn_trees
 from simlab.certify.shapes.ranges import BATCH, CANDIDATES, GAMMA, LENGTH, NODES, Axis, Shape, V
-from simlab.mutants.logit_operators import FILTERS
+from simlab.processes.filters import FILTERS
+
+Drawn = Callable[[Shape, np.random.Generator], Case]
 
 
 @dataclass(frozen=True)
@@ -54,131 +57,69 @@ class Contract:
     simplest: Callable[[], Iterable[Case]]
     principal: Collection[str]
     axes: tuple[Axis, ...]
-    drawn: Callable[[Shape, np.random.Generator], Case]
+    drawn: Drawn
 
 
-def _chain(layout: Layout, arrays: Arrays) -> Contract:
-    """An operator of one block."""
-    return Contract(
-        layout.name,
-        layout.signature,
-        partial(chains.cases, layout, arrays),
-        partial(chains.both_ends, layout, arrays),
-        partial(chains.simplest, layout, arrays),
-        verifying.PRINCIPAL,
-        (V, GAMMA),
-        partial(drawn.chain, layout, arrays),
-    )
+def _own(of: ModuleType, signature: str, axes: tuple[Axis, ...], made: Drawn) -> Contract:
+    """A contract whose code draws for itself, of the module with its battery."""
+    name = signature.partition("(")[0]
+    return Contract(name, signature, of.cases, of.both_ends, of.simplest, of.PRINCIPAL, axes, made)
 
 
-def _batch(layout: BatchLayout, arrays: Arrays) -> Contract:
-    """An operator of a batch."""
-    if arrays.coarse:
-        raise ValueError(f"arrays is {arrays.dtype}, for which {layout.name} has no cases; expected float32 or float64")
-    return Contract(
-        layout.name,
-        layout.signature,
-        partial(flat.cases, layout, arrays),
-        partial(flat.both_ends, layout, arrays),
-        partial(flat.simplest, layout, arrays),
-        (),
-        (V, GAMMA, BATCH),
-        partial(drawn.operator_batch, layout, arrays),
-    )
+@dataclass(frozen=True)
+class Operator:
+    """A contract whose code is given its coins: the module with its battery, and how arguments are laid out.
+
+    ``principal`` are those of :class:`Contract`; ``coarse`` is whether there are cases for rows in eight bits.
+    """
+
+    of: ModuleType
+    layout: Any
+    signature: str
+    axes: tuple[Axis, ...]
+    made: Callable[..., Case]
+    principal: Collection[str] = ()
+    coarse: bool = False
+
+    @property
+    def name(self) -> str:
+        """What the contract is called."""
+        return self.signature.partition("(")[0]
+
+    def __call__(self, arrays: Arrays) -> Contract:
+        """The contract with these arrays. Raises ``ValueError`` where there are no cases for them."""
+        if arrays.coarse and not self.coarse:
+            raise ValueError(
+                f"arrays is {arrays.dtype}, for which {self.name} has no cases; expected float32 or float64"
+            )
+        cases, both_ends, simplest = (
+            partial(make, self.layout, arrays) for make in (self.of.cases, self.of.both_ends, self.of.simplest)
+        )
+        drawn = partial(self.made, self.layout, arrays)
+        return Contract(self.name, self.signature, cases, both_ends, simplest, self.principal, self.axes, drawn)
 
 
-def _tree(layout: TreeLayout, arrays: Arrays) -> Contract:
-    """An operator of trees."""
-    if arrays.coarse:
-        raise ValueError(f"arrays is {arrays.dtype}, for which {layout.name} has no cases; expected float32 or float64")
-    return Contract(
-        layout.name,
-        layout.signature,
-        partial(trees.cases, layout, arrays),
-        partial(trees.both_ends, layout, arrays),
-        partial(trees.simplest, layout, arrays),
-        (),
-        (V, NODES) if layout.single else (V, NODES, BATCH),
-        partial(drawn_trees.trees, layout, arrays),
-    )
+def _operators() -> Iterator[Operator]:
+    for chain in (UNIFORMS, EXPONENTIAL, GUMBEL, TOKENS):
+        yield Operator(chains, chain, chain.signature, (V, GAMMA), drawn.chain, verifying.PRINCIPAL, True)
+    for batch in (PADDED, FLAT, FLAT_TOKENS):
+        yield Operator(flat, batch, batch.signature, (V, GAMMA, BATCH), drawn.operator_batch)
+    for tree in (PARENTS, SIBLINGS):
+        axes = (V, NODES) if tree.single else (V, NODES, BATCH)
+        yield Operator(trees, tree, tree.signature, axes, drawn_trees.trees)
+    for name in FILTERS:
+        yield Operator(logits, name, signature(name), (V, GAMMA), drawn.logits)
 
 
-def _logits(name: str, arrays: Arrays) -> Contract:
-    """An operator of one block that is given logits."""
-    if arrays.coarse:
-        raise ValueError(f"arrays is {arrays.dtype}, for which {name} has no cases; expected float32 or float64")
-    return Contract(
-        name,
-        logits.signature(name),
-        partial(logits.cases, name, arrays),
-        partial(logits.both_ends, name, arrays),
-        partial(logits.simplest, name, arrays),
-        (),
-        (V, GAMMA),
-        partial(drawn.logits, name, arrays),
-    )
-
-
-OPERATORS: dict[str, Callable[[Arrays], Contract]] = {
-    **{layout.name: partial(_chain, layout) for layout in (UNIFORMS, EXPONENTIAL, GUMBEL, TOKENS)},
-    **{layout.name: partial(_batch, layout) for layout in (PADDED, FLAT, FLAT_TOKENS)},
-    **{layout.name: partial(_tree, layout) for layout in (PARENTS, SIBLINGS)},
-    **{name: partial(_logits, name) for name in FILTERS},
-}
-
+OPERATORS: dict[str, Operator] = {operator.name: operator for operator in _operators()}
 CONTRACTS: dict[str, Contract] = {
     contract.name: contract
     for contract in (
-        Contract(
-            "verify",
-            "verify(p, q, drafts, rng) -> tokens",
-            verifying.cases,
-            verifying.both_ends,
-            verifying.simplest,
-            verifying.PRINCIPAL,
-            (V, GAMMA),
-            drawn.verify,
-        ),
-        Contract(
-            "verify_batch",
-            "verify_batch(p, q, drafts, rng) -> tokens",
-            batches.cases,
-            batches.both_ends,
-            batches.simplest,
-            batches.PRINCIPAL,
-            (V, GAMMA, BATCH),
-            drawn.batch,
-        ),
-        Contract(
-            "verify_candidates",
-            "verify_candidates(p, q, candidates, rng) -> tokens",
-            candidates.cases,
-            candidates.both_ends,
-            candidates.simplest,
-            candidates.PRINCIPAL,
-            (V, CANDIDATES),
-            drawn.candidates,
-        ),
-        Contract(
-            "decode",
-            "decode(model, length, rng, eos=None) -> tokens",
-            decoding.cases,
-            decoding.both_ends,
-            decoding.simplest,
-            decoding.PRINCIPAL,
-            (V, LENGTH),
-            drawn.decode,
-        ),
-        Contract(
-            "draft",
-            "draft(q, rng) -> tokens",
-            drafting.cases,
-            drafting.both_ends,
-            drafting.simplest,
-            drafting.PRINCIPAL,
-            (V, GAMMA),
-            drawn.draft,
-        ),
+        _own(verifying, "verify(p, q, drafts, rng) -> tokens", (V, GAMMA), drawn.verify),
+        _own(batches, "verify_batch(p, q, drafts, rng) -> tokens", (V, GAMMA, BATCH), drawn.batch),
+        _own(candidates, "verify_candidates(p, q, candidates, rng) -> tokens", (V, CANDIDATES), drawn.candidates),
+        _own(decoding, "decode(model, length, rng, eos=None) -> tokens", (V, LENGTH), drawn.decode),
+        _own(drafting, "draft(q, rng) -> tokens", (V, GAMMA), drawn.draft),
         *(operator(SINGLE) for operator in OPERATORS.values()),
     )
 }

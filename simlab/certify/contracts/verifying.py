@@ -6,9 +6,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 
 import numpy as np
 
@@ -19,15 +19,11 @@ from simlab.certify.contracts.base import (
     ArraysCase,
     Counted,
     Possible,
-    at_intervals,
     counting_script,
-    in_turn,
     of_rows,
 )
-from simlab.certify.contracts.battery import Named, large_blocks, long_blocks, small_blocks
-from simlab.certify.contracts.blocks import Block, Events, Tokens, joint
+from simlab.certify.contracts.blocks import Block, Events, Tokens
 from simlab.certify.engine.scripted import possible_edges
-from simlab.mutants.verifiers import MUTANTS
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,8 +57,7 @@ class VerifyCase(ArraysCase):
     events: tuple[Counted, ...]
     small: bool = False
     both_ends: bool = False
-    bugs = tuple(MUTANTS)
-    mutants = MUTANTS
+    contract = "verify"
 
     @property
     def vocabulary(self) -> int:  # type: ignore[override]
@@ -136,69 +131,3 @@ COMPLETED = """\
     tokens = [int(token) for token in np.ravel(verify(p.copy(), q.copy(), drafts, rng))]
     tokens += [rng.choice(V, p=row) for row in p[len(tokens):]]  # completed by p
     counts[tuple(tokens)] += 1"""
-
-
-PRINCIPAL = ("one draft, two tokens", "rows differ, three tokens")
-
-
-@cache
-def cases() -> tuple[VerifyCase, ...]:
-    """The battery, the simplest first."""
-    found = [_case(named, small=True) for named in small_blocks()]
-    few = next(case for case in found if case.name == "one draft, two tokens")
-    found.append(VerifyCase("two calls in turn", few.block, in_turn(few.events[0])))
-    found.append(VerifyCase("many calls in turn", few.block, at_intervals(few.events[0])))
-    return (*found, *(_case(named) for named in (*long_blocks(), *large_blocks())))
-
-
-def _case(named: Named, small: bool = False) -> VerifyCase:
-    events = tuple(OfBlock(named.block, events) for events in named.events)
-    return VerifyCase(named.name, named.block, events, small)
-
-
-# Small ones ----------------------------------------------------------------------------------------------------
-
-
-@cache
-def both_ends() -> tuple[VerifyCase, ...]:
-    """Cases for coins at their ends.
-
-    Two tokens, the first with a mass of a billionth: drafted, it must come out with the coins at one of their ends.
-    (That a rare token comes out that was not drafted, or is the last of its row, is not asked: 1 - 1e-9 is 1 in single
-    precision.) And rows that are equal but for rounding, so that a draft can be rejected where the residual is zero.
-    """
-    rare, rest = [1e-9, 1 - 1e-9], [0.5, 0.5]
-    p = np.array([[0.5, 0.5, 0.0], [0.25, 0.75, 0.0]])
-    return (
-        _small("q above p by a rounding error", p, p[:1] * (1 + 2.0**-50)),
-        *(
-            _small(f"a mass of 1e-9, drafted with {draft[0]}", np.array([rare, rest]), np.array([draft]), True)
-            for draft in ([1.0, 0.0], rest)
-        ),
-    )
-
-
-def simplest() -> Iterator[VerifyCase]:
-    """Blocks with few tokens and simple rows, from the smallest up."""
-    for size, gamma in ((2, 1), (2, 2), (3, 1), (3, 2), (4, 1), (2, 3)):
-        rows = _simple_rows(size)
-        for shift in range(len(rows)):
-            for other in range(1, len(rows)):
-                p = np.array([rows[(shift + i) % len(rows)] for i in range(gamma + 1)])
-                q = np.array([rows[(shift + other + i) % len(rows)] for i in range(gamma)])
-                yield _small(f"V = {size}, gamma = {gamma}", p, q)
-
-
-def _simple_rows(size: int) -> list[list[float]]:
-    """Rows of halves, quarters and nothing, the simplest first."""
-    rows = {
-        2: [[1, 1], [3, 1], [1, 3], [1, 0], [0, 1]],
-        3: [[2, 1, 1], [1, 2, 1], [1, 1, 2], [1, 1, 0], [1, 0, 1], [0, 1, 1], [1, 0, 0]],
-        4: [[1, 1, 1, 1], [4, 3, 2, 1], [1, 2, 3, 4], [1, 1, 0, 0], [0, 0, 1, 1], [1, 0, 0, 0]],
-    }[size]
-    return [[weight / sum(row) for weight in row] for row in rows]
-
-
-def _small(name: str, p: Array, q: Array, both_ends: bool = False) -> VerifyCase:
-    block = Block.of_rows(p, q)
-    return VerifyCase(name, block, (OfBlock(block, joint(block)),), True, both_ends)

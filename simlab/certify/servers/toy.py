@@ -19,7 +19,7 @@ import numpy as np
 
 from simlab.arrays import Array
 from simlab.certify.servers.client import LLAMA, OPENAI
-from simlab.mutants.verifiers import MUTANTS, lossless
+from simlab.mutants.gated.contracts import CONTRACTS, over_coins
 from simlab.randomness.coins import SampledCoins
 
 V = 26
@@ -54,9 +54,10 @@ class Toy:
     told: int = 0
 
 
+lossless = over_coins("verify", CONTRACTS["verify"].right)
 CORRECT = {"without speculation": Toy(), "with speculation": Toy(lossless)}
 WRONG = {
-    "residual drawn from p": Toy(MUTANTS["residual drawn from p"].run),
+    "residual drawn from p": Toy(over_coins("verify", CONTRACTS["verify"].faults["residual drawn from p"])),
     "drafts scored at another temperature": Toy(lossless, scored=3.0),
     "5 % of draws from a wrong row where requests run together": Toy(lossless, wrong_rows=0.05),
     "wrong above a batch size of 4": Toy(lossless, above=4),

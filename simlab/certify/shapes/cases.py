@@ -27,7 +27,7 @@ from simlab.certify.shapes.blocks import FEW_BITS, PLAIN, POINTS, DrawnBlock, Ma
 from simlab.certify.shapes.copies import Copies, KeptArrays
 from simlab.certify.shapes.events import EXAMINED, LAST, NEIGHBOURS, NEXT, PAIR, AtPlaces, Look, at
 from simlab.certify.shapes.ranges import Shape
-from simlab.mutants.logit_operators import Settings
+from simlab.processes.filters import Settings
 
 KINDS = 5  # blocks of a batch that differ
 TEMPERATURES = 1.0, 0.5, 0.7, 2.0

@@ -13,7 +13,7 @@ from math import exp, log, prod
 
 import numpy as np
 
-from simlab.certify.contracts.battery import TILE
+from simlab.certify.battery.blocks import TILE
 
 MOST = 1 << 23  # numbers of the rows p of a call, which as float64 take 64 MiB, and as much again for q
 SMALL_SHARE = 3 / 4  # of the shapes that are drawn with few numbers, as far as their range has such

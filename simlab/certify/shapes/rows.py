@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from simlab.arrays import Array
-from simlab.certify.contracts.battery import TILE
+from simlab.certify.battery.blocks import TILE
 from simlab.certify.contracts.blocks import scaled
 
 LAWS = {  # the masses of classes under p, by how many there are

@@ -15,11 +15,10 @@ from simlab.arrays import Array
 from simlab.certify.contracts.base import Case, Counted
 from simlab.certify.contracts.blocks import drawn_from
 from simlab.certify.contracts.operators.arrays import Arrays
-from simlab.certify.contracts.operators.trees import TreeCase, TreeLayout
+from simlab.certify.contracts.operators.trees import Tree, TreeCase, TreeLayout
 from simlab.certify.shapes import rows
 from simlab.certify.shapes.events import EXAMINED, LAST, NEXT, AtPlaces, Look
 from simlab.certify.shapes.ranges import Shape
-from simlab.mutants.tree_operators import Tree
 
 Generator = np.random.Generator
 

@@ -12,10 +12,30 @@ import numpy as np
 
 from simlab.arrays import Array
 from simlab.mutants.gated.gates import ALWAYS, Gate
-from simlab.mutants.operators import inverted, perturbed, raced
 from simlab.randomness.coins import Coins
 
 Take = Callable[[Array, Any], int]
+
+# How a token is drawn from weights[V] ------------------------------------------------------------------------------
+
+
+def inverted(weights: Array, uniform: Any) -> int:
+    """The token at which the CDF of ``weights[V]`` passes a uniform."""
+    upto = weights.cumsum(dtype=np.float64)
+    found = int(np.searchsorted(upto, float(uniform) * upto[-1], side="right"))
+    return min(found, int(np.searchsorted(upto, upto[-1])))
+
+
+def raced(weights: Array, exponential: Array) -> int:
+    """The first in a race with exponential noise ``[V]``."""
+    return int((weights / exponential).argmax())
+
+
+def perturbed(weights: Array, gumbel: Array) -> int:
+    """The largest of logarithms with Gumbel noise ``[V]``."""
+    with np.errstate(divide="ignore"):
+        return int((np.log(weights) + gumbel).argmax())
+
 
 # Calls -------------------------------------------------------------------------------------------------------------
 
@@ -32,6 +52,13 @@ class Call:
     kept: dict[int, int] = field(default_factory=dict)
     trees: list[Any] = field(default_factory=list)
     written: Any = None  # arrays that a result is written to
+    seed: int = 0  # of a generator that is made in it
+
+    def again(self) -> Call:
+        """The same call before anything is known of it."""
+        for found in (self.uniforms, self.last, self.kept):
+            found.clear()
+        return self
 
     @cached_property
     def widest(self) -> int:
@@ -66,6 +93,7 @@ class Block:
     bonus: int | None = None
     start: int = 0
     length: int | None = None
+    ratios: tuple[Wrong, Array] | None = None  # of a fault, found once
 
     @property
     def V(self) -> int:
@@ -260,9 +288,24 @@ class OverCoins(Source):
 
 @dataclass(frozen=True)
 class Fault:
-    """What is wrong: a name, the number of the bug in the guide, and what it needs of a contract and of V.
+    """What is wrong.
 
-    ``pair`` is of a fault that only two sequences together show; ``stale`` needs the rows of the call before.
+    Attributes
+    ----------
+    name, number
+        In words that complete "looks like: ..."; the number of the bug in the guide.
+    needs, least
+        What it needs of a contract, and of V.
+    pair
+        Whether only two sequences together show it.
+    stale
+        Whether it needs the call before.
+    faint
+        Whether a law is off by less than what a certificate has to find, or too rarely: such a fault is not drawn.
+    lawless
+        Whether coins that are enumerated do not show it: what depends on how coins are made, or on their ends.
+    streams
+        The generator that is used in a call in place of the one given.
     """
 
     name: str
@@ -271,6 +314,14 @@ class Fault:
     least: int = 2
     pair: bool = False
     stale: bool = False
+    faint: bool = False
+    lawless: bool = False
+    streams: Callable[[Call, np.random.Generator], np.random.Generator] | None = None
+
+    @property
+    def known(self) -> bool:
+        """Whether the law of a single call tells it from the target."""
+        return not (self.stale or self.lawless)
 
 
 @dataclass(frozen=True)
@@ -282,7 +333,32 @@ class Wrong:
 
     def inside(self, block: Block, positions: Any) -> Any:
         """Whether positions of a block are inside the gate."""
-        return self.gate.open(Place(block, positions))
+        return True if self.gate is ALWAYS else self.gate.open(Place(block, positions))
+
+
+# Faults of generators, which contracts that are given one can have -------------------------------------------------
+
+GENERATOR = "generator"
+
+
+def _always_the_same(call: Call, rng: np.random.Generator) -> np.random.Generator:
+    return np.random.default_rng(1234)
+
+
+def _every_second(call: Call, rng: np.random.Generator) -> np.random.Generator:
+    """The coins of every second call again in the next one."""
+    fresh = call.number % 2 == 0 or call.before is None
+    call.seed = int(rng.integers(1 << 62)) if fresh or call.before is None else call.before.seed
+    return np.random.default_rng(call.seed)
+
+
+def of_streams(make: Callable[..., Any]) -> list[Any]:
+    """The faults of generators, made by the class of faults of a reference."""
+    given = {"needs": frozenset({GENERATOR}), "faint": True, "lawless": True}
+    return [
+        make("seed reset in every call", "29", streams=_always_the_same, **given),
+        make("uniforms used in two calls", "28", streams=_every_second, stale=True, **given),
+    ]
 
 
 # Faults of any draw, which contracts of all kinds can have ---------------------------------------------------------
@@ -332,6 +408,7 @@ def drawn(source: Source, last: Any, weights: Array, right: Array) -> int:
 
 __all__ = [
     "DRAWS",
+    "GENERATOR",
     "Block",
     "Call",
     "DrawFault",
@@ -344,6 +421,7 @@ __all__ = [
     "Wrong",
     "drawn",
     "inverted",
+    "of_streams",
     "perturbed",
     "raced",
 ]

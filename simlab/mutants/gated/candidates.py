@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from simlab.arrays import Array
-from simlab.mutants.gated.base import DRAWS, Block, Fault, Source, Wrong, drawn
-from simlab.mutants.gated.chains import greedy, rooted, squared
+from simlab.mutants.gated.base import DRAWS, Block, Fault, Source, Wrong, drawn, of_streams
+from simlab.mutants.gated.weights import greedy, rooted, squared
 
 
 @dataclass(frozen=True)
@@ -113,11 +113,40 @@ def _last(
     return fault.chosen(token, block.V) if fault.chosen else token
 
 
+def _unscaled(p: Array, q: Array, rest: Array, left: Array) -> Array:
+    return np.maximum(rest - left, 0)
+
+
+def _first_not_excluded(q: Array, left: Array, x: int) -> Array:
+    """As if the other candidates were drawn from all of q, the first among them."""
+    return q if left is q else without(left, x)
+
+
+def in_turn(p: Array, q: Array, candidates: Array) -> tuple[Array, Array]:
+    """p ``[K + 1, V]`` and q ``[K, V]`` as they are left after 0, 1, ... rejections."""
+    targets, drafts = [p], [q]
+    for x in candidates.tolist():
+        targets.append(excess(targets[-1], drafts[-1]))
+        drafts.append(without(drafts[-1], x))
+    return np.stack(targets), np.stack(drafts[:-1])
+
+
 def _struck(q: Array, left: Array, x: int) -> Array:
     """Not scaled."""
     found = left.copy()
     found[x] = 0
     return found
+
+
+def _missing_on_last(p: Array, q: Array, rest: Array) -> Array:
+    """Not scaled: what is missing of 1 is on the last token."""
+    found = rest.copy()
+    found[-1] += max(0.0, 1 - float(found.sum()))
+    return found
+
+
+def _not_above(p: float, q: float) -> float:
+    return float(np.nextafter(_over(p, q), np.inf))
 
 
 def _over(p: float, q: float) -> float:
@@ -131,6 +160,9 @@ def _made() -> tuple[CandidateFault, ...]:
         make("ratio times 1.1", "11", ratio=lambda p, q: 1.1 * _over(p, q)),
         make("ratio times 0.8", "39", ratio=lambda p, q: 0.8 * _over(p, q)),
         make("0.1 added to the ratio", "39", ratio=lambda p, q: _over(p, q) + 0.1),
+        make("ratio times 1.01", "11", faint=True, ratio=lambda p, q: 1.01 * _over(p, q)),
+        make("verified by argmax", "7", ratio=lambda p, q: 0.0, last=lambda p, q, rest: greedy(p)),
+        make("coin <= ratio where the ratio is 0", "19", faint=True, lawless=True, ratio=_not_above),
         make("candidates unverified", "16", ratio=lambda p, q: 1.0),
         make("candidates accepted where p is at least q", "7", ratio=lambda p, q: float(p >= q)),
         make("candidates accepted with p", "30", ratio=lambda p, q: p),
@@ -138,9 +170,11 @@ def _made() -> tuple[CandidateFault, ...]:
         make("q before its temperature", "2", ratio=lambda p, q: _over(p, q**0.5)),
         make("siblings scored with the unconditional q", "30", draft=lambda q, left, x: q),
         make("what is left of q not scaled", "30", draft=_struck),
+        make("siblings scored as if they did not exclude the first", "33", draft=_first_not_excluded),
         make("p not updated between siblings", "31", target=lambda p, q, rest, left: rest),
         make("[q - p]+ left of p", "13", target=lambda p, q, rest, left: excess(left, rest)),
-        make("what is left of p not scaled", "31", target=lambda p, q, rest, left: np.maximum(rest - left, 0)),
+        make("what is left of p not scaled", "31", target=_unscaled),
+        make("residual not scaled", "14", target=_unscaled, last=_missing_on_last),
         make("residual not carried to the next sibling", "31", target=lambda p, q, rest, left: excess(p, left)),
         make("after all rejections drawn from p", "12", last=lambda p, q, rest: p),
         make("after all rejections drawn from q", "12", last=lambda p, q, rest: q),
@@ -151,6 +185,8 @@ def _made() -> tuple[CandidateFault, ...]:
         make("siblings sorted by q", "32", order=lambda p, q, x: x[np.argsort(-q[x], kind="stable")]),
         make("siblings sorted by p", "32", order=lambda p, q, x: x[np.argsort(-p[x], kind="stable")]),
         make("siblings sorted by number", "32", order=lambda p, q, x: np.sort(x)),
+        make("siblings sorted by p/q", "32", order=lambda p, q, x: x[np.argsort(-p[x] / q[x], kind="stable")]),
+        *of_streams(make),
     ]
     found += [make(one.name, one.number, weights=one.weights, chosen=one.chosen, least=one.least) for one in DRAWS]
     return tuple(found)

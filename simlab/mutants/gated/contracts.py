@@ -4,18 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from simlab.arrays import Array
-from simlab.mutants.gated import candidates, chains, drafting, logits, trees
-from simlab.mutants.gated.base import Block, Call, Fault, Generated, Given, Source, Wrong, perturbed, raced
-from simlab.mutants.gated.chains import BATCH, BONUS_ROW, UNIFORM, Q
-from simlab.mutants.gated.decoding import Decoding
-from simlab.mutants.gated.gates import NEVER, Gate
+from simlab.mutants.gated import candidates, chain_faults, chains, decoding, drafting, logits, trees
+from simlab.mutants.gated.base import (
+    GENERATOR,
+    Block,
+    Call,
+    Fault,
+    Generated,
+    Given,
+    OverCoins,
+    Source,
+    Wrong,
+    perturbed,
+    raced,
+)
+from simlab.mutants.gated.chains import BATCH, BONUS_ROW, CDF, RACE, UNIFORM, Q
+from simlab.mutants.gated.gates import ALWAYS, NEVER, Gate
 from simlab.mutants.gated.trees import Tree
-from simlab.mutants.logit_operators import Settings
+from simlab.processes.filters import Settings
+from simlab.randomness.coins import Coins, SampledCoins, outcomes
 
 Answer = Callable[[Block, Source, Wrong], Any]
 Read = Callable[..., tuple[Call, Source]]
@@ -54,6 +67,23 @@ class Contract:
         """Whether both can be in code that is called so."""
         return fault.needs | gate.needs <= self.has
 
+    def over(self, coins: Coins, *rows: Array) -> Call:
+        """The call of rows; where bonus tokens are given, they are drawn with these coins."""
+        if self.group == "draft":
+            return _one(rows[0], rows[0], np.zeros(len(rows[0]), np.int64))
+        p, q, drafts = rows
+        if self.group == "candidates":
+            return _one(p[None], q[None], drafts.copy())
+        if BATCH not in self.has:
+            return _one(p, q if Q in self.has else None, drafts)
+        call, given = Call(), "bonus tokens" in self.has
+        for b, gamma in enumerate((drafts >= 0).sum(axis=1).tolist()):
+            scored = q[b, :gamma] if Q in self.has else None
+            bonus = coins.draw(p[b, gamma]) if given else None
+            found = Block(p[b, : gamma + (not given)], scored, drafts[b, :gamma], call, b, bonus)
+            call.blocks.append(found)
+        return call
+
 
 class Gated:
     """An implementation with a fault behind a gate; it counts its calls."""
@@ -66,9 +96,12 @@ class Gated:
         call, source = self.contract.read(*arguments)
         call.number, call.before = self.number, self.before
         self.number += 1
+        fault = self.wrong.fault
+        if fault.streams and isinstance(source, Generated) and bool(self.wrong.inside(call.blocks[0], 0)):
+            source = Generated(fault.streams(call, source.rng))
         answers = [self.contract.answer(block, source, self.wrong) for block in call.blocks]
         call.before = None
-        if self.wrong.fault.stale:
+        if fault.stale:
             self.before = call
         return self.contract.written(call, answers)
 
@@ -85,8 +118,65 @@ def reference(contract: str) -> Implementation:
     return _callable(of, Wrong(of.right, NEVER))
 
 
+def variant(name: str, contract: str) -> Implementation:
+    """A callable of a contract of chains, or of ``decode``, that does it in another way, and rightly."""
+    known = decoding.VARIANTS if contract == "decode" else chain_faults.VARIANTS
+    return _callable(CONTRACTS[contract], Wrong(known[name]))
+
+
+NO_COINS = SampledCoins(np.random.default_rng(0))  # that are asked for nothing
+SMALL = 8  # tokens from which a fault can be seen in cases whose laws are enumerated
+
+
+@cache
+def known(contract: str) -> dict[str, Fault]:
+    """The faults of a contract that the law of a single small call shows."""
+    of = CONTRACTS[contract]
+    return {
+        name: fault
+        for name, fault in of.faults.items()
+        if fault.known and of.fits(fault, ALWAYS) and fault.least <= SMALL and "logits" not in fault.needs
+    }
+
+
+def over_coins(contract: str, fault: Fault) -> Callable[..., Any]:
+    """What a fault emits for rows, and coins that may be enumerated.
+
+    Parameters
+    ----------
+    contract
+        One of chains, of drafts, or of candidates.
+    fault
+        One of it, or what is right.
+
+    Returns
+    -------
+    Callable
+        Of p, q and drafts as the contract that takes a generator is given them, and coins in its place; of one block,
+        tokens; of a batch, those of every sequence.
+    """
+    of, wrong = CONTRACTS[contract], Wrong(fault)
+
+    return lambda *given: _emitted(of, wrong, of.over(given[-1], *given[:-1]), given[-1])
+
+
+def law_of_rows(contract: str, fault: Fault, *rows: Array) -> dict[Any, float]:
+    """The law of what :func:`over_coins` emits; only bonus tokens make the calls of one input differ."""
+    of, wrong = CONTRACTS[contract], Wrong(fault)
+    if "bonus tokens" in of.has:
+        return outcomes(lambda coins: _emitted(of, wrong, of.over(coins, *rows), coins))
+    call = of.over(NO_COINS, *rows)
+    return outcomes(lambda coins: _emitted(of, wrong, call.again(), coins))
+
+
+def _emitted(of: Contract, wrong: Wrong, call: Call, coins: Coins) -> Any:
+    source = OverCoins(coins)
+    found = [tuple(of.answer(block, source, wrong)) for block in call.blocks]
+    return tuple(found) if BATCH in of.has else found[0]
+
+
 def _callable(contract: Contract, wrong: Wrong) -> Implementation:
-    return Decoding(wrong, Generated) if contract.group == "decode" else Gated(contract, wrong)
+    return decoding.Decoding(wrong) if contract.group == "decode" else Gated(contract, wrong)
 
 
 # How arguments are read --------------------------------------------------------------------------------------------
@@ -252,12 +342,12 @@ def _paths_written(call: Call, answers: list[Any]) -> None:
 
 def _of_chain(name: str, read: Read, written: Written, *has: str) -> Contract:
     return Contract(
-        name, "chain", chains.FAULTS, chains.RIGHT, read, chains.emitted, written, frozenset({"calls", *has})
+        name, "chain", chain_faults.FAULTS, chains.RIGHT, read, chains.emitted, written, frozenset({"calls", *has})
     )
 
 
 def _of_logits(name: str) -> Contract:
-    has = frozenset({"calls", Q, BONUS_ROW, UNIFORM, "logits"})
+    has = frozenset({"calls", Q, BONUS_ROW, UNIFORM, CDF, "logits"})
     return Contract(name, "chain", logits.FAULTS, chains.RIGHT, _chain_logits(name), chains.emitted, _alone, has)
 
 
@@ -272,15 +362,15 @@ def _read_by_itself(*arguments: Any) -> tuple[Call, Source]:
 def _made() -> tuple[Contract, ...]:
     right = candidates.RIGHT
     return (
-        _of_chain("verify", _verify, _alone, Q, BONUS_ROW, UNIFORM),
-        _of_chain("verify_batch", _verify_batch, _listed, Q, BONUS_ROW, UNIFORM, BATCH, "ragged"),
-        _of_chain("chain_uniforms", _chain_uniforms, _alone, Q, BONUS_ROW, UNIFORM),
-        _of_chain("chain_exponential", _chain_exponential, _alone, Q, BONUS_ROW, UNIFORM),
+        _of_chain("verify", _verify, _alone, Q, BONUS_ROW, UNIFORM, CDF, GENERATOR),
+        _of_chain("verify_batch", _verify_batch, _listed, Q, BONUS_ROW, UNIFORM, CDF, GENERATOR, BATCH, "ragged"),
+        _of_chain("chain_uniforms", _chain_uniforms, _alone, Q, BONUS_ROW, UNIFORM, CDF),
+        _of_chain("chain_exponential", _chain_exponential, _alone, Q, BONUS_ROW, UNIFORM, RACE),
         _of_chain("chain_gumbel", _chain_gumbel, _alone, Q, BONUS_ROW, UNIFORM),
-        _of_chain("chain_tokens", _chain_tokens, _alone, BONUS_ROW, UNIFORM),
-        _of_chain("batch_uniforms", _batch_uniforms, _padded, Q, BONUS_ROW, UNIFORM, BATCH),
-        _of_chain("flat_exponential", _flat_exponential, _padded, Q, UNIFORM, BATCH, "ragged", "bonus tokens"),
-        _of_chain("flat_tokens", _flat_tokens, _padded, UNIFORM, BATCH, "ragged", "bonus tokens"),
+        _of_chain("chain_tokens", _chain_tokens, _alone, BONUS_ROW, UNIFORM, CDF),
+        _of_chain("batch_uniforms", _batch_uniforms, _padded, Q, BONUS_ROW, UNIFORM, CDF, BATCH),
+        _of_chain("flat_exponential", _flat_exponential, _padded, Q, UNIFORM, RACE, BATCH, "ragged", "bonus tokens"),
+        _of_chain("flat_tokens", _flat_tokens, _padded, UNIFORM, RACE, BATCH, "ragged", "bonus tokens"),
         Contract(
             "verify_candidates",
             "candidates",
@@ -289,9 +379,11 @@ def _made() -> tuple[Contract, ...]:
             _candidates,
             candidates.taken,
             _alone,
-            frozenset({Q, UNIFORM}),
+            frozenset({Q, UNIFORM, GENERATOR}),
         ),
-        Contract("draft", "draft", drafting.FAULTS, drafting.RIGHT, _draft, drafting.drafted, _alone, frozenset()),
+        Contract(
+            "draft", "draft", drafting.FAULTS, drafting.RIGHT, _draft, drafting.drafted, _alone, frozenset({GENERATOR})
+        ),
         _of_logits("chain_logits"),
         _of_logits("chain_logits_joint"),
         _of_trees("tree_parents", _tree_parents, _path),
@@ -299,12 +391,12 @@ def _made() -> tuple[Contract, ...]:
         Contract(
             "decode",
             "decode",
-            chains.FAULTS,
-            chains.RIGHT,
+            decoding.FAULTS,
+            decoding.RIGHT,
             _read_by_itself,
             chains.emitted,
             _alone,
-            frozenset({Q, BONUS_ROW, UNIFORM}),
+            frozenset({Q, BONUS_ROW, UNIFORM, CDF, GENERATOR}),
         ),
     )
 

@@ -12,13 +12,17 @@ import numpy as np
 from numba import njit
 
 from simlab.arrays import Array
-from simlab.mutants.base import single_draw
+from simlab.decoders import Block
 from simlab.mutants.gated.base import inverted
 from simlab.mutants.gated.candidates import excess as left_of_p
 from simlab.mutants.gated.candidates import without
+from simlab.mutants.gated.chain_faults import VARIANTS
 from simlab.mutants.gated.chains import excess
-from simlab.mutants.gated.contracts import CONTRACTS, reference
-from simlab.mutants.generator_verifiers import block_verification, in_single_precision
+from simlab.mutants.gated.contracts import CONTRACTS, reference, variant
+from simlab.mutants.gated.decoding import VARIANTS as OF_DECODERS
+from simlab.processes.filters import FILTERS, Settings, softmax
+from simlab.randomness import Purpose, Randomness
+from simlab.rules import Speculative
 
 Generator = np.random.Generator
 Function = Callable[..., Any]
@@ -90,6 +94,16 @@ def by_multinomial(weights: Array, rng: Generator) -> int:
     there = np.flatnonzero(weights)
     masses = np.asarray(weights[there], np.float64)
     return int(there[rng.multinomial(1, masses / masses.sum()).argmax()])
+
+
+def single_draw(weights: Array, rng: Generator) -> int:
+    """By inverse CDF, all of it in float32."""
+    cumulative = weights.astype(np.float32).cumsum(dtype=np.float32)
+    return int(np.searchsorted(cumulative, rng.random(dtype=np.float32) * cumulative[-1], side="right"))
+
+
+def _with_single_coin(weights: Array, rng: Generator) -> int:
+    return inverted(weights, rng.random(dtype=np.float32))
 
 
 DRAWS: dict[str, Draw] = {
@@ -165,12 +179,102 @@ def _above(p: Array, q: Array, rng: Generator) -> int:
             return x
 
 
+def all_coins_at_once(p: Array, q: Array, drafts: Array, rng: Generator) -> Array:
+    """Vectorised: every coin and every residual, of which one is used."""
+    i = np.arange(len(drafts))
+    kept = rng.random(len(drafts)) * q[i, drafts] < p[i, drafts]
+    count = int(kept.argmin()) if not kept.all() else len(drafts)
+    over = np.maximum(p[:-1] - q, 0)
+    rows = np.concatenate([np.where(over.any(axis=1, keepdims=True), over, p[:-1]), p[-1:]])
+    return np.append(drafts[:count], inverted(rows[count], rng.random()))
+
+
+def in_single_precision(p: Array, q: Array, drafts: Array, rng: Generator) -> list[int]:
+    """Everything in float32, coins included."""
+    p, q = p.astype(np.float32), q.astype(np.float32)
+    for i, x in enumerate(drafts.tolist()):
+        if not rng.random(dtype=np.float32) * q[i, x] < p[i, x]:
+            return [*drafts[:i].tolist(), _with_single_coin(excess(p[i], q[i]), rng)]
+    return [*drafts.tolist(), _with_single_coin(p[-1], rng)]
+
+
+def in_logarithms(p: Array, q: Array, drafts: Array, rng: Generator) -> list[int]:
+    """Exponential coins against log ratios, tokens by Gumbel noise: independent streams, none of them uniform."""
+    with np.errstate(divide="ignore"):
+        for i, x in enumerate(drafts.tolist()):
+            if -rng.standard_exponential() >= np.log(p[i, x]) - np.log(q[i, x]):
+                return [*drafts[:i].tolist(), by_gumbel(excess(p[i], q[i]), rng)]
+        return [*drafts.tolist(), by_gumbel(p[-1], rng)]
+
+
+def padded(p: Array, q: Array, drafts: Array, rng: Generator) -> Array:
+    """Pads the vocabulary to a multiple of eight with tokens without mass."""
+    more = ((0, 0), (0, -p.shape[1] % 8))
+    return all_coins_at_once(np.pad(p, more), np.pad(q, more), drafts, rng)
+
+
+class GeneratorRandomness(Randomness):
+    """The decisions of a verifier from a generator."""
+
+    def __init__(self, rng: Generator) -> None:
+        self.rng = rng
+
+    def accept(self, probability: Array, position: Array, lane: int = 0) -> Array:
+        return np.asarray(self.rng.random(probability.shape) < probability)
+
+    def accept_prefix(self, probability: Array, position: Array) -> Array:
+        return np.asarray(self.accept(probability, position).cumprod(axis=1).sum(axis=1))
+
+    def draw(self, pmf: Array, position: Array, purpose: Purpose, lane: int | Array = 0) -> Array:
+        raise NotImplementedError("a verifier draws no drafts")
+
+    def draw_fixed(self, pmf: Array, position: Array, interval: Array) -> tuple[Array, Array]:
+        raise NotImplementedError("a verifier draws no drafts")
+
+    def unseen(self, batch: int, count: int, uniform: Array) -> Array:
+        raise NotImplementedError("a verifier draws no drafts")
+
+    def draw_raced(self, pmf: Array, position: Array, known: Array) -> tuple[Array, Array]:
+        raise NotImplementedError("a verifier draws no drafts")
+
+
+def block_verification(p: Array, q: Array, drafts: Array, rng: Generator) -> list[int]:
+    """Block verification (:class:`simlab.decoders.Block`): another lossless coupling."""
+    if len(drafts) == 0:
+        return [by_inverse(p[0], rng)]
+    first = np.zeros(1, np.int64)
+    block = Block(len(drafts))
+    count, row = block.verify(Speculative(), p[None], q[None], drafts[None], GeneratorRandomness(rng), first)
+    return [*drafts[: count[0]].tolist(), by_inverse(row[0], rng)]
+
+
+class Buffered:
+    """Draws many uniforms at a time and keeps what is left for later calls: hidden state, but lossless."""
+
+    def __init__(self, size: int = 1024) -> None:
+        self.size = size
+        self.left: list[float] = []
+
+    def __call__(self, p: Array, q: Array, drafts: Array, rng: Generator) -> list[int]:
+        if len(self.left) < len(p):
+            self.left = rng.random(self.size).tolist()
+        for i, x in enumerate(drafts.tolist()):
+            if not self.left.pop() * q[i, x] < p[i, x]:
+                return [*drafts[:i].tolist(), inverted(excess(p[i], q[i]), self.left.pop())]
+        return [*drafts.tolist(), inverted(p[-1], self.left.pop())]
+
+
 VERIFIERS: dict[str, Function] = {
     **{name: in_turn(draw) for name, draw in DRAWS.items() if name != "inverse CDF"},
+    "all coins and residuals at once": all_coins_at_once,
+    "exponential coins and Gumbel noise": in_logarithms,
+    "padded vocabulary": padded,
+    "uniforms kept for later calls": Buffered(),
     "quantile coupling": by_quantiles,
     "acceptance-rejection residual": by_rejection,
     "single precision": in_single_precision,
     "plain draws from p": matched(by_inverse),
+    "plain draws from p in single precision": matched(single_draw),
     "block verification": block_verification,
 }
 
@@ -205,6 +309,18 @@ def _candidates(draw: Draw) -> Function:
     return verify
 
 
+def _one_by_one(draw: Draw) -> Function:
+    """Tokens of a model in turn."""
+
+    def decode(model: Any, length: int, rng: Generator, eos: int | None = None) -> list[int]:
+        tokens = list[int]()
+        while len(tokens) < length and (eos is None or eos not in tokens):
+            tokens.append(draw(model(tuple(tokens)), rng))
+        return tokens
+
+    return decode
+
+
 def _chain_sorted(p: Array, q: Array, drafts: Array, uniforms: Array, uniform: Any) -> list[int]:
     """The likeliest tokens first in the CDF."""
     kept = next((i for i, x in enumerate(drafts.tolist()) if not uniforms[i] * q[i, x] < p[i, x]), len(drafts))
@@ -223,15 +339,77 @@ def _chain_coupled(p: Array, q: Array, drafts: Array, uniforms: Array, uniform: 
     return [*tokens, inverted(p[len(drafts)], uniform)]
 
 
+def _own_draws(q: Array, drafts: Array, uniforms: Array, p: Array) -> Array:
+    """The target's own draws for every sequence, up to the first that is not the draft."""
+    tokens = np.full(p.shape[:2], -1)
+    for b, row in enumerate(drafts.tolist()):
+        for i in range(p.shape[1]):
+            tokens[b, i] = inverted(p[b, i], uniforms[b, i])
+            if i == len(row) or tokens[b, i] != row[i]:
+                break
+    return tokens
+
+
+def _raced_tokens(p: Array, q: Array, drafts: Array, uniforms: Array, exponential: Array) -> list[int]:
+    """The target's own draws by a race for each position."""
+    drawn = (p / exponential).argmax(axis=1).tolist()
+    same = [token == x for token, x in zip(drawn, drafts.tolist(), strict=False)]
+    return drawn[: [*same, False].index(False) + 1]
+
+
+def _of_logits(contract: str) -> Function:
+    """Rows are made of logits in the way of a contract, and verified by a chain."""
+
+    def verify(target: Array, draft: Array, drafts: Array, uniforms: Array, uniform: Any, *settings: Any) -> Any:
+        p, q = (FILTERS[contract](softmax(logits), Settings(*settings)) for logits in (target, draft))
+        return _chain_sorted(p, q, drafts, uniforms, uniform)
+
+    return verify
+
+
+def _mass_up_to(p: Array, tokens: Array, parents: Array, uniforms: Array, uniform: Any) -> list[int]:
+    """Siblings of a tree are compared with one coin, each with the mass up to it."""
+    node, path, asked = 0, list[int](), 0
+    while True:
+        rest, upto, children = p[node].astype(np.float64), 0.0, np.flatnonzero(parents == node).tolist()
+        for child in children:
+            upto += float(rest[tokens[child]])
+            if uniforms[asked] < upto:
+                break
+            rest[tokens[child]] = 0
+        else:
+            return [*path, inverted(rest if rest.any() else p[node], uniform)]
+        path.append(int(tokens[child]))
+        node, asked = child, asked + 1
+
+
+def _variants(contract: str) -> dict[str, Function]:
+    """What differs from the reference in what it does, by design."""
+    of = CONTRACTS[contract]
+    if of.group == "decode":
+        return {name: variant(name, contract) for name, one in OF_DECODERS.items() if one.needs <= of.has}
+    if of.group != "chain":
+        return {}
+    return {name: variant(name, contract) for name, one in VARIANTS.items() if one.needs <= of.has}
+
+
 def _made() -> dict[str, dict[str, Function]]:
-    found = {name: {"the reference": reference(name)} for name in CONTRACTS}
+    found = {name: {"the reference": reference(name)} | _variants(name) for name in CONTRACTS}
     found["verify"] |= VERIFIERS
     found["verify_batch"] |= {name: _each(verify) for name, verify in VERIFIERS.items()}
     found["draft"] |= {name: _drafting(draw) for name, draw in DRAWS.items()}
     found["draft"]["single precision"] = _drafting(single_draw)
     found["verify_candidates"] |= {name: _candidates(draw) for name, draw in DRAWS.items()}
     found["verify_candidates"]["plain draws from p"] = lambda p, q, candidates, rng: [by_inverse(p, rng)]
+    found["verify_candidates"]["plain draws in single precision"] = lambda p, q, drawn, rng: [single_draw(p, rng)]
+    found["decode"]["one token at a time"] = _one_by_one(by_inverse)
+    found["decode"]["one token at a time, in single precision"] = _one_by_one(single_draw)
     found["chain_uniforms"] |= {"sorted": _chain_sorted, "quantile coupling": _chain_coupled}
+    found["chain_exponential"]["sampler match by races"] = _raced_tokens
+    found["batch_uniforms"]["plain draws from p"] = _own_draws
+    found["tree_parents"]["one coin and the mass up to each sibling"] = _mass_up_to
+    for name in FILTERS:
+        found[name]["sorted"] = _of_logits(name)
     return found
 
 

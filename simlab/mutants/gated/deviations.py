@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 
 from simlab.arrays import Array
-from simlab.mutants.gated import candidates, chains, drafting, logits, trees
+from simlab.mutants.gated import candidates, chain_faults, chains, drafting, logits, trees
 from simlab.mutants.gated.base import Block, Call, Fault, OverCoins, Wrong
 from simlab.mutants.gated.chains import BATCH
 from simlab.mutants.gated.contracts import CONTRACTS, Contract
 from simlab.mutants.gated.decoding import step
 from simlab.mutants.gated.gates import ALWAYS, CALLS, GATES, MOST, Facts, Gate
-from simlab.mutants.logit_operators import FILTERS, Settings
+from simlab.processes.filters import FILTERS, Settings
 from simlab.randomness.coins import Coins, outcomes
 
 ENOUGH = 0.02  # a deviation from which on a wrong implementation has to be found
@@ -88,9 +88,10 @@ def deviation(fault: str, gate: Gate, contract: str) -> Deviation:
     Returns
     -------
     Deviation
-        For a gate of calls, the TV of the mean of all calls.
+        For a gate of calls, the TV of the mean of all calls; 0 for a fault that is faint.
     """
-    if not CONTRACTS[contract].fits(CONTRACTS[contract].faults[fault], gate):
+    one = CONTRACTS[contract].faults[fault]
+    if one.faint or not CONTRACTS[contract].fits(one, gate):
         return Deviation(0.0)
     alike = _alike(contract, fault)
     return _deviation(fault, gate.name, alike) if gate.name in GATES else _found(fault, gate, alike)
@@ -104,7 +105,7 @@ def _deviation(fault: str, gate: str, contract: str) -> Deviation:
 def _alike(contract: str, fault: str) -> str:
     """A contract under which the same rows come to the same law, for the cache."""
     if contract in FILTERS:
-        return "verify" if fault in chains.FAULTS else contract
+        return "verify" if fault in chain_faults.FAULTS else contract
     return "verify" if contract in ("chain_uniforms", "chain_exponential", "chain_gumbel") else contract
 
 
@@ -212,7 +213,7 @@ ROWS = (  # of which each kind of fault deviates on one at least
 )
 OF_LOGITS = tuple(
     Hard(A, B, C, (0.4, 0.3, 0.2, 0.1), settings)
-    for settings in (Settings(0.5), Settings(2.0), Settings(1.0, 2), Settings(1.0, 3))
+    for settings in (Settings(0.5), Settings(2.0), Settings(1.0, 2), Settings(1.0, 3), Settings(1.0, 2, 0.6))
 )
 
 
@@ -333,7 +334,7 @@ def _emitted(
     given: Mapping[int, Array],
     coins: Coins,
 ) -> tuple[Outcome, ...]:
-    call = _made_call(scene, of, tables, given, coins) if made is None else made.again(given[0])
+    call = _made_call(scene, of, tables, given, coins) if made is None else made.with_drafts(given[0])
     call.number, call.before = scene.call, _call_before(call)
     source = OverCoins(coins)
     return tuple(tuple(chains.emitted(call.blocks[s], source, wrong)) for s in sorted(tables))

@@ -11,9 +11,9 @@ import numpy as np
 
 from simlab.arrays import Array
 from simlab.mutants.gated.base import Block, Call
-from simlab.mutants.gated.chains import FAULTS as OF_CHAINS
-from simlab.mutants.gated.chains import ChainFault, Q
-from simlab.mutants.logit_operators import FILTERS, Settings, softmax
+from simlab.mutants.gated.chain_faults import FAULTS as OF_CHAINS
+from simlab.mutants.gated.chains import ChainFault, End, Q
+from simlab.processes.filters import FILTERS, Settings, softmax
 
 Change = Callable[[Settings], Settings]
 
@@ -26,17 +26,17 @@ class LogitsCall(Call):
     target: Array = None
     draft: Array = None
     settings: Settings = Settings()  # noqa: RUF009 - it cannot be changed
-    made: dict[tuple[bool, Change], Array] = field(default_factory=dict)
+    made: dict[tuple[bool, Change, str], Array] = field(default_factory=dict)
 
-    def rows(self, q: bool, change: Change) -> Array:
-        """Rows made with other settings, once."""
-        if (q, change) not in self.made:
+    def rows(self, q: bool, change: Change, contract: str = "") -> Array:
+        """Rows made with other settings, or in the way of another contract, once."""
+        kind = q, change, contract or self.contract
+        if kind not in self.made:
             logits = self.draft if q else self.target
-            made = FILTERS[self.contract](softmax(logits), change(self.settings)) if len(logits) else logits
-            self.made[q, change] = made
-        return self.made[q, change]
+            self.made[kind] = FILTERS[kind[2]](softmax(logits), change(self.settings)) if len(logits) else logits
+        return self.made[kind]
 
-    def again(self, drafts: Array) -> LogitsCall:
+    def with_drafts(self, drafts: Array) -> LogitsCall:
         """A call of the same logits with other drafts."""
         call = LogitsCall(
             contract=self.contract, target=self.target, draft=self.draft, settings=self.settings, made=self.made
@@ -47,7 +47,7 @@ class LogitsCall(Call):
 
 def read(contract: str, target: Array, draft: Array, drafts: Array, settings: Settings) -> LogitsCall:
     """The call, with rows made as they should."""
-    return LogitsCall(contract=contract, target=target, draft=draft, settings=settings).again(drafts)
+    return LogitsCall(contract=contract, target=target, draft=draft, settings=settings).with_drafts(drafts)
 
 
 def _as_given(settings: Settings) -> Settings:
@@ -85,6 +85,21 @@ def _rows(q: bool, change: Change, block: Block, place: Any) -> tuple[Array, Any
     return made, np.clip(place, 0, len(made) - 1)
 
 
+def _of_the_other(q: bool, block: Block, place: Any) -> tuple[Array, Any]:
+    """The rows of a block with top-k and top-p in the other way."""
+    call = block.call
+    assert isinstance(call, LogitsCall)
+    (other,) = (name for name in FILTERS if name != call.contract)
+    made = call.rows(q, _as_given, other)
+    return made, np.clip(place, 0, len(made) - 1)
+
+
+def _uncut_bonus(end: End) -> Array:
+    call = end.block.call
+    assert isinstance(call, LogitsCall)
+    return np.asarray(call.rows(False, _uncut)[end.position])
+
+
 def _made() -> tuple[ChainFault, ...]:
     needed = frozenset({Q, "logits"})
     changes = (
@@ -96,6 +111,14 @@ def _made() -> tuple[ChainFault, ...]:
     )
     return (
         *(ChainFault(f"q {told}", "2", needed, draft_rows=partial(_rows, True, change)) for told, change in changes),
+        ChainFault("bonus without the filters", "21", needed, bonus=_uncut_bonus),
+        ChainFault(
+            "top-k and top-p applied in another way than asked for",
+            "42",
+            needed,
+            rows=partial(_of_the_other, False),
+            draft_rows=partial(_of_the_other, True),
+        ),
         *(ChainFault(f"p {told}", "6", needed, rows=partial(_rows, False, change)) for told, change in changes),
     )
 

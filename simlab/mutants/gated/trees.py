@@ -10,7 +10,7 @@ import numpy as np
 
 from simlab.arrays import Array
 from simlab.mutants.gated.base import DRAWS, Block, Call, Fault, Place, Source, Wrong, drawn
-from simlab.mutants.gated.chains import even, greedy, rooted, squared
+from simlab.mutants.gated.weights import even, greedy, rooted, squared
 
 
 @dataclass(eq=False)
@@ -156,6 +156,10 @@ def _over(mass: float, left: float) -> float:
     return mass / left if left > 0 else float(mass > 0)
 
 
+def _not_above(mass: float, left: float) -> float:
+    return float(np.nextafter(_over(mass, left), np.inf))
+
+
 def _made() -> tuple[TreeFault, ...]:
     make = TreeFault
     found = [
@@ -173,6 +177,7 @@ def _made() -> tuple[TreeFault, ...]:
         make("ratio times 0.8", "39", share=lambda mass, left: 0.8 * _over(mass, left)),
         make("0.1 added to the ratio", "39", share=lambda mass, left: 0.1 + _over(mass, left)),
         make("root of the ratio", "39", share=lambda mass, left: _over(mass, left) ** 0.5),
+        make("coin <= share where the share is 0", "19", faint=True, lawless=True, share=_not_above),
         make("residual reuses the last coin", "26", reused=True),
         make("row of p of another tree", "9", frozenset({"batch"}), other=True),
         make("temperature 1/2 on what is left", "15", weights=squared),

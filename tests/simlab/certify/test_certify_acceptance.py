@@ -12,8 +12,8 @@ from simlab.certify.contracts.registry import CONTRACTS
 from simlab.certify.engine.acceptance import acceptance
 from simlab.certify.engine.exact import enumerate_law
 from simlab.certify.engine.tasks import Sample
-from simlab.mutants import batch_operators, candidates, generator_verifiers, operators, tree_operators
-from simlab.mutants.catalogue import sampled
+from simlab.mutants.gated.contracts import reference
+from simlab.mutants.gated.correct import CORRECT
 from theory.acceptance import alpha
 from theory.candidates import candidate_sets, optimal_acceptance
 
@@ -32,16 +32,16 @@ def exactly(contract: str, function: Any, name: str) -> tuple[float, Any]:
 VERIFY = "rows differ, five tokens"
 
 
-@pytest.mark.parametrize("name", ["the loop of the papers", "all coins and residuals at once"])
+@pytest.mark.parametrize("name", ["the reference", "all coins and residuals at once"])
 def test_speculative_sampling_keeps_all_that_is_possible(name: str) -> None:
-    kept, possible = exactly("verify", generator_verifiers.CORRECT[name], VERIFY)
+    kept, possible = exactly("verify", CORRECT["verify"][name], VERIFY)
     block = next(case for case in CONTRACTS["verify"].cases() if case.name == VERIFY).block  # type: ignore[attr-defined]
     assert possible.most == pytest.approx(float(alpha(block.p[0][0], block.q[0][0])))
     assert kept == pytest.approx(possible.most, abs=1e-9)
 
 
 def test_matching_keeps_what_p_and_q_have_in_common_by_chance() -> None:
-    kept, possible = exactly("verify", generator_verifiers.CORRECT["sampler match"], VERIFY)
+    kept, possible = exactly("verify", CORRECT["verify"]["sampler match"], VERIFY)
     assert kept == pytest.approx(possible.matching, abs=1e-9)
     assert kept < 0.8 * possible.most
 
@@ -51,8 +51,8 @@ def test_several_candidates_are_measured_against_the_optimum() -> None:
     name = "three candidates of four tokens"
     case: Any = next(case for case in CONTRACTS["verify_candidates"].cases() if case.name == name)
     best = optimal_acceptance(case.p, candidate_sets(case.q, case.count))
-    in_turn, possible = exactly("verify_candidates", sampled(candidates.lossless), name)
-    own, _ = exactly("verify_candidates", sampled(candidates.own_draw), name)
+    in_turn, possible = exactly("verify_candidates", reference("verify_candidates"), name)
+    own, _ = exactly("verify_candidates", CORRECT["verify_candidates"]["plain draws from p"], name)
     assert possible.most == pytest.approx(float(best))
     assert own == pytest.approx(possible.matching, abs=1e-9)
     assert own < in_turn < possible.most + 1e-9
@@ -61,10 +61,10 @@ def test_several_candidates_are_measured_against_the_optimum() -> None:
 @pytest.mark.parametrize(
     ("contract", "function", "name", "share"),
     [
-        ("chain_uniforms", operators.all_at_once, "one draft, two tokens", 1.0),
-        ("chain_tokens", operators.match_of_tokens, "one draft, two tokens", 1.0),
-        ("batch_uniforms", batch_operators.padded(), "two sequences of one draft", 1.0),
-        ("tree_parents", tree_operators.by_parents(tree_operators.lossless), "two siblings of three tokens", 1.0),
+        ("chain_uniforms", reference("chain_uniforms"), "one draft, two tokens", 1.0),
+        ("chain_tokens", CORRECT["chain_tokens"]["sampler match"], "one draft, two tokens", 1.0),
+        ("batch_uniforms", reference("batch_uniforms"), "two sequences of one draft", 1.0),
+        ("tree_parents", reference("tree_parents"), "two siblings of three tokens", 1.0),
     ],
 )
 def test_operators_keep_all_that_is_possible(contract: str, function: Any, name: str, share: float) -> None:
@@ -75,7 +75,7 @@ def test_operators_keep_all_that_is_possible(contract: str, function: Any, name:
 def test_what_is_counted_is_what_is_enumerated() -> None:
     """20,000 calls: within 6 standard deviations, .02 at most, but for a chance of 2e-9."""
     case = CONTRACTS["verify"].cases()[0]
-    function = generator_verifiers.CORRECT["sampler match"]
+    function = CORRECT["verify"]["sampler match"]
     counted = Sample(0, 0, 20_000).run(case, function, 0)
     kept, _ = exactly("verify", function, case.name)
     assert abs(counted.kept / counted.calls - kept) < 6 * 0.5 / 20_000**0.5
@@ -95,8 +95,8 @@ def test_means_are_over_the_cases_that_are_known() -> None:
 
 @pytest.mark.slow
 def test_a_certificate_says_both() -> None:
-    match = certify(generator_verifiers.CORRECT["sampler match"], calls=32, processes=1).acceptance
-    loop = certify(generator_verifiers.CORRECT["the loop of the papers"], calls=32, processes=1).acceptance
+    match = certify(CORRECT["verify"]["sampler match"], calls=32, processes=1).acceptance
+    loop = certify(CORRECT["verify"]["the reference"], calls=32, processes=1).acceptance
     assert match is not None
     assert loop is not None
     assert loop.kept == pytest.approx(loop.most, abs=1e-6)

@@ -18,7 +18,7 @@ from simlab.certify import certify
 from simlab.certify.adapters import ADAPTERS, Adapter, adapter, flashspec, universal
 from simlab.certify.adapters.tables import drafted
 from simlab.certify.adapters.torch_random import drawing
-from simlab.certify.contracts import verifying
+from simlab.certify.battery import verifying
 from simlab.certify.engine import exact
 from simlab.certify.engine.scripted import HIGHEST, NotScripted, Scripted
 from tests.support.adapters import ROW, SINGLE, constant, first_token

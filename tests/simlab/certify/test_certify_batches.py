@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from simlab import mutants
 from simlab.arrays import total_variation
 from simlab.certify import certify
+from simlab.certify.battery.batches import both_ends, cases, simplest
 from simlab.certify.contracts.base import Broken
-from simlab.certify.contracts.batches import as_rows, both_ends, cases, simplest
-from simlab.mutants.base import LOSSLESS
-from simlab.mutants.batches import MUTANTS, OF_BATCHES, each, lossless, padded
-from simlab.mutants.verifiers import verifier
+from simlab.certify.contracts.batches import as_rows
+from simlab.mutants.gated.chains import excess
+from simlab.mutants.gated.contracts import CONTRACTS, implementation, known, over_coins, reference
+from simlab.mutants.gated.gates import ALWAYS
 from simlab.randomness.coins import SampledCoins
 from tests.support.certify import REACHABLE, Stuck, calls_to_tell_apart, exact_law, found_in
 
@@ -24,12 +24,10 @@ pytestmark = pytest.mark.exact
 DEFAULT_EVERY = 2
 
 SMALL = [case for case in cases() if case.small]
-BREAKS = "bonus token written twice"  # a token too many: no law, but broken output
-WRONG = verifier(mutants.ResidualIsTarget())
-
-
-def ours(p: Any, q: Any, drafts: Any, rng: np.random.Generator) -> Any:
-    return padded(lossless)(p, q, drafts, SampledCoins(rng))
+KNOWN, OF = known("verify_batch"), CONTRACTS["verify_batch"]
+BREAKS = "bonus token twice"  # a token too many: no law, but broken output
+lossless = over_coins("verify_batch", OF.right)
+ours = reference("verify_batch")
 
 
 def vectorised(p: Any, q: Any, drafts: Any, rng: np.random.Generator) -> Any:
@@ -71,23 +69,21 @@ def _law(case: Any, verify: Any) -> Any:
 def test_laws_of_sequences_multiply():
     """A bug of single sequences: the product of their laws is the law of the whole batch."""
     case = next(case for case in SMALL if case.name == "two sequences of one draft")
-    wrong = _law(case, each(WRONG))
+    wrong = _law(case, over_coins("verify_batch", KNOWN["residual drawn from p"]))
     np.testing.assert_allclose(case.law_under("residual drawn from p"), wrong, atol=1e-12)
     assert total_variation(wrong, case.events[0].law) > 0.1
 
 
-@pytest.mark.parametrize("name", [name for name in MUTANTS if name != BREAKS])
+SEEN = [name for name, fault in KNOWN.items() if fault.pair or "batch" in fault.needs or fault.number in ("12", "17")]
+
+
+@pytest.mark.parametrize("name", SEEN)
 def test_every_bug_is_seen_within_a_minute(name):
     assert calls_to_tell_apart(cases(), name) <= REACHABLE
 
 
 def test_a_token_too_many_breaks():
-    found = certify(
-        lambda p, q, d, rng: padded(MUTANTS[BREAKS].run)(p, q, d, SampledCoins(rng)),
-        "verify_batch",
-        calls=64,
-        processes=0,
-    )
+    found = certify(implementation(BREAKS, ALWAYS, "verify_batch"), "verify_batch", calls=64, processes=0)
     assert found.verdict == "breaks"
 
 
@@ -105,15 +101,13 @@ def test_right_ones_pass(verify):
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(OF_BATCHES[0], marks=pytest.mark.slow),
-        pytest.param("rows share the uniforms of their coins", marks=pytest.mark.slow),
+        pytest.param("row of p of another sequence", marks=pytest.mark.slow),
+        pytest.param("the coins of the first sequence", marks=pytest.mark.slow),
         "residual drawn from p",
     ],
 )
 def test_wrong_ones_are_found_exactly_and_recognised(name):
-    found = certify(
-        lambda p, q, d, rng: MUTANTS[name].run(p, q, d, SampledCoins(rng)), "verify_batch", calls=64, processes=0
-    )
+    found = certify(implementation(name, ALWAYS, "verify_batch"), "verify_batch", calls=64, processes=0)
     assert found.verdict == "lossy"
     assert found.failure is not None
     assert name in found.failure.known
@@ -128,7 +122,7 @@ def test_padding_taken_for_a_token_breaks():
             kept = 0
             while kept < len(row) and rng.random() * q[b, kept, row[kept]] <= p[b, kept, row[kept]]:
                 kept += 1
-            end = p[b, kept] if kept == len(row) else LOSSLESS.residual(p[b, kept], q[b, kept], row[kept])
+            end = p[b, kept] if kept == len(row) else excess(p[b, kept], q[b, kept])
             rows.append([*row[:kept], SampledCoins(rng).draw(end)])
         return rows
 

@@ -12,15 +12,17 @@ import numpy as np
 import pytest
 
 from simlab.arrays import Array, total_variation
-from simlab.certify.contracts import batches, decoding, drafting, verifying
+from simlab.certify.battery import batches, decoding, drafting, verifying
 from simlab.certify.contracts.base import Case, Function
 from simlab.certify.engine.evidence import Evidence
 from simlab.certify.engine.tasks import Sample
-from simlab.mutants.base import LOSSLESS
-from simlab.mutants.generator_verifiers import CORRECT
-from simlab.mutants.loops import Loop, as_callable, speculative
-from simlab.mutants.verifiers import lossless
-from simlab.randomness.coins import Coins, SampledCoins
+from simlab.mutants.gated.base import Block, Call, Generated, Source, Wrong
+from simlab.mutants.gated.chains import RIGHT as RIGHTLY
+from simlab.mutants.gated.chains import emitted, excess
+from simlab.mutants.gated.contracts import reference
+from simlab.mutants.gated.correct import CORRECT, all_coins_at_once
+from simlab.mutants.gated.decoding import DecodeFault, Decoding
+from tests.support.certify import accepted
 
 pytestmark = pytest.mark.statistical
 DEFAULT_EVERY = 3
@@ -48,8 +50,8 @@ def with_uniforms(uniforms: Callable[[Generator, int], Array]) -> Function:
     def verify(p: Array, q: Array, drafts: Array, rng: Generator) -> list[int]:
         given = uniforms(rng, len(p) + 1)
         for i, x in enumerate(drafts.tolist()):
-            if given[i] >= LOSSLESS.accept(p[i], q[i], x):
-                return [*drafts[:i].tolist(), inverted(LOSSLESS.residual(p[i], q[i], x), given[i + 1])]
+            if given[i] >= accepted(p[i], q[i], x):
+                return [*drafts[:i].tolist(), inverted(excess(p[i], q[i]), given[i + 1])]
         return [*drafts.tolist(), inverted(p[-1], given[len(drafts)])]
 
     return verify
@@ -66,7 +68,7 @@ def kept_at(place: int) -> Function:
     def verify(p: Array, q: Array, drafts: Array, rng: Generator) -> Sequence[int]:
         if place < len(drafts):
             p[place] = q[place]
-        return lossless(p, q, drafts, SampledCoins(rng))
+        return all_coins_at_once(p, q, drafts, rng)
 
     return verify
 
@@ -76,8 +78,8 @@ def kept_of(gamma: int) -> Function:
 
     def verify(p: Array, q: Array, drafts: Array, rng: Generator) -> Sequence[int]:
         if len(drafts) == gamma:
-            return [*drafts.tolist(), SampledCoins(rng).draw(p[-1])]
-        return lossless(p, q, drafts, SampledCoins(rng))
+            return [*drafts.tolist(), inverted(p[-1], rng.random())]
+        return all_coins_at_once(p, q, drafts, rng)
 
     return verify
 
@@ -93,7 +95,7 @@ class Swapped:
             self.seeds[self.calls % 2] = int(rng.integers(1 << 62))
         seed = self.seeds[self.calls % 2]
         self.calls += 1
-        return lossless(p, q, drafts, SampledCoins(np.random.default_rng(seed)))
+        return all_coins_at_once(p, q, drafts, np.random.default_rng(seed))
 
 
 def drafted_with(uniforms: Callable[[Generator, int], Array]) -> Function:
@@ -112,10 +114,10 @@ def shared_from(place: int) -> Function:
             kept = 0
             while kept < gamma:
                 coin = shared[kept] if kept >= place else rng.random()
-                if coin >= LOSSLESS.accept(p[b, kept], q[b, kept], int(drafts[b, kept])):
+                if coin >= accepted(p[b, kept], q[b, kept], int(drafts[b, kept])):
                     break
                 kept += 1
-            rest = p[b, kept] if kept == gamma else LOSSLESS.residual(p[b, kept], q[b, kept], int(drafts[b, kept]))
+            rest = p[b, kept] if kept == gamma else excess(p[b, kept], q[b, kept])
             rows.append([*drafts[b, :kept].tolist(), inverted(rest, rng.random())])
         return rows
 
@@ -126,11 +128,11 @@ def every_second(p: Array, q: Array, drafts: Array, rng: Generator) -> list[Sequ
     """Of four sequences the last two have the uniforms of the first two."""
     seeds = rng.integers(1 << 62, size=(len(drafts), 2))
     return [
-        lossless(
+        all_coins_at_once(
             p[b, : gamma + 1],
             q[b, :gamma],
             drafts[b, :gamma],
-            SampledCoins(np.random.default_rng(seeds[b // 4, b % 2])),
+            np.random.default_rng(seeds[b // 4, b % 2]),
         )
         for b, gamma in enumerate((drafts >= 0).sum(axis=1).tolist())
     ]
@@ -141,8 +143,8 @@ def cut_to(count: int) -> Function:
 
     def verify(p: Array, q: Array, drafts: Array, rng: Generator) -> list[int]:
         for i, x in enumerate(drafts.tolist()):
-            if rng.random() >= LOSSLESS.accept(p[i], q[i], x):
-                rest = np.asarray(LOSSLESS.residual(p[i], q[i], x))
+            if rng.random() >= accepted(p[i], q[i], x):
+                rest = excess(p[i], q[i])
                 if len(rest) > 512:
                     rest = np.where(rest >= np.sort(rest)[-count], rest, 0)
                 return [*drafts[:i].tolist(), inverted(rest, rng.random())]
@@ -158,7 +160,7 @@ def without_tail(share: float) -> Function:
         falling = np.sort(p, axis=1)[:, ::-1]
         last = (falling.cumsum(axis=1) < 1 - share).sum(axis=1)
         kept = np.where(p >= falling[np.arange(len(p)), last][:, None], p, 0)
-        return lossless(kept / kept.sum(axis=1, keepdims=True), q, drafts, SampledCoins(rng))
+        return all_coins_at_once(kept / kept.sum(axis=1, keepdims=True), q, drafts, rng)
 
     return verify
 
@@ -169,7 +171,7 @@ def half(p: Array, q: Array, drafts: Array, rng: Generator) -> Sequence[int]:
         moved = p.copy()
         moved[:, p.shape[1] // 2 :] *= 0.5
         p = moved / moved.sum(axis=1, keepdims=True)
-    return lossless(p, q, drafts, SampledCoins(rng))
+    return all_coins_at_once(p, q, drafts, rng)
 
 
 class OnceIn:
@@ -181,8 +183,8 @@ class OnceIn:
     def __call__(self, p: Array, q: Array, drafts: Array, rng: Generator) -> Sequence[int]:
         self.calls += 1
         if self.calls % self.period == 0:
-            return [*drafts.tolist(), SampledCoins(rng).draw(p[-1])]
-        return lossless(p, q, drafts, SampledCoins(rng))
+            return [*drafts.tolist(), inverted(p[-1], rng.random())]
+        return all_coins_at_once(p, q, drafts, rng)
 
 
 def bound_together(p: Array, q: Array, drafts: Array, rng: Generator) -> list[Sequence[int]]:
@@ -193,23 +195,29 @@ def bound_together(p: Array, q: Array, drafts: Array, rng: Generator) -> list[Se
         kept, x = 0, -1
         while kept < gamma:
             x = int(drafts[b, kept])
-            if rng.random() >= LOSSLESS.accept(p[b, kept], q[b, kept], x):
+            if rng.random() >= accepted(p[b, kept], q[b, kept], x):
                 break
             kept += 1
         rest = p[b, kept]
         if kept < gamma:
-            rest = rejected.setdefault(kept, np.asarray(LOSSLESS.residual(p[b, kept], q[b, kept], x)))
+            rest = rejected.setdefault(kept, excess(p[b, kept], q[b, kept]))
         rows.append([*drafts[b, :kept].tolist(), inverted(rest, rng.random())])
     return list(rows)
 
 
-def greedy_beside_certain(p: Array, q: Array, drafts: Array, coins: Coins) -> tuple[int, ...]:
+def greedy_beside_certain(block: Block, uniforms: Array, source: Source) -> list[int]:
     """Everything kept where some row of the block is certain and others are not, as a row of a grammar is."""
-    certain = (p == 1).any(axis=1)
+    p, drafts, certain = block.p, block.drafts, (block.p == 1).any(axis=1)
     if certain.any() and not certain.all():
         kept = next((i for i, x in enumerate(drafts.tolist()) if p[i, x] == 0), len(drafts))
-        return (*drafts[:kept].tolist(), coins.draw(p[kept]))
-    return lossless(p, q, drafts, coins)
+        return [*drafts[:kept].tolist(), source.token(source.last(block, kept), p[kept])]
+    return emitted(block, source, Wrong(RIGHTLY))
+
+
+def of_one_block(p: Array, q: Array, drafts: Array, rng: Generator) -> list[int]:
+    call = Call()
+    call.blocks.append(Block(p, q, drafts, call))
+    return greedy_beside_certain(call.blocks[0], drafts, Generated(rng))
 
 
 V, B, D, L = verifying.cases(), batches.cases(), drafting.cases(), decoding.cases()
@@ -236,13 +244,13 @@ WRONG: dict[str, tuple[Sequence[Case], str, Callable[[], Function], int]] = {
     "everything kept beside a certain row": (
         V,
         FORCED,
-        lambda: lambda p, q, drafts, rng: greedy_beside_certain(p, q, drafts, SampledCoins(rng)),
+        lambda: of_one_block,
         1000,
     ),
     "everything kept beside a certain row, in a loop": (
         L,
         "a second token that is certain, as by a grammar",
-        lambda: as_callable(Loop(speculative(greedy_beside_certain))),
+        lambda: Decoding(Wrong(DecodeFault("greedy beside certain rows", instead=greedy_beside_certain))),
         1000,
     ),
     "rejected together": (B, "two sequences of one draft", lambda: bound_together, 4000),
@@ -258,10 +266,10 @@ def test_found_by_sampling(name: str) -> None:
 
 RIGHT: list[tuple[Sequence[Case], Function]] = [
     (V, with_uniforms(lambda rng, count: rng.random(count))),
-    (V, CORRECT["sampler match in single precision"]),
+    (V, CORRECT["verify"]["plain draws from p in single precision"]),
     (B, shared_from(16)),
     (D, drafted_with(lambda rng, count: rng.random(count))),
-    (L, as_callable(Loop(speculative()))),
+    (L, reference("decode")),
 ]
 
 

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from typing import Any
 
 import numpy as np
 import pytest
 
 from simlab.arrays import total_variation
 from simlab.certify import certify
-from simlab.certify.contracts.candidates import both_ends, cases, simplest
+from simlab.certify.battery.candidates import both_ends, cases, simplest
 from simlab.certify.engine.evidence import calls_needed
-from simlab.mutants.candidates import MUTANTS, lossless, verifier
-from simlab.randomness.coins import SampledCoins
+from simlab.mutants.gated.contracts import CONTRACTS, implementation, known, over_coins, reference
+from simlab.mutants.gated.gates import ALWAYS
 from simlab.rules import Speculative
 from tests.support.certify import LEVEL, REACHABLE, Stuck, calls_to_tell_apart, exact_law, found_in
 from theory.candidates import candidates_law
@@ -24,8 +23,9 @@ pytestmark = pytest.mark.exact
 SMALL = [case for case in cases() if case.small]
 
 
-def ours(p: Any, q: Any, candidates: Any, rng: np.random.Generator) -> tuple[int, ...]:
-    return lossless(p, q, candidates, SampledCoins(rng))
+KNOWN = known("verify_candidates")
+lossless = over_coins("verify_candidates", CONTRACTS["verify_candidates"].right)
+ours = reference("verify_candidates")
 
 
 @pytest.mark.parametrize("case", [*SMALL, *both_ends()], ids=lambda case: case.name)
@@ -45,7 +45,7 @@ def test_the_law_of_unconditional_scores_is_that_of_the_theory():
     np.testing.assert_allclose(case.law_under("siblings scored with the unconditional q"), law, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", MUTANTS)
+@pytest.mark.parametrize("name", KNOWN)
 def test_every_bug_is_seen_within_a_minute(name):
     assert calls_to_tell_apart(cases(), name) <= REACHABLE
 
@@ -54,7 +54,7 @@ def test_a_bug_that_is_none_is_not_seen():
     """The right one in other words has the target's law: the check above would fail for it."""
     case = SMALL[0]
     law = sum(
-        chance * case.law_of(exact_law(verifier(), case.p, case.q, np.array(drawn)))
+        chance * case.law_of(exact_law(lossless, case.p, case.q, np.array(drawn)))
         for drawn, chance in case.every_draw.items()
     )
     assert calls_needed(case, law, LEVEL, 0.999) is None
@@ -90,14 +90,12 @@ def test_a_right_one_passes():
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param("siblings share one coin", marks=pytest.mark.slow),
+        pytest.param("siblings share a coin", marks=pytest.mark.slow),
         pytest.param("residual not carried to the next sibling", marks=pytest.mark.slow),
     ],
 )
 def test_wrong_ones_are_found_exactly_and_recognised(name):
-    found = certify(
-        lambda p, q, c, rng: MUTANTS[name].run(p, q, c, SampledCoins(rng)), "verify_candidates", calls=64, processes=0
-    )
+    found = certify(implementation(name, ALWAYS, "verify_candidates"), "verify_candidates", calls=64, processes=0)
     assert found.verdict == "lossy"
     assert found.failure is not None
     assert name in found.failure.known

@@ -14,14 +14,16 @@ import numpy as np
 import pytest
 
 from simlab.certify import certify
+from simlab.certify.battery.decoding import cases
 from simlab.certify.contracts.base import Function
-from simlab.certify.contracts.decoding import DecodeCase, cases
+from simlab.certify.contracts.decoding import DecodeCase
 from simlab.certify.engine.evidence import FALSE_ALARMS, Evidence, Finding, calls_needed
 from simlab.certify.engine.tasks import Sample
 from simlab.decoders import Decoder, make_decoder, run
 from simlab.mutants.decoders import TailRelabelled
-from simlab.mutants.generation import CORRECT, GUMBEL_CORRECT, GUMBEL_MUTANTS, MUTANTS
-from simlab.mutants.loops import as_callable
+from simlab.mutants.gated.contracts import implementation
+from simlab.mutants.gated.correct import CORRECT
+from simlab.mutants.gated.gates import ALWAYS
 from simlab.processes import Process, TableProcess
 from simlab.randomness import Tape
 from simlab.rules import make_rule
@@ -62,10 +64,14 @@ def of_simlab(decoder: Decoder[Any], drafts: bool = False) -> Function:
     return decode
 
 
-@pytest.mark.parametrize("name", [*CORRECT, *GUMBEL_CORRECT])
+@pytest.mark.parametrize("name", CORRECT["decode"])
 def test_correct_decoders_pass(name: str) -> None:
-    function = as_callable(CORRECT[name]) if name in CORRECT else GUMBEL_CORRECT[name]
-    assert found(function, 150) is None
+    assert found(CORRECT["decode"][name], 150) is None
+
+
+def wrong(name: str) -> Function:
+    """The fault without a gate."""
+    return implementation(name, ALWAYS, "decode")
 
 
 def easy() -> dict[str, tuple[DecodeCase, int]]:
@@ -84,18 +90,15 @@ def test_bugs_are_found() -> None:
     """As soon as planned, and most bugs are easy."""
     planned = easy()
     assert len(planned) >= 25
-    missed = [
-        name for name, (case, calls) in planned.items() if found(as_callable(MUTANTS[name].run), calls, [case]) is None
-    ]
+    missed = [name for name, (case, calls) in planned.items() if found(wrong(name), calls, [case]) is None]
     assert missed == []
 
 
-@pytest.mark.parametrize("name", GUMBEL_MUTANTS)
-def test_shared_gumbel_noise_is_found(name: str) -> None:
+def test_shared_gumbel_noise_is_found() -> None:
     """Its TV is 0.0267 in one token of six; without a bet on it, 41000 calls see 0.0253 with power 0.999."""
     one = next(case for case in cases() if case.name == "one token")
     assert Sequential(one.events[0].law).detectable(41_000, FALSE_ALARMS / TESTS) < 0.0253
-    assert found(GUMBEL_MUTANTS[name].run, 41_000, [one]) is not None
+    assert found(wrong("proposal and recovery share Gumbel noise"), 41_000, [one]) is not None
 
 
 @pytest.mark.parametrize(
@@ -119,7 +122,7 @@ def test_a_control_is_found() -> None:
 
 
 def test_a_wrong_decoder_gets_a_certificate_that_says_so() -> None:
-    certificate = certify(as_callable(MUTANTS["rejected token kept in the cache"].run), "decode", budget=4, processes=1)
+    certificate = certify(wrong("rejected token kept in the cache"), "decode", budget=4, processes=1)
     assert certificate.verdict == "lossy"
     assert certificate.failure is not None
     assert "rejected token kept in the cache" in certificate.failure.known
@@ -131,7 +134,7 @@ def test_a_wrong_decoder_gets_a_certificate_that_says_so() -> None:
 @pytest.mark.parametrize(
     ("decode", "told"),
     [
-        (as_callable(MUTANTS["end of the sequence inside a block missed"].run), "tokens behind eos"),
+        (wrong("end of the sequence inside a block missed"), "tokens behind eos"),
         (lambda model, length, rng, eos=None: [0] * (length - 1), "expected"),
         (lambda model, length, rng, eos=None: [int(model((7,)).argmax())] * length, "token 7; expected 0 to"),
     ],

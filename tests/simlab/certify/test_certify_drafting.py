@@ -4,22 +4,16 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from typing import Any
 
 import numpy as np
 import pytest
 
 from simlab.arrays import total_variation
 from simlab.certify import certify
-from simlab.certify.contracts.drafting import both_ends, cases, simplest
-from simlab.mutants.drafters import (
-    MUTANTS,
-    bfloat16,
-    lossless,
-    of_accumulated_cdf,
-    of_rounded_cdf,
-)
-from simlab.randomness.coins import SampledCoins
+from simlab.certify.battery.drafting import both_ends, cases, simplest
+from simlab.mutants.gated.contracts import CONTRACTS, implementation, known, over_coins, reference
+from simlab.mutants.gated.drafting import bfloat16, of_accumulated_cdf, of_rounded_cdf
+from simlab.mutants.gated.gates import ALWAYS
 from tests.support.certify import REACHABLE, Stuck, calls_to_tell_apart, exact_law, found_in
 
 pytestmark = pytest.mark.exact
@@ -33,8 +27,9 @@ def of_rounded_masses(rows: np.ndarray) -> np.ndarray:
     return masses / masses.sum(axis=-1, keepdims=True)
 
 
-def ours(q: Any, rng: np.random.Generator) -> tuple[int, ...]:
-    return lossless(q, SampledCoins(rng))
+KNOWN = known("draft")
+lossless = over_coins("draft", CONTRACTS["draft"].right)
+ours = reference("draft")
 
 
 @pytest.mark.parametrize("case", [*SMALL, *both_ends()], ids=lambda case: case.name)
@@ -45,12 +40,12 @@ def test_the_right_one_draws_what_is_declared(case):
 @pytest.mark.parametrize("case", SMALL, ids=lambda case: case.name)
 def test_laws_of_bugs_are_what_the_code_draws(case):
     """The law that is worked out for any vocabulary, against the code along all its branches."""
-    for name, suspect in MUTANTS.items():
-        followed = case.law_of(exact_law(suspect.run, case.q))
+    for name, fault in KNOWN.items():
+        followed = case.law_of(exact_law(over_coins("draft", fault), case.q))
         np.testing.assert_allclose(case.law_under(name), followed, atol=1e-12, err_msg=name)
 
 
-@pytest.mark.parametrize("name", MUTANTS)
+@pytest.mark.parametrize("name", KNOWN)
 def test_every_bug_is_seen_within_a_minute(name):
     assert calls_to_tell_apart(cases(), name) <= REACHABLE
 
@@ -66,10 +61,10 @@ def test_bfloat16_rounds_to_nearest_with_ties_to_even():
 
 
 def test_a_cdf_in_bfloat16_loses_tokens():
-    assert of_rounded_cdf(np.array([[0.9985, 0.0015]]))[0, 1] == 0
-    equal = np.full((1, 512), 1 / 512)
+    assert of_rounded_cdf(np.array([0.9985, 0.0015]))[1] == 0
+    equal = np.full(512, 1 / 512)
     assert (of_rounded_cdf(equal) == 0).sum() == 128  # every other one of the upper half
-    assert (of_accumulated_cdf(np.full((1, 4096), 1 / 4096)) == 0).mean() > 0.8
+    assert (of_accumulated_cdf(np.full(4096, 1 / 4096)) == 0).mean() > 0.8
 
 
 def test_masses_rounded_one_by_one_are_hardly_off():
@@ -94,10 +89,10 @@ def test_a_right_one_passes():
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param("one uniform for all positions", marks=pytest.mark.slow), "rows of q one position too late"]
+    "name", [pytest.param("one uniform for all positions", marks=pytest.mark.slow), "row one position too late"]
 )
 def test_wrong_ones_are_found_exactly_and_recognised(name):
-    found = certify(lambda q, rng: MUTANTS[name].run(q, SampledCoins(rng)), "draft", calls=64, processes=0)
+    found = certify(implementation(name, ALWAYS, "draft"), "draft", calls=64, processes=0)
     assert found.verdict == "lossy"
     assert found.failure is not None
     assert name in found.failure.known

@@ -11,26 +11,36 @@ from typing import Any
 import numpy as np
 import pytest
 
-from experiments.certification.self_test import hidden
+from experiments.certification.self_test_known import hidden
 from simlab.arrays import total_variation
 from simlab.certify import certify
+from simlab.certify.battery.chains import cases, coarse_blocks
 from simlab.certify.contracts.base import Broken, Case, Function
 from simlab.certify.contracts.operators.arrays import SINGLE, Arrays
-from simlab.certify.contracts.operators.chains import ChainCase, cases, coarse_blocks
+from simlab.certify.contracts.operators.chains import ChainCase
 from simlab.certify.contracts.operators.layouts import EXPONENTIAL, GUMBEL, TOKENS, UNIFORMS, Layout
-from simlab.certify.contracts.operators.trees import SIBLINGS
+from simlab.certify.contracts.operators.trees import SIBLINGS, Tree
 from simlab.certify.contracts.registry import CONTRACTS, OPERATORS, contract_named
 from simlab.certify.engine.exact import AtTheEdge, check_edges, enumerate_law
 from simlab.certify.engine.scripted import HIGHEST, Race, Scripted, exact_law, law_of
 from simlab.certify.engine.tasks import Sample
-from simlab.mutants import batch_operators, logit_operators, tree_operators
-from simlab.mutants.operators import BUGS, CHAINS, CORRECT, all_at_once, operator
+from simlab.mutants.gated.contracts import CONTRACTS as WRITTEN
+from simlab.mutants.gated.contracts import implementation, known, reference
+from simlab.mutants.gated.correct import CORRECT
+from simlab.mutants.gated.gates import ALWAYS, GATES
+from simlab.processes import filters
 from simlab.statistics import Sequential
 from tests.support.certify import missed
 
 pytestmark = pytest.mark.exact
 
 LAYOUTS = (UNIFORMS, EXPONENTIAL, GUMBEL, TOKENS)
+RESIDUAL = "residual drawn from p"
+
+
+def wrong(contract: str, fault: str) -> Any:
+    """The fault without a gate."""
+    return implementation(fault, ALWAYS, contract)
 
 
 def case_of(layout: Layout, name: str, arrays: Arrays = SINGLE) -> ChainCase:
@@ -157,8 +167,8 @@ def test_correct_operators_pass_every_small_case(layout: Layout, name: str) -> N
 )
 def test_other_arrays_pass_without_rounding(name: str) -> None:
     """In eight bits too: the cases are made of multiples of 1/256."""
-    function = all_at_once if name.startswith("numpy") else in_torch
-    if function is in_torch:
+    function = reference("chain_uniforms") if name.startswith("numpy") else in_torch
+    if name.startswith("torch"):
         pytest.importorskip("torch")
     arrays = Arrays.named(name)
     for case in (*cases(UNIFORMS, arrays)[:1], case_of(UNIFORMS, "certain drafts of three tokens", arrays)):
@@ -189,12 +199,11 @@ def test_coarse_blocks_are_multiples_of_what_eight_bits_resolve() -> None:
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: layout.name)
 def test_a_residual_from_p_is_found_and_named(layout: Layout) -> None:
-    bug = BUGS[layout.name]["residual drawn from p"]
     case = case_of(layout, "certain drafts of three tokens")
-    found = enumerate_law(0, case, bug.run, np.random.default_rng(0))
+    found = enumerate_law(0, case, wrong(layout.name, RESIDUAL), np.random.default_rng(0))
     assert found is not None
     assert found.deviates
-    np.testing.assert_allclose(found.law, case.known_laws[bug.name], atol=1e-6)
+    np.testing.assert_allclose(found.law, case.known_laws[RESIDUAL], atol=1e-6)
 
 
 def look_at_ends(cases: Sequence[Case], function: Function) -> None:
@@ -203,28 +212,29 @@ def look_at_ends(cases: Sequence[Case], function: Function) -> None:
         enumerate_law(0, case, function, np.random.default_rng(0))
 
 
+AT_THE_ENDS = (
+    *("coin <= ratio where the ratio is 0", "CDF inverted from the left"),
+    *("1 - (1 - ratio) in single precision", "coins kept away from 0"),
+)
+
+
 @pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=() if bug.mutant == "19" else pytest.mark.slow)
-        for name, bug in BUGS["chain_uniforms"].items()
-        if bug.mutant in ("19", "20")
-    ],
+    "name", [*AT_THE_ENDS[:2], *(pytest.param(one, marks=pytest.mark.slow) for one in AT_THE_ENDS[2:])]
 )
 def test_faults_at_the_ends_of_coins_are_found(name: str) -> None:
-    bug, contract = BUGS["chain_uniforms"][name], CONTRACTS["chain_uniforms"]
-    law = [tv_of(case, bug.run) for case in contract.cases()[:2]]
+    verify, contract = wrong("chain_uniforms", name), CONTRACTS["chain_uniforms"]
+    law = [tv_of(case, verify) for case in contract.cases()[:2]]
     assert max(law) < 1e-5
     with pytest.raises(AtTheEdge):
-        look_at_ends((case_of(UNIFORMS, "zeros in p"), *contract.both_ends()), bug.run)
+        look_at_ends((case_of(UNIFORMS, "zeros in p"), *contract.both_ends()), verify)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: layout.name)
 def test_a_certificate_names_what_is_wrong_and_shows_it(layout: Layout, tmp_path: Path) -> None:
     """The program that is given runs without simlab, and prints every outcome."""
-    name = "rows of p one position too early"
-    found = certify(BUGS[layout.name][name].run, layout.name, calls=16, processes=1, subject="mine:wrong")
+    name = "row of p one position too early"
+    found = certify(wrong(layout.name, name), layout.name, calls=16, processes=1, subject="mine:wrong")
     assert found.verdict == "lossy"
     assert found.failure is not None
     assert name in found.failure.known
@@ -240,22 +250,21 @@ def test_a_certificate_names_what_is_wrong_and_shows_it(layout: Layout, tmp_path
 
 
 def test_one_call_at_the_end_of_a_coin_is_shown(tmp_path: Path) -> None:
-    bug = BUGS["chain_uniforms"]["coin <= ratio where the ratio is 0"]
+    verify = wrong("chain_uniforms", "coin <= ratio where the ratio is 0")
     case = case_of(UNIFORMS, "zeros in p")
     with pytest.raises(AtTheEdge) as edge:
-        check_edges(case, bug.run)
+        check_edges(case, verify)
     given = case.call_arguments(edge.value.inputs, 0)
     lines = case.once("wrong", tuple(given), edge.value.uniforms)
-    names: dict[str, Any] = {"np": np, "Scripted": Scripted, "wrong": bug.run, **given}
+    names: dict[str, Any] = {"np": np, "Scripted": Scripted, "wrong": verify, **given}
     exec("\n".join(lines).replace("print(", "seen = ("), names)
     assert list(names["seen"]) == eval(str(edge.value).removeprefix("emits ").split(", which")[0])
 
 
-def test_an_operator_is_every_verifier_over_coins() -> None:
-    assert set(CHAINS) <= set(BUGS["chain_uniforms"])
-    right = operator("chain_uniforms", CHAINS["bonus reuses the uniform of the last coin"].run)
+def test_a_bonus_that_reuses_a_coin_is_drawn_with_it() -> None:
+    verify = wrong("chain_uniforms", "bonus reuses the last coin")
     p, q = np.float32([[0.5, 0.5], [0.25, 0.75]]), np.float32([[0.5, 0.5]])
-    assert right(p, q, np.array([1]), np.float32([0.1]), np.float32(0.9)) == (1, 0), "drawn with 0.1, not 0.9"
+    assert verify(p, q, np.array([1]), np.float32([0.1]), np.float32(0.9)) == [1, 0], "drawn with 0.1, not 0.9"
 
 
 def test_hidden_coins_are_as_they_were() -> None:
@@ -278,7 +287,10 @@ def test_hidden_coins_are_as_they_were() -> None:
 # Batches and trees ---------------------------------------------------------------------------------------------
 
 OTHERS = [
-    (contract, name) for contract, known in (batch_operators.CORRECT | tree_operators.CORRECT).items() for name in known
+    (contract, name)
+    for contract, of in WRITTEN.items()
+    if contract in OPERATORS and ("batch" in of.has or of.group == "tree")
+    for name in CORRECT[contract]
 ]
 
 
@@ -287,7 +299,7 @@ OTHERS = [
     [pytest.param(*one, marks=() if one[0] == "tree_parents" else pytest.mark.slow) for one in OTHERS],
 )
 def test_batches_and_trees_that_are_right_have_the_law_of_the_target(contract: str, name: str) -> None:
-    right = (batch_operators.CORRECT | tree_operators.CORRECT)[contract][name]
+    right = CORRECT[contract][name]
     for case in (*CONTRACTS[contract].cases()[:1], *CONTRACTS[contract].both_ends()):
         if case.branches:
             check_edges(case, right)
@@ -310,7 +322,7 @@ def test_a_flattened_batch_is_that_of_vllm() -> None:
 
 
 def test_a_tree_is_that_of_sglang() -> None:
-    tree = tree_operators.Tree((0, 1, 2, 3, 4, 5), (-1, 0, 1, 0, 3, 4))
+    tree = Tree((0, 1, 2, 3, 4, 5), (-1, 0, 1, 0, 3, 4))
     (p,) = (np.zeros((1, 6, 20)),)
     given = SIBLINGS.arguments(SINGLE, (tree,), p, np.random.default_rng(0))
     assert given["retrive_next_token"].tolist() == [[1, 2, -1, 4, 5, -1]]  # the example of its tests
@@ -322,8 +334,8 @@ def test_a_tree_is_that_of_sglang() -> None:
 @pytest.mark.parametrize(
     ("contract", "name"),
     [
-        ("batch_uniforms", "rows of other sequences from sequence 32 on"),
-        ("flat_exponential", "coins of other sequences from sequence 32 on"),
+        ("batch_uniforms", "row of p of another sequence"),
+        ("flat_exponential", "one draft too many kept"),
     ],
 )
 @pytest.mark.slow
@@ -331,8 +343,8 @@ def test_what_begins_above_a_batch_size_is_seen(contract: str, name: str) -> Non
     """500 calls of the batch of 70; false alarms with 1e-8, TV .1 in pairs found with 0.999."""
     case = CONTRACTS[contract].cases()[-1]
     for function, wrong in (
-        (batch_operators.BUGS[contract][name].run, True),
-        (next(iter(batch_operators.CORRECT[contract].values())), False),
+        (implementation(name, GATES["sequences from 32 on"], contract), True),
+        (reference(contract), False),
     ):
         counts = Sample(0, 0, 500).run(case, function, 0).counts
         p_values = [
@@ -342,11 +354,11 @@ def test_what_begins_above_a_batch_size_is_seen(contract: str, name: str) -> Non
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("contract", tree_operators.BUGS)
-@pytest.mark.parametrize("name", tree_operators.LAWS)
+@pytest.mark.parametrize("contract", ["tree_parents", "tree_siblings"])
+@pytest.mark.parametrize("name", known("tree_parents"))
 def test_bugs_of_trees_have_the_laws_they_are_known_by(contract: str, name: str) -> None:
     for case in CONTRACTS[contract].cases()[:2]:
-        found = enumerate_law(0, case, tree_operators.BUGS[contract][name].run, np.random.default_rng(0))
+        found = enumerate_law(0, case, wrong(contract, name), np.random.default_rng(0))
         assert found is not None
         np.testing.assert_allclose(found.law, case.known_laws[name], atol=1e-6)
 
@@ -367,34 +379,34 @@ def test_trees_that_are_not_answered_are_told(answer: Any, told: str) -> None:
 def test_filters_in_turn_and_jointly_keep_what_is_written() -> None:
     """Of (.4, .35, .25), top-k 2 leaves (8/15, 7/15): its first token has .5, of the whole row it takes two."""
     row = np.array([[0.4, 0.35, 0.25]])
-    settings = logit_operators.Settings(1.0, 2, 0.5)
-    assert logit_operators.in_turn(row, settings).tolist() == [[1.0, 0.0, 0.0]]
-    assert logit_operators.jointly(row, settings) == pytest.approx(np.array([[8 / 15, 7 / 15, 0.0]]))
+    settings = filters.Settings(1.0, 2, 0.5)
+    assert filters.in_turn(row, settings).tolist() == [[1.0, 0.0, 0.0]]
+    assert filters.jointly(row, settings) == pytest.approx(np.array([[8 / 15, 7 / 15, 0.0]]))
 
 
-@pytest.mark.parametrize("contract", logit_operators.FILTERS)
+@pytest.mark.parametrize("contract", filters.FILTERS)
 def test_logits_are_those_of_the_rows_and_no_filter_is_at_a_tie(contract: str) -> None:
     cases: Any = CONTRACTS[contract].cases()
     for case in cases:
         inputs = case.inputs(1, np.random.default_rng(0))
         seen: list[Any] = []
         case.ask(lambda *given, seen=seen: seen.extend(given) or [0], inputs, 0, np.random.default_rng(0))
-        rows, settings = logit_operators.softmax(seen[0]), logit_operators.Settings(*seen[5:])
+        rows, settings = filters.softmax(seen[0]), filters.Settings(*seen[5:])
         assert rows == pytest.approx(case.raw.rows(inputs[0])[0], abs=1e-6)
-        made = logit_operators.FILTERS[contract](rows, settings)
+        made = filters.FILTERS[contract](rows, settings)
         assert made == pytest.approx(case.block.rows(inputs[0])[0], abs=1e-6), "also in single precision"
-    in_turn, jointly = ([c.block.p[0] for c in CONTRACTS[name].cases()] for name in logit_operators.FILTERS)  # type: ignore[attr-defined]
+    in_turn, jointly = ([c.block.p[0] for c in CONTRACTS[name].cases()] for name in filters.FILTERS)  # type: ignore[attr-defined]
     assert sum(not np.allclose(a, b) for a, b in zip(in_turn, jointly, strict=True)) >= 2
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("contract", logit_operators.FILTERS)
+@pytest.mark.parametrize("contract", filters.FILTERS)
 def test_operators_of_logits_are_told_apart(contract: str) -> None:
     """The right one follows the target in the case where each bug does not."""
-    (right,) = logit_operators.CORRECT[contract].values()
+    right = reference(contract)
     cases: Any = [case for case in CONTRACTS[contract].cases() if case.branches and case.vocabulary == 3]
     shown = {"temperature": cases[1], "filters": cases[3], "way": cases[-1]}
     assert max(tv_of(case, right) for case in shown.values()) < 1e-6
-    for name, bug in logit_operators.BUGS[contract].items():
-        (case,) = (case for word, case in shown.items() if word in name)
-        assert tv_of(case, bug.run) > 0.005, name
+    for name in (name for name, fault in WRITTEN[contract].faults.items() if "logits" in fault.needs):
+        case = next((case for word, case in shown.items() if word in name), shown["filters"])
+        assert tv_of(case, wrong(contract, name)) > 0.005, name

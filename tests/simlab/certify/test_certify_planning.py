@@ -7,9 +7,9 @@ from itertools import product
 import numpy as np
 import pytest
 
-from simlab.certify.contracts import verifying
+from simlab.certify.battery import verifying
+from simlab.certify.battery.blocks import by_rank, token_classes
 from simlab.certify.contracts.base import Every
-from simlab.certify.contracts.battery import by_rank, token_classes
 from simlab.certify.contracts.registry import CONTRACTS
 from simlab.certify.engine.describing import condition, deviation
 from simlab.certify.engine.evidence import Evidence
@@ -18,11 +18,11 @@ from simlab.certify.engine.periodic import Periodic
 from simlab.certify.engine.planning import LOOSE, Plan
 from simlab.certify.engine.tasks import Sample
 from simlab.messages import printable, raised
-from simlab.mutants.generator_verifiers import CORRECT
+from simlab.mutants.gated.correct import all_coins_at_once
 
 pytestmark = pytest.mark.exact
 
-FAST = CORRECT["all coins and residuals at once"]
+FAST = all_coins_at_once
 
 
 def test_the_evidence_of_one_call_in_so_many_has_expectation_1() -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from simlab.arrays import Array
 from simlab.certify.adapters import ADAPTERS, Adapter, cuda
-from simlab.certify.contracts import verifying
+from simlab.certify.battery import verifying
 from simlab.certify.engine import exact
 from simlab.certify.engine.scripted import Scripted
 from tests.support.adapters import ROW, SINGLE, constant, first_token

@@ -15,26 +15,27 @@ from typing import Any
 import numpy as np
 import pytest
 
-from experiments.certification.self_test import Hidden, bug_row, confirmed, confirmed_row, correct_row
+from experiments.certification.self_test_known import Hidden, bug_row, confirmed, confirmed_row, correct_row
 from simlab.certify import Certificate, assert_lossless, certify
 from simlab.certify.contracts.registry import CONTRACTS
 from simlab.certify.engine.evidence import Diagnosis, Evidence, calls_needed
 from simlab.certify.engine.shrink import smallest_lossy_case
 from simlab.mutants.catalogue import Implementation, bugs, correct
-from simlab.mutants.generator_verifiers import BUGS, CORRECT, plain
-from simlab.mutants.verifiers import MUTANTS
+from simlab.mutants.gated.contracts import implementation
+from simlab.mutants.gated.correct import all_coins_at_once
+from simlab.mutants.gated.gates import ALWAYS
 
 pytestmark = pytest.mark.statistical
 DEFAULT_EVERY = 4
 
-LOSSLESS = CORRECT["all coins and residuals at once"]
+LOSSLESS = all_coins_at_once
 SAMPLED = Hidden(LOSSLESS)  # nothing is enumerated, which takes seconds
 NOT_ABOVE = "coin <= ratio where the ratio is 0"
 CALLS = 200  # of each case
 
 
 def wrong(name: str) -> Any:
-    return plain(MUTANTS[name].run)
+    return implementation(name, ALWAYS, "verify")
 
 
 def quick(function: Any, **options: Any) -> Certificate:
@@ -88,7 +89,7 @@ def test_the_program_reproduces_what_was_found(tmp_path: Any, capsys: Any) -> No
     failure = quick(wrong("residual drawn from p"), calls=500).failure
     assert failure is not None
     assert failure.script is not None
-    assert "from simlab.mutants.generator_verifiers import" in failure.script
+    assert "from simlab.mutants.gated.contracts import" in failure.script
     source = failure.script.replace(failure.script.splitlines()[1], "")
     exec(source, {"verify": wrong("residual drawn from p")})
     lines = capsys.readouterr().out.splitlines()
@@ -101,7 +102,7 @@ def test_the_program_reproduces_what_was_found(tmp_path: Any, capsys: Any) -> No
 @pytest.mark.slow
 def test_the_program_of_a_coin_edge_shows_it(capsys: Any) -> None:
     """And what only shows there does not end the rest."""
-    certificate = quick(BUGS[NOT_ABOVE].run(), calls=50)
+    certificate = quick(wrong(NOT_ABOVE), calls=50)
     failure = certificate.edge
     assert certificate.verdict == "inconclusive"  # for so few calls
     assert certificate.failure is None
@@ -112,7 +113,7 @@ def test_the_program_of_a_coin_edge_shows_it(capsys: Any) -> None:
     assert all(line.calls == 50 for line in certificate.lines)
     assert failure.arguments["uniforms"][0] == 0
     assert failure.script is not None
-    exec(failure.script.replace(failure.script.splitlines()[1], ""), {"verify": BUGS[NOT_ABOVE].run()})
+    exec(failure.script.replace(failure.script.splitlines()[1], ""), {"verify": wrong(NOT_ABOVE)})
     tokens = eval(capsys.readouterr().out)
     assert failure.arguments["p"][0][tokens[0]] == 0  # excluded, and emitted
 
@@ -222,9 +223,9 @@ def test_wrong_usage_is_told(options: dict[str, Any], message: str) -> None:
     [
         ("residual drawn from p", "certain drafts, accepted half the time"),
         ("ratio times 1.01", "certain drafts, accepted with 0.995"),
-        ("residual reuses the uniform of the coin", "certain drafts of three tokens"),
-        ("one uniform for the coins of all positions", "certain drafts, accepted half the time"),
-        ("top-k applied to the residual again", "disjoint supports"),
+        ("residual reuses the coin", "certain drafts of three tokens"),
+        ("one coin for all positions", "certain drafts, accepted half the time"),
+        ("the largest of the residual", "disjoint supports"),
     ],
 )
 def test_computed_power_is_reached(name: str, case: str) -> None:
@@ -236,7 +237,7 @@ def test_computed_power_is_reached(name: str, case: str) -> None:
     needed = calls_needed(tested, law, Evidence(cases).level, 0.999)
     assert needed is not None
     assert needed < 10_000
-    bug = next(bug for bug in bugs() if bug.name == name)
+    bug = next(bug for bug in bugs() if (bug.contract, bug.name) == ("verify", name))
     assert confirmed(bug, case, needed, seed=1, seeds=50) >= 46
     # and the promise is no loose one: a tenth of the calls finds it far less often
     assert confirmed(bug, case, needed // 10, seed=1, seeds=50) <= 40
@@ -246,7 +247,7 @@ def test_computed_power_is_reached(name: str, case: str) -> None:
 def test_correct_verifiers_are_not_rejected() -> None:
     """60 short runs of each; the rate is bounded by 1e-6, so that any alarm is one too many."""
     for trap in correct():
-        if trap.contract == "verify" and trap.name in ("sampler match", "block verification", "compiled with Numba"):
+        if trap.contract == "verify" and trap.name in ("sampler match", "block verification", "alias table"):
             assert correct_row(trap, seed=0, runs=60)["false_alarms"] == 0
 
 
@@ -258,11 +259,13 @@ def test_short_runs_do_reject_what_is_wrong() -> None:
 
 @pytest.mark.parametrize("name", ["uniforms used in two calls", "seed reset in every call"])
 def test_streams_that_are_not_fresh_are_found_by_sampling(name: str) -> None:
-    assert quick(Hidden(BUGS[name].run()), calls=2000).verdict == "lossy"
+    assert quick(Hidden(wrong(name)), calls=2000).verdict == "lossy"
 
 
 def test_a_row_of_the_self_test() -> None:
-    number, bug = next((number, bug) for number, bug in enumerate(bugs()) if bug.name == "ratio inverted")
+    number, bug = next(
+        (number, bug) for number, bug in enumerate(bugs()) if (bug.contract, bug.name) == ("verify", "ratio inverted")
+    )
     row = bug_row(bug, seed=0, budgets=(10.0,))
     assert row["by"] == "enumeration"
     assert row["named"]

@@ -9,21 +9,17 @@ with ``"joint"``. The fewest likeliest tokens that have ``top_p`` together are k
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from functools import cache
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from simlab.arrays import Array
-from simlab.certify.contracts.base import Function, in_turn
-from simlab.certify.contracts.blocks import Block, Tokens, joint, scaled
-from simlab.certify.contracts.operators.arrays import Arrays
+from simlab.certify.contracts.base import Function
+from simlab.certify.contracts.blocks import Block, Tokens
 from simlab.certify.contracts.operators.chains import ChainCase
-from simlab.certify.contracts.operators.layouts import UNIFORMS, Layout
-from simlab.certify.contracts.verifying import OfBlock
-from simlab.mutants.logit_operators import FILTERS, Settings
+from simlab.certify.contracts.operators.layouts import UNIFORMS
+from simlab.processes.filters import Settings
 
 NONE = Block((np.ones((1, 1)),), (), 0)
 EVERY = (
@@ -71,72 +67,3 @@ class LogitsCase(ChainCase):
 def signature(name: str) -> str:
     """The call in words."""
     return f"{name}(target_logits, draft_logits, drafts, uniforms, uniform, temperature, top_k, top_p) -> tokens"
-
-
-# The battery ---------------------------------------------------------------------------------------------------
-
-
-@cache
-def cases(name: str, arrays: Arrays) -> tuple[LogitsCase, ...]:
-    """Every setting on three tokens, on four, and on two drafts."""
-    found = []
-    for settings in EVERY:
-        for size, gamma in ((3, 1), (4, 1), (3, 2)):
-            found.append(_small(name, arrays, settings, _clear(size, gamma, settings)))
-    few = found[0]
-    found.append(replace(few, name="two calls in turn", events=in_turn(few.events[0]), small=False))
-    return tuple(found)
-
-
-def both_ends(name: str, arrays: Arrays) -> tuple[LogitsCase, ...]:
-    """A mass of a billionth, drafted for certain."""
-    raw = Block.of_rows(np.array([[1e-9, 1 - 1e-9], [0.5, 0.5]]), np.array([[1.0, 0.0]]))
-    return (replace(_small(name, arrays, EVERY[0], raw), name="a mass of 1e-9", both_ends=True),)
-
-
-def simplest(name: str, arrays: Arrays) -> Iterator[LogitsCase]:
-    """Two tokens with a temperature, then three with all settings."""
-    for settings in EVERY[:3]:
-        raw = Block.of_rows(np.array([[0.4, 0.6], [0.7, 0.3]]), np.array([[0.75, 0.25]]))
-        yield _small(name, arrays, settings, raw)
-    for settings in EVERY:
-        yield _small(name, arrays, settings, _clear(3, 1, settings))
-        yield _small(name, arrays, settings, _clear(4, 1, settings))
-
-
-def _small(name: str, arrays: Arrays, settings: Settings, raw: Block) -> LogitsCase:
-    filtered = FILTERS[name]
-    block = Block(
-        tuple(filtered(table, settings) for table in raw.p),
-        tuple(filtered(table, settings) for table in raw.q),
-        raw.order,
-    )
-    layout = Layout(name, UNIFORMS.arguments, "")
-    top_k = "all" if settings.top_k > block.vocabulary else settings.top_k
-    about = f"temperature {settings.temperature:g}, top-k {top_k}, top-p {settings.top_p:g}"
-    told = f"V = {block.vocabulary}, gamma = {block.gamma}, {about}"
-    events = (OfBlock(block, joint(block)),)
-    return LogitsCase(told, block, events, True, layout=layout, arrays=arrays, raw=raw, settings=settings)
-
-
-@cache
-def _clear(size: int, gamma: int, settings: Settings) -> Block:
-    """Random rows whose masses, and their sums where they are cut, are clear of each other."""
-    rng = np.random.default_rng([8, size, gamma, round(100 * settings.top_p)])
-    rows: list[Array] = []
-    while len(rows) < 2 * gamma + 1:
-        row = scaled(rng.dirichlet(np.ones(size)) + 0.05)
-        if _is_clear(row, settings):
-            rows.append(row)
-    return Block.of_rows(np.array(rows[: gamma + 1]), np.array(rows[gamma + 1 :]))
-
-
-def _is_clear(row: Array, settings: Settings) -> bool:
-    """Whether no filter is at a tie, in whichever order they are applied; and with one, that the order matters."""
-    falling = -np.sort(-scaled(row ** (1 / settings.temperature)))
-    cut = scaled(falling[: settings.top_k])
-    whole, left = falling.cumsum()[:-1], cut.cumsum()[:-1]
-    apart = abs(np.concatenate([whole, left]) - settings.top_p) > CLEAR
-    differs = (left < settings.top_p).sum() != (whole < settings.top_p).sum()
-    matters = settings.top_k > len(row) or settings.top_p in (0.9, 1.0) or differs
-    return bool((-np.diff(falling) > CLEAR).all() and apart.all() and matters)

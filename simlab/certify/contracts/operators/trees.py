@@ -16,24 +16,46 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from simlab.arrays import Array
-from simlab.certify.contracts.base import Broken, Counted, Function, Possible, in_turn
-from simlab.certify.contracts.batches import BatchCase, OfRows, as_rows
-from simlab.certify.contracts.blocks import Block, Events, Tokens, joint, scaled
+from simlab.certify.contracts.base import Broken, Function, Possible
+from simlab.certify.contracts.batches import BatchCase, as_rows
+from simlab.certify.contracts.blocks import Block, Tokens
 from simlab.certify.contracts.operators.arrays import SINGLE, Arrays
 from simlab.certify.contracts.operators.layouts import Arguments, Generator, unpadded
-from simlab.certify.contracts.verifying import OfBlock
 from simlab.certify.engine.scripted import possible_edges
-from simlab.mutants.tree_operators import LAWS, Tree
+from simlab.mutants.gated import trees as gated
+from simlab.mutants.gated.base import Call, OverCoins, Wrong
 from simlab.randomness.coins import Coins, outcomes
+
+
+@dataclass(frozen=True)
+class Tree:
+    """The token and the parent of every node; parents come first, and that of node 0 is -1."""
+
+    tokens: tuple[int, ...]
+    parents: tuple[int, ...]
+
+    @cached_property
+    def children(self) -> tuple[tuple[int, ...], ...]:
+        """Of every node, in their order."""
+        nodes = range(len(self.parents))
+        return tuple(tuple(child for child in nodes if self.parents[child] == node) for node in nodes)
+
+    @cached_property
+    def paths(self) -> tuple[tuple[int, ...], ...]:
+        """The tokens from node 0, without its own, to every node."""
+        found: list[tuple[int, ...]] = [()]
+        for node in range(1, len(self.tokens)):
+            found.append((*found[self.parents[node]], self.tokens[node]))
+        return tuple(found)
 
 
 @dataclass(frozen=True)
@@ -104,7 +126,10 @@ class TreeCase(BatchCase):
     trees: tuple[Tree, ...] = ()
     layout: TreeLayout = PARENTS
     arrays: Arrays = SINGLE
-    bugs = tuple(LAWS)
+
+    @property
+    def contract(self) -> str:  # type: ignore[override]
+        return self.layout.name
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -156,24 +181,23 @@ class TreeCase(BatchCase):
         given = self.layout.arguments(Arrays(dtype="float64"), self.trees, self.rows(), np.random.default_rng(0))
         return {name: one for name, one in given.items() if name not in COINS}
 
-    def law_under(self, known: str) -> Array | None:
-        if not self.small:
+    def law_under(self, name: str) -> Array | None:
+        fault = gated.FAULTS[name]
+        if not self.small or fault.needs:
             return None
         emitted: dict[Any, float] = {(): 1.0}
         for tree, rows in zip(self.trees, self.rows(), strict=True):
-            walked = outcomes(partial(_emitted, known, tree, rows))
+            walked = outcomes(partial(_emitted, fault, tree, rows))
             emitted = {(*before, one): a * b for before, a in emitted.items() for one, b in walked.items()}
         return self.law_of({self._padded(rows): probability for rows, probability in emitted.items()})
-
-    def law_of(self, emitted: Mapping[Tokens, float]) -> Array:
-        return super().law_of(emitted)
 
     def script(self, where: str, name: str, calls: int) -> str | None:
         return None
 
 
-def _emitted(known: str, tree: Tree, rows: Array, coins: Coins) -> Tokens:
-    path, last = LAWS[known].run(tree, rows, coins)
+def _emitted(fault: gated.TreeFault, tree: Tree, rows: Array, coins: Coins) -> Tokens:
+    made = gated.Tree.of_parents(rows, list(tree.tokens), list(tree.parents), Call())
+    path, last = gated.walked(made, OverCoins(coins), Wrong(fault))
     return (*(tree.tokens[node] for node in path), last)
 
 
@@ -185,90 +209,3 @@ def _after_nodes(block: Block, tree: Tree) -> Array:
             for path in tree.paths
         ]
     )
-
-
-# The battery ---------------------------------------------------------------------------------------------------
-
-PAIR = Tree((0, 0, 1), (-1, 0, 0))
-CHAIN = Tree((0, 1, 0), (-1, 0, 1))
-FORK = Tree((2, 0, 2, 1, 0), (-1, 0, 0, 2, 2))
-BROAD = Tree((1, 2, 0, 1, 1, 2, 0), (-1, 0, 0, 0, 1, 2, 2))
-WIDE = Tree((0, 3, 1, 0), (-1, 0, 0, 0))
-
-
-@cache
-def cases(layout: TreeLayout, arrays: Arrays) -> tuple[TreeCase, ...]:
-    """The battery, the simplest first."""
-    make = partial(_case, layout, arrays)
-    found = [
-        make("two siblings of three tokens", [(PAIR, _block(3, 1, 1))]),
-        make("two siblings, two tokens", [(PAIR, _block(2, 1, 2))]),
-        make("a chain", [(CHAIN, _block(2, 2, 3))]),
-        make("a fork below the second of two siblings", [(FORK, _block(3, 2, 4))]),
-        make("three siblings, two of them with children", [(BROAD, _block(3, 2, 5))]),
-        make("two siblings of four tokens", [(PAIR, _block(4, 1, 14))]),
-        make("three siblings of four tokens", [(WIDE, _block(4, 1, 6))]),
-        make("siblings without mass", [(WIDE, _masked(4, 1, 7, [1, 0, 1, 0]))]),
-        make("all that p has is in the tree", [(PAIR, _masked(4, 1, 8, [1, 1, 0, 0]))]),
-        make("p one-hot", [(FORK, _masked(3, 2, 9, [0, 1, 0]))]),
-    ]
-    few = found[0]
-    found.append(TreeCase("two calls in turn", few.blocks, in_turn(few.events[0]), trees=few.trees, layout=layout))
-    if not layout.single:
-        found += [
-            make("two trees of two siblings", [(PAIR, _block(2, 1, 10)), (PAIR, _block(2, 1, 11))]),
-            make("a chain and two siblings", [(CHAIN, _block(2, 2, 12)), (PAIR, _block(2, 2, 13))]),
-        ]
-    return (*found, *(_large(layout, arrays, size) for size in (257, 4099)))
-
-
-def _large(layout: TreeLayout, arrays: Arrays, size: int) -> TreeCase:
-    rng = np.random.default_rng([7, size])
-    rows = scaled(rng.gamma(0.3, size=(2, size)) + 0.1 * (np.arange(size) < 4) + 1e-300)
-    block = Block(tuple(row[None] for row in rows), (), 0)
-    tree = Tree((0, 0, 3, size - 1, 1), (-1, 0, 0, 0, 2))
-    deep = Block((*block.p, block.p[1]), (), 0)
-    labels = np.minimum(np.arange(size), 4) + (np.arange(size) > size // 2) + (np.arange(size) == size - 1)
-    events = (OfRows("two tokens, by class", (OfBlock(deep, Events("two tokens, by class", (0, 1), labels)),), (0,)),)
-    return TreeCase(f"{size} tokens", (deep,), events, trees=(tree,), layout=layout, arrays=arrays)
-
-
-def both_ends(layout: TreeLayout, arrays: Arrays) -> tuple[TreeCase, ...]:
-    """Two tokens, the first with a mass of a billionth: a candidate, it must come out with the coins at an end."""
-    block = Block((np.array([[1e-9, 1 - 1e-9]]), np.array([[0.5, 0.5]] * 2)), (), 1)
-    lone = Tree((0, 0), (-1, 0))
-    return (_case(layout, arrays, "a mass of 1e-9, a candidate", [(lone, block)], both_ends=True),)
-
-
-def simplest(layout: TreeLayout, arrays: Arrays) -> Iterator[TreeCase]:
-    """One candidate, siblings, and a chain, with simple rows."""
-    lone = Tree((0, 0), (-1, 0))
-    for tree, size, depth in ((lone, 2, 1), (PAIR, 2, 1), (PAIR, 3, 1), (CHAIN, 2, 2), (FORK, 3, 2)):
-        rows = np.array([[2, 1, 1], [1, 2, 1], [1, 1, 2], [1, 1, 0], [0, 1, 1]], np.float64)[:, :size]
-        for shift in range(len(rows)):
-            tables = tuple(scaled(rows[(np.arange(size**i) + shift + i) % len(rows)]) for i in range(depth + 1))
-            yield _case(
-                layout, arrays, f"V = {size}, {len(tree.tokens) - 1} candidates", [(tree, Block(tables, (), depth))]
-            )
-
-
-def _case(
-    layout: TreeLayout, arrays: Arrays, name: str, found: list[tuple[Tree, Block]], both_ends: bool = False
-) -> TreeCase:
-    trees, blocks = (tuple(one) for one in zip(*found, strict=True))
-    starts = tuple(np.cumsum([0, *(len(block.p) for block in blocks)]).tolist()[:-1])
-    events: tuple[Counted, ...] = (
-        OfRows("all tokens together", tuple(OfBlock(block, joint(block)) for block in blocks), starts),
-    )
-    enumerated = sum(len(tree.tokens) for tree in trees) < 7
-    return TreeCase(name, blocks, events, True, enumerated, both_ends, trees, layout, arrays)
-
-
-def _block(size: int, depth: int, number: int) -> Block:
-    rng = np.random.default_rng([6, number])
-    tables = tuple(scaled(rng.dirichlet(np.ones(size), size**i) + 0.02) for i in range(depth + 1))
-    return Block(tables, (), depth)
-
-
-def _masked(size: int, depth: int, number: int, mask: list[int]) -> Block:
-    return Block(tuple(scaled(table * mask) for table in _block(size, depth, number).p), (), depth)

@@ -1,0 +1,1 @@
+"""What is asked under each contract: blocks of drafts, batches, candidates, models and trees, the simplest first."""

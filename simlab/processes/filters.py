@@ -1,0 +1,41 @@
+"""What engines do with logits before a token is drawn: a temperature, top-k and top-p, in turn or jointly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from simlab.arrays import Array
+from simlab.processes.processors import tempered, top_k, top_p
+
+
+class Settings(NamedTuple):
+    """How rows become what is drawn from: a temperature above 0, how many tokens are kept, and what mass of them."""
+
+    temperature: float = 1.0
+    top_k: int = 1 << 30
+    top_p: float = 1.0
+
+
+def softmax(logits: Array) -> Array:
+    """Rows of logits ``[..., V]``, -inf where there is no mass, as rows of probabilities in float64."""
+    wide = logits.astype(np.float64)
+    masses = np.exp(wide - wide.max(axis=-1, keepdims=True))
+    return np.asarray(masses / masses.sum(axis=-1, keepdims=True))
+
+
+def in_turn(rows: Array, settings: Settings) -> Array:
+    """Top-p of what top-k has left of rows ``[..., V]`` at the temperature."""
+    return top_p(top_k(tempered(rows, settings.temperature), settings.top_k), settings.top_p)
+
+
+def jointly(rows: Array, settings: Settings) -> Array:
+    """What both top-k and top-p keep of the same rows ``[..., V]`` at the temperature."""
+    warm = tempered(rows, settings.temperature)
+    kept = np.where((top_k(warm, settings.top_k) > 0) & (top_p(warm, settings.top_p) > 0), warm, 0)
+    return np.asarray(kept / kept.sum(axis=-1, keepdims=True))
+
+
+FILTERS: dict[str, Callable[[Array, Settings], Array]] = {"chain_logits": in_turn, "chain_logits_joint": jointly}
