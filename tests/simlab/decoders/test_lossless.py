@@ -25,7 +25,7 @@ from theory.example_processes import random_process
 pytestmark = pytest.mark.exact
 
 RULE = make_rule("speculative")
-FEWER, MORE = 12, 100  # configurations of each decoder
+FEWER, MORE = 20, 100  # configurations of each decoder
 ALL: dict[str, Any] = {**DECODERS, "point masses": PointMassSjd}
 SMALL: dict[str, st.SearchStrategy[Any]] = {  # to be enumerated
     "gamma": st.integers(1, 3),
