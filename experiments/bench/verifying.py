@@ -17,7 +17,7 @@ import numpy as np
 from experiments.bench import opponents
 from experiments.bench.benchmark import Contender, Results, Time, race, ratio
 from experiments.bench.machine import last_level_cache, memory
-from simlab.decoders.compiled.speculative import verify_drafts
+from simlab.decoders.compiled.speculative import Chains, verify_drafts
 from simlab.rules import Speculative
 from simlab.rules.compiled.dispatch import compiled
 
@@ -99,7 +99,7 @@ def contenders(rows: Rows, token: int, engine: opponents.Transformers | str) -> 
     def kernel() -> None:
         for p, q in views:
             tokens[:, :GAMMA], length[:] = x, 0
-            verify_drafts(rule, p, q, tokens, length, rows.coins, rows.noise, GAMMA + 1)
+            verify_drafts(rule, Chains(p, q, tokens, length, rows.coins, rows.noise, GAMMA + 1))
 
     words = [side.reshape(-1).view(np.int64) for side in (rows.p, rows.q)]
     found = [

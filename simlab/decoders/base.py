@@ -12,9 +12,10 @@ from abc import ABC, abstractmethod
 from functools import cached_property
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
-from simlab.arrays import Array, namespace, number, slot
+from simlab.arrays import Array, indices, namespace, number, one_hot, slot
+from simlab.decoders.tree import NONE
 from simlab.processes import Process
-from simlab.randomness import Choices, Randomness, Run
+from simlab.randomness import Choices, Purpose, Randomness, Run
 from simlab.rules import Rule
 
 State = TypeVar("State", bound=Any)  # a NamedTuple of arrays with the batch first, `tokens` and `length` among them
@@ -170,3 +171,12 @@ def advance(process: Process, length: Array, accepted: Array, drawn: Array | int
     longer = xp.clip(length + accepted + drawn, 0, process.length)
     committed = longer - length
     return longer, Info(xp.where(accepted < committed, accepted, committed), committed)
+
+
+def drafts_of(pmf: Array, position: Array, randomness: Randomness, lanes: tuple[int, ...]) -> Array:
+    """``int[B, P]``: a draft from each row of ``pmf[B, P, V]`` with its lane of P, NONE where nothing is left of it."""
+    xp = namespace(pmf)
+    possible = xp.any(pmf > 0, axis=2)
+    nothing = one_hot(indices(1, position), pmf)
+    found = randomness.draw(xp.where(possible[..., None], pmf, nothing), position, Purpose.DRAFT, lanes)
+    return xp.where(possible, found, NONE)

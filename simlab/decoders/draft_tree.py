@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
-from simlab.arrays import Array, indices, namespace, one_hot, slots, splice, without
+from simlab.arrays import Array, indices, namespace, slots, splice, without
 from simlab.checks import check_flag
-from simlab.decoders.base import Decoder, Info, advance
+from simlab.decoders.base import drafts_of
+from simlab.decoders.drafted import Drafted, SpeculativeState
 from simlab.decoders.levels import Branching, Levels, check_branching, levels_of
-from simlab.decoders.speculative import SpeculativeState
-from simlab.decoders.tree import NONE
 from simlab.processes import Process
 from simlab.randomness import Purpose, Randomness, Run
 from simlab.rules import Rule
@@ -30,7 +29,7 @@ class Verified(NamedTuple):
 
 
 @dataclass(frozen=True)
-class DraftTree(Decoder[SpeculativeState]):
+class DraftTree(Drafted):
     """A tree of drafts, verified in one call, and one more token.
 
     Attributes
@@ -49,7 +48,6 @@ class DraftTree(Decoder[SpeculativeState]):
 
     branching: Branching
     replacement: bool = True
-    needs_draft: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "branching", check_branching(self.branching))
@@ -60,23 +58,15 @@ class DraftTree(Decoder[SpeculativeState]):
         """The shape of the tree."""
         return levels_of(check_branching(self.branching))
 
-    def init(self, process: Process, randomness: Randomness, batch: int) -> SpeculativeState:
-        tokens = process.buffer(batch, process.length + self.levels.depth + 1)
-        return SpeculativeState(tokens, tokens[:, 0])
+    @property
+    def longest(self) -> int:
+        return self.levels.depth
 
-    def step(
-        self,
-        state: SpeculativeState,
-        process: Process,
-        rule: Rule,
-        randomness: Randomness,
-        draft: Process | None = None,
-    ) -> tuple[SpeculativeState, Info]:
-        if draft is None:
-            raise ValueError("draft is None; expected a draft process: speculative decoding needs one")
+    def speculate(
+        self, state: SpeculativeState, process: Process, rule: Rule, randomness: Randomness, draft: Process
+    ) -> tuple[Array, Array]:
         tokens, length = state
         xp, levels = namespace(tokens), self.levels
-        randomness = randomness.ahead(length, self._choices)
 
         # draft the tree, and verify it in one call of the target
         nodes, q = self.draft_nodes(state, draft, randomness)
@@ -89,9 +79,7 @@ class DraftTree(Decoder[SpeculativeState]):
         path = paths[xp.clip(row - 1, 0, None)]
         tokens = splice(tokens, length, slots(nodes, xp.clip(path, 0, None)))
         last = randomness.draw(next_pmf[:, None], length + accepted, Purpose.TARGET)
-        tokens = splice(tokens, length + accepted, last)
-        length, info = advance(process, length, accepted)
-        return SpeculativeState(tokens, length), info
+        return splice(tokens, length + accepted, last), accepted
 
     def draft_nodes(self, state: SpeculativeState, draft: Process, randomness: Randomness) -> tuple[Array, Array]:
         """Draw the tree level by level.
@@ -128,7 +116,9 @@ class DraftTree(Decoder[SpeculativeState]):
                 family = position[..., None][..., :0]
                 for k in range(each.count):
                     left = self.sibling_row(own, family, last=k == each.count - 1)
-                    family = xp.concat([family, drawn(left, position, randomness, each.lanes(k))[..., None]], axis=2)
+                    family = xp.concat(
+                        [family, drafts_of(left, position, randomness, each.lanes(k))[..., None]], axis=2
+                    )
                 nodes = xp.concat([nodes, xp.reshape(family, (len(tokens), -1))], axis=1)
         return nodes, xp.concat(rows, axis=1)
 
@@ -173,12 +163,3 @@ class DraftTree(Decoder[SpeculativeState]):
             for node in range(levels.starts[level], levels.starts[level + 1])
         ]
         return [*draws, Run(Purpose.TARGET, 0, 0, levels.depth + 1)]
-
-
-def drawn(pmf: Array, position: Array, randomness: Randomness, lanes: tuple[int, ...]) -> Array:
-    """``int[B, P]``: a draft from each row of ``pmf[B, P, V]``, NONE where nothing is left of it."""
-    xp = namespace(pmf)
-    possible = xp.any(pmf > 0, axis=2)
-    nothing = one_hot(indices(1, position), pmf)
-    found = randomness.draw(xp.where(possible[..., None], pmf, nothing), position, Purpose.DRAFT, lanes)
-    return xp.where(possible, found, NONE)

@@ -21,14 +21,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from simlab.arrays import Array, Constant, at, device, full, indices, namespace, one_hot, slot, slots, splice, take
 from simlab.checks import check_at_least
-from simlab.decoders.base import Decoder, Info, advance
-from simlab.decoders.speculative import SpeculativeState
+from simlab.decoders.drafted import Drafted, SpeculativeState
 from simlab.decoders.tree import NONE
 from simlab.processes import Process
 from simlab.randomness import Purpose, Randomness, Run
@@ -55,7 +54,7 @@ Ranked = Callable[[Array, int], Array]
 
 
 @dataclass(frozen=True)
-class DynamicTree(Decoder[SpeculativeState]):
+class DynamicTree(Drafted):
     """The likeliest paths of the draft, as one tree, verified in one call; the rule is not used.
 
     Attributes
@@ -80,29 +79,20 @@ class DynamicTree(Decoder[SpeculativeState]):
     top_k: int = 10
     depth: int = 7
     total: int = 59
-    needs_draft: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_at_least("top_k", self.top_k, 1)
         check_at_least("depth", self.depth, 0)
         check_at_least("total", self.total, 1)
 
-    def init(self, process: Process, randomness: Randomness, batch: int) -> SpeculativeState:
-        tokens = process.buffer(batch, process.length + self.depth + 2)
-        return SpeculativeState(tokens, tokens[:, 0])
+    @property
+    def longest(self) -> int:
+        return self.depth + 1
 
-    def step(
-        self,
-        state: SpeculativeState,
-        process: Process,
-        rule: Rule,
-        randomness: Randomness,
-        draft: Process | None = None,
-    ) -> tuple[SpeculativeState, Info]:
-        if draft is None:
-            raise ValueError("draft is None; expected a draft process: speculative decoding needs one")
+    def speculate(
+        self, state: SpeculativeState, process: Process, rule: Rule, randomness: Randomness, draft: Process
+    ) -> tuple[Array, Array]:
         tokens, length = state
-        randomness = randomness.ahead(length, self._choices)
         tree, xp = self.grow(draft, tokens, length), namespace(tokens)
         draft.hold(tokens, length, *combed(tree.paths))  # paths of the last beam are not all there are
         p = rows_after(process, tokens, length, tree.paths, tree.depths)
@@ -117,9 +107,7 @@ class DynamicTree(Decoder[SpeculativeState]):
             going = xp.any(child, axis=1)
             accepted = accepted + xp.astype(going, accepted.dtype)
             node = xp.where(going, xp.argmax(xp.astype(child, node.dtype), axis=1), node)
-        tokens = splice(tokens, length, xp.concat(emitted, axis=1))
-        length, info = advance(process, length, accepted)
-        return SpeculativeState(tokens, length), info
+        return splice(tokens, length, xp.concat(emitted, axis=1)), accepted
 
     def choices(self) -> list[Run]:
         """A token after each level, and one more."""

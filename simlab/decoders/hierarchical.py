@@ -24,18 +24,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from simlab.arrays import Array, at, full, indices, namespace, nonempty, number, slot, total, wide
+from simlab.arrays import Array, full, namespace, number, total
 from simlab.checks import check_choice
-from simlab.decoders.speculative import SpeculativeDecoder
-from simlab.randomness import Randomness
-from simlab.rules import Rule
+from simlab.decoders.joint import Joint, at_most_one
 
 Final = Literal["capped", "uncapped"]
 Prefix = Literal["running-max", "none", "min"]
 
 
 @dataclass(frozen=True)
-class Hierarchical(SpeculativeDecoder):
+class Hierarchical(Joint):
     """``gamma`` drafts verified together, and one more token. The rule is not used.
 
     Attributes
@@ -72,63 +70,22 @@ class Hierarchical(SpeculativeDecoder):
         scaled_right = self.prefix == "running-max" or (self.prefix == "min" and self.gamma == 2)
         return self.gamma == 1 or (self.final == "capped" and scaled_right)
 
-    def verify(
-        self,
-        rule: Rule,
-        p: Array,
-        q: Array,
-        x: Array,
-        randomness: Randomness,
-        position: Array,
-        active: Array | None = None,
-    ) -> tuple[Array, Array]:
-        """Accept all drafts, or step back to the longest prefix whose own coin comes up.
-
-        Parameters
-        ----------
-        rule, active
-            Not used.
-        p, q, x, randomness, position
-            As in :meth:`Decoder.verify`.
-
-        Returns
-        -------
-        tuple
-            How many drafts are accepted, ``int[B]``, and weights ``float[B, V]`` of the token after them.
-
-        Notes
-        -----
-        All is divided by Q(x_1..x_k), which leaves ratios of target and draft.
-        """
-        xp, width = namespace(p), x.shape[1]
-        p, q = wide(p), wide(q)
-        one, zero = number(1, p), number(0, p)
-        ratios = [full((x.shape[0],), 1, p)]  # r_0 to r_gamma
+    def scales(self, target: Array, draft: Array) -> tuple[Array, Array]:
+        """As ``prefix`` and ``final`` say; all is divided by Q(x_1..x_k), which leaves ratios of target and draft."""
+        xp, width = namespace(target), target.shape[1]
+        ratios = [full((target.shape[0],), 1, target)]  # r_0 to r_gamma
         for k in range(width):
-            ratios.append(ratios[-1] * at(p[:, k], x[:, k]) / at(q[:, k], x[:, k]))
+            ratios.append(ratios[-1] * target[:, k] / draft[:, k])
         highest = [ratios[0]]  # M_0 to M_{gamma-1}
         for ratio in ratios[1:width]:
             highest.append(xp.where(ratio > highest[-1], ratio, highest[-1]))
         scaled = SCALED[self.prefix](xp.stack(ratios[:width], axis=1), xp.stack(highest, axis=1))
+        return scaled, LAST[self.final](ratios[width], highest[-1])
 
-        difference = scaled[:, :, None] * p[:, :width] - q
-        plus = xp.where(difference > zero, difference, zero)
-        minus = xp.where(difference < zero, -difference, zero)
-        stays, lacks = total(plus), total(minus)
-        most = xp.where(stays > lacks, stays, lacks)
-        stop = xp.where(most > zero, stays / xp.where(most > zero, most, one), one)  # p = q needs no other token
-
-        whole = LAST[self.final](ratios[width], highest[-1])
-        heads = randomness.accept(xp.concat([stop[:, 1:], whole[:, None]], axis=1), position)
-        accepted = xp.max(xp.where(heads, indices(width, x) + 1, 0), axis=1)
-        last = xp.clip(accepted, 0, width - 1)
-        residual = nonempty(slot(plus, last), slot(p, last))
-        return accepted, xp.where((accepted < width)[:, None], residual, p[:, width])
-
-
-def _at_most_one(ratio: Array) -> Array:
-    one = number(1, ratio)
-    return namespace(ratio).where(ratio < one, ratio, one)
+    def most(self, scale: Array, difference: Array, stays: Array) -> Array:
+        xp, zero = namespace(stays), number(0, stays)
+        lacks = total(xp.where(difference < zero, -difference, zero))
+        return xp.where(stays > lacks, stays, lacks)
 
 
 # What stands for the probability of a prefix over Q, by r_k and M_k; and the probability that all drafts are accepted,
@@ -136,9 +93,9 @@ def _at_most_one(ratio: Array) -> Array:
 SCALED: dict[Prefix, Callable[[Array, Array], Array]] = {
     "running-max": lambda ratio, highest: ratio / highest,
     "none": lambda ratio, highest: ratio,
-    "min": lambda ratio, highest: _at_most_one(ratio),
+    "min": lambda ratio, highest: at_most_one(ratio),
 }
 LAST: dict[Final, Callable[[Array, Array], Array]] = {
-    "capped": lambda ratio, highest: _at_most_one(ratio / highest),
-    "uncapped": lambda ratio, highest: _at_most_one(ratio),
+    "capped": lambda ratio, highest: at_most_one(ratio / highest),
+    "uncapped": lambda ratio, highest: at_most_one(ratio),
 }

@@ -36,6 +36,7 @@ from simlab.arrays import (
     without,
 )
 from simlab.checks import check_at_least, check_choice, check_flag
+from simlab.decoders.base import drafts_of
 from simlab.decoders.sjd import Sjd, SjdState, VerifiedWindow
 from simlab.decoders.tree import NONE, SHAPES, Shape, Tree, count_nodes, make_tree
 from simlab.processes import Process
@@ -154,10 +155,6 @@ class SjdPd(Sjd):
             accepted = accepted + more
         return VerifiedWindow(splice(tokens, length, drafts), p, accepted, next_pmf, bonus)
 
-    def expand_tree(self, tree: Tree, state: SjdState, randomness: Randomness) -> Array:
-        """``int[B, M]``: the token of every node, NONE where a row has no more tokens to draw."""
-        return self.draw_tree(tree, state, randomness)[0]
-
     def draw_tree(self, tree: Tree, state: SjdState, randomness: Randomness) -> tuple[Array, list[Array]]:
         """Draw the children of all P parents side by side, one after the other without those before.
 
@@ -176,7 +173,7 @@ class SjdPd(Sjd):
             if k == 0:  # the chain's own token is known
                 pmf = xp.where(on_chain[:, None], one_hot(known, rows), rows)
             own = max(nodes) < self.window
-            drawn.append(known if own else self.draw_candidates(pmf, position, randomness, nodes))
+            drawn.append(known if own else drafts_of(pmf, position, randomness, nodes))
             if k + 1 < self.candidates:
                 drawn_from.append(self.remaining(drawn_from[k], drawn[k], k))
 
@@ -186,14 +183,6 @@ class SjdPd(Sjd):
             declared = [each[:, families.group.beside(chain)] for each in declared]
         every = xp.concat([chain, xp.reshape(family, (len(chain), -1))], axis=1)
         return every[:, families.drawn.beside(chain)], declared
-
-    def draw_candidates(self, pmf: Array, position: Array, randomness: Randomness, nodes: tuple[int, ...]) -> Array:
-        """``int[B, G]``: a candidate from each row of ``pmf[B, G, V]``, or NONE; ``nodes[G]`` are the lanes."""
-        xp = namespace(pmf)
-        possible = xp.any(pmf > 0, axis=2)
-        nothing = one_hot(indices(1, position), pmf)
-        drawn = randomness.draw(xp.where(possible[..., None], pmf, nothing), position, Purpose.DRAFT, nodes)
-        return xp.where(possible, drawn, NONE)
 
     def verify_candidates(
         self, rule: Rule, p: Array, declared: list[Array], candidates: Array

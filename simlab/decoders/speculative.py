@@ -7,23 +7,17 @@ Algorithm 1, omits the bonus token that follows when all drafts are accepted.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
 
 from simlab.arrays import Array, grid, namespace, slots, splice
 from simlab.checks import check_at_least
-from simlab.decoders.base import Decoder, Info, advance
+from simlab.decoders.drafted import Drafted, SpeculativeState
 from simlab.processes import Process
 from simlab.randomness import Purpose, Randomness, Run
 from simlab.rules import Rule
 
 
-class SpeculativeState(NamedTuple):
-    tokens: Array  # int[B, N+gamma+1]
-    length: Array  # int[B]
-
-
 @dataclass(frozen=True)
-class SpeculativeDecoder(Decoder[SpeculativeState]):
+class SpeculativeDecoder(Drafted):
     """``gamma`` tokens drafted one after the other, verified in one call, and one more from the target.
 
     Attributes
@@ -42,27 +36,18 @@ class SpeculativeDecoder(Decoder[SpeculativeState]):
     """
 
     gamma: int
-    needs_draft: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_at_least("gamma", self.gamma, 1)
 
-    def init(self, process: Process, randomness: Randomness, batch: int) -> SpeculativeState:
-        tokens = process.buffer(batch, process.length + self.gamma + 1)
-        return SpeculativeState(tokens, tokens[:, 0])
+    @property
+    def longest(self) -> int:
+        return self.gamma
 
-    def step(
-        self,
-        state: SpeculativeState,
-        process: Process,
-        rule: Rule,
-        randomness: Randomness,
-        draft: Process | None = None,
-    ) -> tuple[SpeculativeState, Info]:
-        if draft is None:
-            raise ValueError("draft is None; expected a draft process: speculative decoding needs one")
+    def speculate(
+        self, state: SpeculativeState, process: Process, rule: Rule, randomness: Randomness, draft: Process
+    ) -> tuple[Array, Array]:
         tokens, length = state
-        randomness = randomness.ahead(length, self._choices)
 
         # draft gamma tokens, each given those before it
         rows = []
@@ -80,9 +65,7 @@ class SpeculativeDecoder(Decoder[SpeculativeState]):
 
         # commit the accepted drafts and the token after them
         last = randomness.draw(next_pmf[:, None], length + accepted, Purpose.TARGET)
-        tokens = splice(tokens, length + accepted, last)
-        length, info = advance(process, length, accepted)
-        return SpeculativeState(tokens, length), info
+        return splice(tokens, length + accepted, last), accepted
 
     def choices(self) -> list[Run]:
         """A draw and a coin for each draft, and the draw of the token after them."""

@@ -23,10 +23,10 @@ from simlab.arrays import (
     splice,
 )
 from simlab.decoders import Decoder, Info, Sjd, SpeculativeDecoder
+from simlab.decoders.drafted import SpeculativeState
 from simlab.decoders.renewal import Drafts, Pmfs
 from simlab.decoders.sjd import SjdState
 from simlab.decoders.sjd_reference import PointMassSjd
-from simlab.decoders.speculative import SpeculativeState
 from simlab.mutants.randomness import CountOffByOne, FirstUnverified, OneCoin, OneUniform, WithRandomness
 from simlab.processes import Process
 from simlab.randomness import Randomness

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simlab.arrays import Array, at
+from simlab.checks import check_at_least
 from simlab.processes.base import Process, places
 from simlab.processes.compiled import Compiled, integers
 from simlab.processes.digits_network import (
@@ -143,10 +144,16 @@ def fit_digits(seed: int = SHIPPED_SEED) -> DigitsPair:
     DigitsPair
         The processes, the held-out images, and the quality of both on them.
 
+    Raises
+    ------
+    ValueError
+        For a seed that is no whole number >= 0.
+
     Notes
     -----
     The network takes seconds to fit unless the seed is ``SHIPPED_SEED``.
     """
+    check_at_least("seed", seed, 0)
     train, held_out = split_digits(seed)
     layers = shipped_layers() if seed == SHIPPED_SEED else fit_layers(train, seed)
     target, draft = DigitsTarget(layers), fit_draft(train)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
 from hypothesis import strategies as st
 
+from simlab.candidates import CANDIDATES, VERIFIERS
+from simlab.decoders.initial import INITIALS
+from simlab.decoders.renewal import RENEWALS
 from simlab.registry import examples
 from simlab.rules import RULES
 from simlab.rules.lantern_reference import TREES
@@ -128,3 +133,57 @@ def parameters(name: str, size: int) -> st.SearchStrategy[dict[str, Any]]:
     else:
         return st.sampled_from(examples(RULES, name, tables(size)))
     return st.builds(lambda mine, others: {**mine, **others}, own, filters(size))
+
+
+# Decoders ------------------------------------------------------------------------------------------------------
+
+UNEVEN = [[[0], [1], [0, 0]], [[0], [1], [2], [0, 0], [0, 1], [2, 0], [0, 0, 0]], [[0], [1], [1, 0], [1, 1]]]
+BRANCHING = st.lists(st.integers(1, 3), min_size=1, max_size=3) | st.sampled_from(UNEVEN)
+OPTIONS: dict[str, st.SearchStrategy[Any]] = {  # of a decoder, by their names
+    "gamma": st.integers(1, 5),
+    "final": st.sampled_from(["capped", "uncapped"]),
+    "prefix": st.sampled_from(["running-max", "none", "min"]),
+    "branching": BRANCHING,
+    "replacement": st.booleans(),
+    "window": st.integers(1, 6),
+    "noise": st.sampled_from(["fresh", "fixed"]),
+    "initial": st.sampled_from(INITIALS),
+    "bonus": st.booleans(),
+    "renewal": st.sampled_from(RENEWALS),
+    "relabel": st.sampled_from(["target", "law"]),
+    "candidates": st.integers(1, 4),
+    "depth": st.integers(1, 3),
+    "tree": st.sampled_from(["comb", "full"]),
+    "shared": st.booleans(),
+    "kept": st.sampled_from(["first", "dropped"]),
+}
+OWN: dict[str, dict[str, st.SearchStrategy[Any]]] = {  # of decoders to which these names mean something else
+    "candidate-tree": {
+        "candidates": st.sampled_from(list(CANDIDATES)),
+        "verifier": st.sampled_from(list(VERIFIERS)),
+        "branching": BRANCHING,
+    },
+    "dynamic-tree": {"top_k": st.integers(1, 4), "depth": st.integers(0, 3), "total": st.integers(1, 9)},
+}
+
+
+def decoder_options(
+    table: Mapping[str, Callable[..., Any]], name: str, most: Mapping[str, st.SearchStrategy[Any]] | None = None
+) -> st.SearchStrategy[dict[str, Any]]:
+    """Parameters of the decoder that ``table`` knows as ``name``: all of ``OPTIONS`` that it takes, and what it needs
+    beside them; those that ``most`` has are drawn from there."""
+    drawn = {**OPTIONS, **OWN.get(name, {}), **(most or {})}
+    taken = inspect.signature(table[name]).parameters
+    chosen = st.fixed_dictionaries({key: drawn[key] for key in taken if key in drawn})
+    return st.builds(dict.__or__, st.sampled_from(examples(table, name, {})), chosen).filter(
+        lambda given: possible(table, name, given)
+    )
+
+
+def possible(table: Mapping[str, Callable[..., Any]], name: str, given: dict[str, Any]) -> bool:
+    """Whether there is such a decoder: some parameters exclude others."""
+    try:
+        table[name](**given)
+    except ValueError:
+        return False
+    return True

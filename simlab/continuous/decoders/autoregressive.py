@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from simlab.continuous.decoders.base import Decoded, Outcome, noise_at
+from simlab.continuous.decoders.base import Decoded, Outcome, drawn_alone
 from simlab.continuous.models.sequence_model import SequenceModel
-from simlab.continuous.models.trajectories import sampled
 from simlab.continuous.tape import check_room, check_tape
-from simlab.randomness import Purpose, Tape
+from simlab.randomness import Tape
 
 
 def autoregressive(model: SequenceModel, tape: Tape) -> Decoded:
@@ -37,8 +36,6 @@ def autoregressive(model: SequenceModel, tape: Tape) -> Decoded:
     rows, tokens = np.arange(count), np.zeros((count, end, model.dimension))
     for place in range(end):
         own, at = tape.at(place + 1), np.full(count, place)
-        condition = model.conditions(tokens, rows, at)
-        noise = noise_at(model.chain, own, at, Purpose.TARGET)
-        tokens[:, place] = sampled(model.chain, condition, noise).states[0]
+        tokens[:, place] = drawn_alone(model, tokens, rows, own, at)
     whole = np.full((count, end), Outcome.TARGET, np.int8)
     return Decoded(tokens, whole, np.zeros((count, end), np.int64), np.full(count, end))

@@ -14,7 +14,7 @@ from simlab.checks import check_at_least
 from simlab.continuous.models.protocol import Kernels, Noise
 from simlab.continuous.models.sequence_model import SequenceModel
 from simlab.continuous.models.sequences import check_pair
-from simlab.continuous.models.trajectories import TrajectoryPair
+from simlab.continuous.models.trajectories import TrajectoryPair, sampled
 from simlab.continuous.residual import LIMIT, resample
 from simlab.continuous.rules.base import Rule, log_acceptance
 from simlab.continuous.tape import all_normals, check_tape, coins
@@ -164,6 +164,13 @@ class Decoder(ABC):
 def noise_at(chain: Kernels, tape: Tape, position: np.ndarray, purpose: Purpose) -> Noise:
     """The noise of a trajectory for each token at ``position[B]``."""
     return all_normals(tape, position, purpose, chain.steps, 0, chain.dimension)
+
+
+def drawn_alone(model: SequenceModel, tokens: np.ndarray, rows: np.ndarray, tape: Tape, at: np.ndarray) -> np.ndarray:
+    """``[B, d]``: the tokens at ``at[B]`` of the sequences ``rows[B]``, by the model itself, given those before."""
+    noise = noise_at(model.chain, tape, at, Purpose.TARGET)
+    found: np.ndarray = sampled(model.chain, model.conditions(tokens, rows, at), noise).states[0]
+    return found
 
 
 def target_noise(rule: Rule) -> Purpose:

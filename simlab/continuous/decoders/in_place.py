@@ -22,13 +22,14 @@ from simlab.continuous.decoders.base import (
     Watch,
     accepts,
     check_given,
+    drawn_alone,
     noise_at,
     replace_rejected,
     target_noise,
     unwatched,
 )
 from simlab.continuous.models.sequence_model import SequenceModel, Start
-from simlab.continuous.models.trajectories import TrajectoryPair, sampled
+from simlab.continuous.models.trajectories import TrajectoryPair
 from simlab.continuous.rules.base import Rule
 from simlab.continuous.tape import check_room
 from simlab.randomness import Purpose, Tape
@@ -71,8 +72,7 @@ class InPlace(Decoder):
             own, at = tape.subset(rows).at(iteration), np.full(len(rows), start)
             calls[rows] += 1
             if start < self.prefill:
-                noise = noise_at(target.chain, own, at, Purpose.TARGET)
-                tokens[rows, start] = sampled(target.chain, target.conditions(tokens, rows, at), noise).states[0]
+                tokens[rows, start] = drawn_alone(target, tokens, rows, own, at)
                 start += 1
                 continue
             width = min(self.gamma, end - start)

@@ -21,13 +21,14 @@ from simlab.continuous.decoders.base import (
     Watch,
     accepts,
     check_given,
+    drawn_alone,
     noise_at,
     replace_rejected,
     target_noise,
     unwatched,
 )
 from simlab.continuous.models.sequence_model import SequenceModel, Start
-from simlab.continuous.models.trajectories import TrajectoryPair, joined, sampled
+from simlab.continuous.models.trajectories import TrajectoryPair, joined
 from simlab.continuous.rules.base import Rule
 from simlab.continuous.tape import check_room
 from simlab.randomness import Purpose, Tape
@@ -68,9 +69,7 @@ class Truncating(Decoder):
             own, at = tape.subset(rows).at(iteration), length[rows]
             calls[rows] += 1
             if iteration <= self.prefill:
-                condition = target.conditions(tokens, rows, at)
-                noise = noise_at(target.chain, own, at, Purpose.TARGET)
-                tokens[rows, at] = sampled(target.chain, condition, noise).states[0]
+                tokens[rows, at] = drawn_alone(target, tokens, rows, own, at)
                 length[rows] += 1
                 continue
 

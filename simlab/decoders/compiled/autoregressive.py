@@ -17,9 +17,6 @@ class AutoregressiveKernel(Kernel[AutoregressiveState], of=(Autoregressive,)):
 
     rows = 1
 
-    def start(self, uniforms: Uniforms, batch: int) -> AutoregressiveState:
-        return AutoregressiveState(np.zeros((batch, self.end + 1), np.int64), np.zeros(batch, np.int64))
-
     def step(self, state: AutoregressiveState, uniforms: Uniforms) -> np.ndarray:
         tokens, length = state
         p = forward(self.process, tokens, length, 1)

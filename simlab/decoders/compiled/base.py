@@ -42,9 +42,14 @@ class Kernel(ABC, Generic[State]):
     def rows(self) -> int:
         """How many rows of V numbers a sequence keeps in memory during a step."""
 
-    @abstractmethod
     def start(self, uniforms: Uniforms, batch: int) -> State:
-        """The state before the first step, as the reference form's ``init``."""
+        """The state before the first step: that of the reference form's ``init``, in memory of its own.
+
+        For sequences of one seed, or a decoder that draws nothing before its first call.
+        """
+        state = self.decoder.init(self.process, uniforms.tape(), batch)
+        found: State = type(state)(*map(np.array, state))
+        return found
 
     @abstractmethod
     def step(self, state: State, uniforms: Uniforms) -> np.ndarray:

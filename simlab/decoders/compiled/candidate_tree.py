@@ -11,7 +11,7 @@ from numba import njit
 
 from simlab.candidates import Deterministic, Greedy, Independent, Recursive
 from simlab.decoders.candidate_tree import DRAWN, CandidateTree
-from simlab.decoders.compiled.draft_tree import DraftTreeKernel, likeliest
+from simlab.decoders.compiled.draft_tree import DraftTreeKernel, Trees, likeliest
 from simlab.decoders.compiled.sjd_tree import remove_token
 from simlab.decoders.tree import NONE
 from simlab.randomness import Purpose
@@ -29,56 +29,39 @@ class CandidateTreeKernel(DraftTreeKernel, of=(CandidateTree,)):
         by_chance = {Greedy: 1, Deterministic: 0}.get(type(kind), self.children.shape[1])
         return isinstance(kind, Independent), by_chance
 
-    def verify(
-        self,
-        p: np.ndarray,
-        q: np.ndarray,
-        nodes: np.ndarray,
-        tokens: np.ndarray,
-        length: np.ndarray,
-        uniforms: Uniforms,
-    ) -> np.ndarray:
-        emitting = uniforms.row(length, self.levels.depth, Purpose.TARGET, DRAWN)
-        noise = uniforms.row(length, self.levels.depth + 1, Purpose.TARGET)
-        row, going = np.zeros(len(p), np.int64), np.ones(len(p), bool)
-        emitted = np.full(len(p), NONE)
+    def verify(self, trees: Trees, uniforms: Uniforms) -> np.ndarray:
+        emitting = uniforms.row(trees.length, self.levels.depth, Purpose.TARGET, DRAWN)
+        noise = uniforms.row(trees.length, self.levels.depth + 1, Purpose.TARGET)
+        count = len(trees.p)
+        row, going, emitted = np.zeros(count, np.int64), np.ones(count, bool), np.full(count, NONE)
         for level in range(self.levels.depth):
             trying = np.flatnonzero(going & (self.children[row, 0] != NONE))
-            laws = self._laws(p, q, nodes, row, trying)
-            _descend(laws, trying, emitting[:, level], self.children, nodes, row, going, emitted)
+            _descend(trees, self._laws(trees, row, trying), trying, emitting[:, level], row, going, emitted)
         depths = self.depths[row]
-        _commit(p, nodes, self.routes, depths, noise, row, emitted, tokens, length, self.end)
+        _commit(trees, self.routes, depths, noise, row, emitted)
         return depths
 
-    def _laws(self, p: np.ndarray, q: np.ndarray, nodes: np.ndarray, row: np.ndarray, trying: np.ndarray) -> np.ndarray:
+    def _laws(self, trees: Trees, row: np.ndarray, trying: np.ndarray) -> np.ndarray:
         """What is emitted after the rows of the sequences ``trying[n]``, ``[n, V]``."""
         verifier = self.decoder.trying
         if isinstance(verifier, Recursive):
-            rule = compiled(verifier.rule)
-            return _recursive(rule, p, q, nodes, self.children, row, trying, *self.drawing())
-        laws = np.empty((len(trying), p.shape[2]))
+            return _recursive(compiled(verifier.rule), trees, row, trying, *self.drawing())
+        laws = np.empty((len(trying), self.vocabulary))
         counts = (self.children[row[trying]] != NONE).sum(axis=1)
         for count in np.unique(counts):
             own = counts == count
             b = trying[own]
-            x = nodes[b[:, None], self.children[row[b], :count]]
-            laws[own] = sum(verifier.verify(p[b, row[b]], q[b, row[b]], x, self.decoder.drawing))
+            x = trees.nodes[b[:, None], self.children[row[b], :count]]
+            laws[own] = sum(verifier.verify(trees.p[b, row[b]], trees.q[b, row[b]], x, self.decoder.drawing))
         return laws
 
 
 @njit(nogil=True, cache=True)
 def _recursive(
-    rule: CompiledRule,
-    p: np.ndarray,
-    q: np.ndarray,
-    nodes: np.ndarray,
-    children: np.ndarray,
-    row: np.ndarray,
-    trying: np.ndarray,
-    replacement: bool,
-    chance: int,
+    rule: CompiledRule, trees: Trees, row: np.ndarray, trying: np.ndarray, replacement: bool, chance: int
 ) -> np.ndarray:
     """``[n, V]``: the law of the token emitted by recursive rejection of the children of ``row[B]``."""
+    p, q, nodes, children = trees.p, trees.q, trees.nodes, trees.children
     laws = np.zeros((len(trying), p.shape[2]))
     for n in range(len(trying)):
         b = trying[n]
@@ -106,11 +89,10 @@ def _recursive(
 
 @njit(nogil=True, cache=True)
 def _descend(
+    trees: Trees,
     laws: np.ndarray,
     trying: np.ndarray,
     uniforms: np.ndarray,
-    children: np.ndarray,
-    nodes: np.ndarray,
     row: np.ndarray,
     going: np.ndarray,
     emitted: np.ndarray,
@@ -120,8 +102,8 @@ def _descend(
     for n in range(len(trying)):
         b = trying[n]
         token = inverse_cdf(laws[n], uniforms[b])
-        for node in children[row[b]]:
-            if node != NONE and nodes[b, node] == token:
+        for node in trees.children[row[b]]:
+            if node != NONE and trees.nodes[b, node] == token:
                 row[b], going[b] = node + 1, True
                 break
         if not going[b]:
@@ -130,21 +112,13 @@ def _descend(
 
 @njit(nogil=True, cache=True)
 def _commit(
-    p: np.ndarray,
-    nodes: np.ndarray,
-    routes: np.ndarray,
-    depths: np.ndarray,
-    noise: np.ndarray,
-    row: np.ndarray,
-    emitted: np.ndarray,
-    tokens: np.ndarray,
-    length: np.ndarray,
-    end: int,
+    trees: Trees, routes: np.ndarray, depths: np.ndarray, noise: np.ndarray, row: np.ndarray, emitted: np.ndarray
 ) -> None:
     """The way down to ``row[B]``, and the token emitted there, or else one from the target's row."""
+    p, nodes, tokens, length = trees.p, trees.nodes, trees.tokens, trees.length
     for b in range(len(p)):
         for j in range(depths[b]):
             tokens[b, length[b] + j] = nodes[b, routes[row[b] - 1, j]]
         last = emitted[b] if emitted[b] != NONE else inverse_cdf(p[b, row[b]], noise[b, depths[b]])
         tokens[b, length[b] + depths[b]] = last
-        length[b] = min(length[b] + depths[b] + 1, end)
+        length[b] = min(length[b] + depths[b] + 1, trees.end)

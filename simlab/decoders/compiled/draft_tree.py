@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 
 from simlab.decoders.compiled.base import Kernel, forward
 from simlab.decoders.compiled.sjd_tree import remove_token
-from simlab.decoders.speculative import SpeculativeState
+from simlab.decoders.drafted import SpeculativeState
 from simlab.decoders.tree import NONE
 from simlab.processes import Process
 from simlab.randomness import Purpose
 from simlab.randomness.inverse_cdf_compiled import inverse_cdf
 from simlab.randomness.tape_compiled import Uniforms
 from simlab.rules.compiled.base import CompiledRule
+
+
+class Trees(NamedTuple):
+    """A tree of M drafts behind each of B sequences."""
+
+    p: np.ndarray  # [B, M + 1, V]
+    q: np.ndarray  # [B, R, V]: of the rows that are not of the last level
+    nodes: np.ndarray  # int64[B, M]
+    children: np.ndarray  # int64[M + 1, K]: the nodes below each row, then NONE
+    tokens: np.ndarray  # int64[B, N + D + 1]
+    length: np.ndarray  # int64[B]
+    end: int  # N
 
 
 class DraftTreeKernel(Kernel[SpeculativeState]):
@@ -32,27 +44,15 @@ class DraftTreeKernel(Kernel[SpeculativeState]):
     def rows(self) -> int:
         return 2 * self.levels.nodes + 1
 
-    def start(self, uniforms: Uniforms, batch: int) -> SpeculativeState:
-        tokens = np.zeros((batch, self.end + self.levels.depth + 1), np.int64)
-        return SpeculativeState(tokens, np.zeros(batch, np.int64))
-
     def step(self, state: SpeculativeState, uniforms: Uniforms) -> np.ndarray:
         tokens, length = state
         nodes, q = self._drafted(tokens, length, uniforms)
         p = np.ascontiguousarray(self.process.forward_tree(tokens, length, np.maximum(nodes, 0), self.routes))
-        return self.verify(p, q, nodes, tokens, length, uniforms)
+        return self.verify(Trees(p, q, nodes, self.children, tokens, length, self.end), uniforms)
 
     @abstractmethod
-    def verify(
-        self,
-        p: np.ndarray,
-        q: np.ndarray,
-        nodes: np.ndarray,
-        tokens: np.ndarray,
-        length: np.ndarray,
-        uniforms: Uniforms,
-    ) -> np.ndarray:
-        """Verify ``nodes[B, M]`` and commit behind ``length``; returns the drafts accepted ``[B]``."""
+    def verify(self, trees: Trees, uniforms: Uniforms) -> np.ndarray:
+        """Verify and commit; returns the drafts accepted ``[B]``."""
 
     def drawing(self) -> tuple[bool, int]:
         """Whether siblings are drawn with replacement, and how many of a family, from its last, by chance."""

@@ -9,8 +9,8 @@ import numpy as np
 from numba import njit
 
 from simlab.decoders.compiled.base import Kernel
+from simlab.decoders.drafted import SpeculativeState
 from simlab.decoders.dynamic_tree import ROOT, DynamicTree, combed, rows_after
-from simlab.decoders.speculative import SpeculativeState
 from simlab.randomness import Purpose
 from simlab.randomness.inverse_cdf_compiled import inverse_cdf
 from simlab.randomness.tape_compiled import Uniforms
@@ -22,10 +22,6 @@ class DynamicTreeKernel(Kernel[SpeculativeState], of=(DynamicTree,)):
     @property
     def rows(self) -> int:
         return 2 * self.decoder.total * (self.decoder.depth + 1) + 1
-
-    def start(self, uniforms: Uniforms, batch: int) -> SpeculativeState:
-        tokens = np.zeros((batch, self.end + self.decoder.depth + 2), np.int64)
-        return SpeculativeState(tokens, np.zeros(batch, np.int64))
 
     def step(self, state: SpeculativeState, uniforms: Uniforms) -> np.ndarray:
         tokens, length = state

@@ -35,10 +35,6 @@ class Reference(Kernel[Any]):
 
     rows = 1  # or more: batches of what is not compiled are better large
 
-    def start(self, uniforms: Uniforms, batch: int) -> Any:
-        state = self.decoder.init(self.process, uniforms.tape(), batch)
-        return type(state)(*map(np.array, state))  # copies, to be written to
-
     def step(self, state: Any, uniforms: Uniforms) -> np.ndarray:
         found, info = self.decoder.step(state, self.process, self.rule, uniforms.tape(), self.draft)
         for array, changed in zip(state, found, strict=True):

@@ -49,6 +49,19 @@ class Window(NamedTuple):
     raced: bool = False  # drafts are drawn with the noise of their position
 
 
+class Windows(NamedTuple):
+    """The windows of B sequences, and the random numbers of a step."""
+
+    tokens: np.ndarray  # int64[B, N + W + 1]
+    length: np.ndarray  # int64[B]
+    q: np.ndarray  # [B, W, V]: declared for the drafts
+    past: np.ndarray  # [B, H, V]: rows of the last committed positions
+    uniform: np.ndarray  # [V]
+    coins: np.ndarray  # [B, W]
+    noise: np.ndarray  # [B, 2 W + 1]: of the positions from the committed ones on
+    races: Races
+
+
 def window_of(decoder: Sjd, process: Process) -> Window:
     """The window of any of SJD's decoders."""
     continued = 0 if decoder.renewal in CONTINUED else decoder.window + 1
@@ -88,76 +101,40 @@ class SjdKernel(Kernel[SjdState], of=(Sjd, PointMassSjd, UnrefinedPointMassSjd, 
         q = np.zeros((batch, width, self.vocabulary), kind)
         past = np.empty((batch, self.memory, self.vocabulary), uniform.dtype)
         past[:] = uniform
-        noise = uniforms.row(length, 2 * width + 1, Purpose.TARGET)
-        _begin(self.window, tokens, q, past, uniform, noise, uniforms.races())
-        return SjdState(tokens, length, q, past, np.zeros((batch, width, 0)))
+        state = SjdState(tokens, length, q, past, np.zeros((batch, width, 0)))
+        _begin(self.window, self.windows(state, uniforms))
+        return state
+
+    def windows(self, state: SjdState, uniforms: Uniforms) -> Windows:
+        """A state as kernels take it."""
+        tokens, length, q, past, _ = state
+        coins = uniforms.row(length, self.window.width, Purpose.ACCEPT)
+        noise = uniforms.row(length, 2 * self.window.width + 1, Purpose.TARGET)
+        return Windows(tokens, length, q, past, self.process.uniform, coins, noise, uniforms.races())
 
     def step(self, state: SjdState, uniforms: Uniforms) -> np.ndarray:
-        tokens, length, q, past, _ = state
-        width = self.window.width
-        p = forward(self.process, tokens, length, width + 1)
-        coins = uniforms.row(length, width, Purpose.ACCEPT)
-        noise = uniforms.row(length, 2 * width + 1, Purpose.TARGET)
-        races = uniforms.races()
-        return _step(self.window, self.rule, p, tokens, length, q, past, self.process.uniform, coins, noise, races)
+        p = forward(self.process, state.tokens, state.length, self.window.width + 1)
+        return _step(self.window, self.rule, p, self.windows(state, uniforms))
 
 
 @njit(nogil=True, cache=True)
-def _begin(
-    window: Window,
-    tokens: np.ndarray,
-    q: np.ndarray,
-    past: np.ndarray,
-    uniform: np.ndarray,
-    noise: np.ndarray,
-    races: Races,
-) -> None:
+def _begin(window: Window, windows: Windows) -> None:
     """The first window, all of it new."""
     stay = np.empty(0, np.int64)
-    for b in range(len(tokens)):
-        none = past[b, :0]
-        draft_window(window, tokens[b], q[b], past[b], none, 0, 0, 0, 0, 0, stay, uniform, noise[b], races, b)
+    for b in range(len(windows.tokens)):
+        draft_window(window, windows, b, windows.past[b, :0], 0, 0, 0, 0, stay)
 
 
 @njit(nogil=True, cache=True)
-def _step(
-    window: Window,
-    rule: CompiledRule,
-    p: np.ndarray,
-    tokens: np.ndarray,
-    length: np.ndarray,
-    q: np.ndarray,
-    past: np.ndarray,
-    uniform: np.ndarray,
-    coins: np.ndarray,
-    noise: np.ndarray,
-    races: Races,
-) -> np.ndarray:
+def _step(window: Window, rule: CompiledRule, p: np.ndarray, windows: Windows) -> np.ndarray:
     """One call with the rows ``p[B, W+1, V]``; returns the drafts accepted ``[B]``."""
-    width = window.width
+    width, tokens, length, q = window.width, windows.tokens, windows.length, windows.q
     counts = np.empty(len(p), np.int64)
     for b in range(len(p)):
         x = tokens[b, length[b] : length[b] + width].copy()
-        count = scan(rule, p[b], q[b], x, coins[b], 0, width)
-        after = next_token(rule, p[b], q[b], x, count, width, noise[b, count])
-        length[b] = advance_window(
-            window,
-            rule,
-            p[b],
-            tokens[b],
-            length[b],
-            q[b],
-            past[b],
-            uniform,
-            x,
-            count,
-            after,
-            count == width,
-            coins[b],
-            noise[b],
-            races,
-            b,
-        )
+        count = scan(rule, p[b], q[b], x, windows.coins[b], 0, width)
+        after = next_token(rule, p[b], q[b], x, count, width, windows.noise[b, count])
+        advance_window(window, rule, windows, b, p[b], x, count, after, count == width)
         counts[b] = count
     return counts
 
@@ -166,27 +143,20 @@ def _step(
 def advance_window(
     window: Window,
     rule: CompiledRule,
+    windows: Windows,
+    b: int,
     p: np.ndarray,
-    tokens: np.ndarray,
-    length: int,
-    q: np.ndarray,
-    past: np.ndarray,
-    uniform: np.ndarray,
     x: np.ndarray,
     count: int,
     after: int,
     spare: bool,
-    coins: np.ndarray,
-    noise: np.ndarray,
-    races: Races,
-    b: int,
-) -> int:
-    """Commit ``count`` drafts and the token ``after`` them, and fill the window; returns the new length.
+) -> None:
+    """Commit ``count`` drafts of sequence b and the token ``after`` them, and fill the window.
 
-    ``x[W]`` are the drafts of the chain, ``spare`` says that nothing was rejected; sequence ``b`` of the
-    ``races``.
+    ``p[W + 1, V]`` are the rows of the chain, ``x[W]`` its drafts; ``spare`` says that nothing was rejected.
     """
-    width = window.width
+    width, length = window.width, windows.length[b]
+    q, past, coins, noise = windows.q[b], windows.past[b], windows.coins[b], windows.noise[b]
     drawn = 1 if window.bonus or not spare else 0
     first, start = length + count, length + count + drawn
     new = length + width + (drawn if count == width else 0) if window.refined else start
@@ -194,7 +164,7 @@ def advance_window(
     # verified behind the rejection: the accepted drafts of the chain stay, the others are replaced
     stay, kept, begin = np.full(width + 1, DRAWN), np.zeros(width, np.bool_), start + window.continued - length
     old = q.copy() if window.stale else q[:0]
-    laws = np.empty((width if window.by_law else 0, len(uniform)))
+    laws = np.empty((width if window.by_law else 0, len(windows.uniform)))
     for j in range(begin, width):
         accepted = coins[j] < accept(rule, p[j], q[j], x[j])
         stay[j] = x[j] if accepted else redraw(rule, p[j], q[j], x[j], noise[j])
@@ -202,7 +172,7 @@ def advance_window(
         if window.by_law:
             laws[j] = step(rule, p[j], q[j])[1]
 
-    draft_window(window, tokens, q, past, p, length, first, start, new, after, stay, uniform, noise, races, b)
+    draft_window(window, windows, b, p, first, start, new, after, stay)
     if window.by_law:
         for j in range(begin, min(width, window.end - length)):
             copy(laws[j], q[length + j - start])
@@ -214,34 +184,29 @@ def advance_window(
     for i in range(memory):  # the rows of the last committed positions
         k = start - length + i
         copy(past[k] if k < memory else p[k - memory], past[i])
-    return min(start, window.end)
+    windows.length[b] = min(start, window.end)
 
 
 @njit(nogil=True, cache=True)
 def draft_window(
     window: Window,
-    tokens: np.ndarray,
-    q: np.ndarray,
-    past: np.ndarray,
+    windows: Windows,
+    b: int,
     p: np.ndarray,
-    length: int,
     first: int,
     start: int,
     new: int,
     after: int,
     stay: np.ndarray,
-    uniform: np.ndarray,
-    noise: np.ndarray,
-    races: Races,
-    b: int,
 ) -> None:
     """The tokens from position ``first`` on and the q declared for them: :meth:`simlab.decoders.sjd.Sjd.draft_window`.
 
     A position before ``start`` is committed and gets ``after``; from ``new`` on they are new; any other gets the
     token that ``stay`` has for it, or one drawn from its row of ``p``.
     """
+    length, tokens, q, races = windows.length[b], windows.tokens[b], windows.q[b], windows.races
     for position in range(first, min(first + window.width + 1, len(tokens))):
-        u, slot = noise[position - length], position - start
+        u, slot = windows.noise[b, position - length], position - start
         if position >= min(start + window.width, window.end):
             tokens[position] = 0
             if 0 <= slot < window.width:
@@ -254,7 +219,7 @@ def draft_window(
             tokens[position] = stay[j] if stay[j] != DRAWN else _draft(window, p[j], u, races, b, position)
             copy(p[j], q[slot])
         else:
-            _initialise(window, tokens, q[slot], past, p, position, length, new, uniform, u, races, b)
+            _initialise(window, windows, b, q[slot], p, position, new, u)
 
 
 @njit(inline="always")
@@ -266,19 +231,17 @@ def _draft(window: Window, row: np.ndarray, u: float, races: Races, b: int, posi
 @njit(nogil=True, cache=True)
 def _initialise(
     window: Window,
-    tokens: np.ndarray,
+    windows: Windows,
+    b: int,
     declared: np.ndarray,
-    past: np.ndarray,
     p: np.ndarray,
     position: int,
-    length: int,
     new: int,
-    uniform: np.ndarray,
     u: float,
-    races: Races,
-    b: int,
 ) -> None:
     """A new draft at ``position``, as the window's ``initial`` says, and its q."""
+    length, tokens, past = windows.length[b], windows.tokens[b], windows.past[b]
+    uniform, races = windows.uniform, windows.races
     origin, point_mass = _source(window, position, new), window.point_mass
     if window.initial >= SAMPLE_LEFT and origin < new:
         k, memory = min(max(origin - length + len(past), 0), len(past) + len(p) - 1), len(past)

@@ -9,14 +9,13 @@ from numba import njit
 
 from simlab.arrays_compiled import total
 from simlab.decoders.compiled.base import next_token, scan
-from simlab.decoders.compiled.sjd import SjdKernel, Window, advance_window
+from simlab.decoders.compiled.sjd import SjdKernel, Window, Windows, advance_window
 from simlab.decoders.sjd import SjdState
 from simlab.decoders.sjd_pac import SjdPac
 from simlab.decoders.sjd_pd import SjdPd
 from simlab.decoders.tree import NONE
 from simlab.processes import Process
 from simlab.randomness import Purpose
-from simlab.randomness.exponentials_compiled import Races
 from simlab.randomness.inverse_cdf_compiled import inverse_cdf
 from simlab.randomness.tape_compiled import Uniforms
 from simlab.rules.compiled.base import CompiledRule
@@ -42,7 +41,7 @@ class TreeKernel(SjdKernel, of=(SjdPd, SjdPac)):
         return self.window.width + self.memory + len(self.paths) + 1
 
     def step(self, state: SjdState, uniforms: Uniforms) -> np.ndarray:
-        tokens, length, q, past, _ = state
+        tokens, length, q = state.tokens, state.length, state.q
         width, nodes = self.window.width, np.arange(len(self.paths))
 
         # draw the tree; one call of the target gives the rows after all of its nodes
@@ -53,26 +52,9 @@ class TreeKernel(SjdKernel, of=(SjdPd, SjdPac)):
             dtype=self.process.uniform.dtype,
         )
 
-        coins = uniforms.row(length, width, Purpose.ACCEPT)
         turns = uniforms.of(length, self.places, self.turns, Purpose.ACCEPT)
-        noise = uniforms.row(length, 2 * width + 1, Purpose.TARGET)
-        return _step(
-            self.window,
-            self.rule,
-            rows,
-            drawn,
-            self.children,
-            len(self.parents),
-            tokens,
-            length,
-            q,
-            past,
-            self.process.uniform,
-            coins,
-            turns,
-            noise,
-            uniforms.races(),
-        )
+        windows = self.windows(state, uniforms)
+        return _step(self.window, self.rule, rows, drawn, self.children, len(self.parents), turns, windows)
 
 
 @njit(nogil=True, cache=True)
@@ -132,21 +114,15 @@ def _step(
     nodes: np.ndarray,
     children: np.ndarray,
     depth: int,
-    tokens: np.ndarray,
-    length: np.ndarray,
-    q: np.ndarray,
-    past: np.ndarray,
-    uniform: np.ndarray,
-    coins: np.ndarray,
     turns: np.ndarray,
-    noise: np.ndarray,
-    races: Races,
+    windows: Windows,
 ) -> np.ndarray:
     """One call with ``rows[B, M+1, V]``, after the prefix and after every node; returns the drafts accepted ``[B]``."""
     width, candidates = window.width, children.shape[1]
+    tokens, q, coins, noise = windows.tokens, windows.q, windows.coins, windows.noise
     counts = np.empty(len(rows), np.int64)
     for b in range(len(rows)):
-        first = length[b]
+        first = windows.length[b]
         x = tokens[b, first : first + width].copy()
 
         # down the tree while a candidate is accepted
@@ -170,25 +146,7 @@ def _step(
             token = inverse_cdf(after, noise[b, count])
         else:
             token = inverse_cdf(rows[b, row], noise[b, count])
-
-        length[b] = advance_window(
-            window,
-            rule,
-            rows[b, : width + 1],
-            tokens[b],
-            first,
-            q[b],
-            past[b],
-            uniform,
-            x,
-            count,
-            token,
-            not rejected,
-            coins[b],
-            noise[b],
-            races,
-            b,
-        )
+        advance_window(window, rule, windows, b, rows[b, : width + 1], x, count, token, not rejected)
         counts[b] = count
     return counts
 

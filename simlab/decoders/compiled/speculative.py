@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
 from simlab.decoders.compiled.base import Kernel, copy, forward, next_token, scan
-from simlab.decoders.speculative import SpeculativeDecoder, SpeculativeState
+from simlab.decoders.drafted import SpeculativeState
+from simlab.decoders.speculative import SpeculativeDecoder
 from simlab.randomness import Purpose
 from simlab.randomness.inverse_cdf_compiled import inverse_cdf
 from simlab.randomness.tape_compiled import Uniforms
 from simlab.rules.compiled.base import CompiledRule
+
+
+class Chains(NamedTuple):
+    """A chain of gamma drafts behind each of B sequences, and the uniforms to verify it with."""
+
+    p: np.ndarray  # [B, gamma + 1, V]
+    q: np.ndarray  # [B, gamma, V]
+    tokens: np.ndarray  # int64[B, N + gamma + 1], the drafts in place
+    length: np.ndarray  # int64[B]
+    coins: np.ndarray  # [B, gamma]
+    noise: np.ndarray  # [B, gamma + 1]
+    end: int  # N
 
 
 class SpeculativeKernel(Kernel[SpeculativeState], of=(SpeculativeDecoder,)):
@@ -19,10 +34,6 @@ class SpeculativeKernel(Kernel[SpeculativeState], of=(SpeculativeDecoder,)):
     @property
     def rows(self) -> int:
         return 2 * self.decoder.gamma + 1
-
-    def start(self, uniforms: Uniforms, batch: int) -> SpeculativeState:
-        tokens = np.zeros((batch, self.end + self.decoder.gamma + 1), np.int64)
-        return SpeculativeState(tokens, np.zeros(batch, np.int64))
 
     def step(self, state: SpeculativeState, uniforms: Uniforms) -> np.ndarray:
         tokens, length = state
@@ -39,19 +50,11 @@ class SpeculativeKernel(Kernel[SpeculativeState], of=(SpeculativeDecoder,)):
         p = forward(self.process, tokens, length, gamma + 1)
         coins = uniforms.row(length, gamma, Purpose.ACCEPT)
         noise = uniforms.row(length, gamma + 1, Purpose.TARGET)
-        return self.verify(p, q, tokens, length, coins, noise)
+        return self.verify(Chains(p, q, tokens, length, coins, noise, self.end))
 
-    def verify(
-        self,
-        p: np.ndarray,
-        q: np.ndarray,
-        tokens: np.ndarray,
-        length: np.ndarray,
-        coins: np.ndarray,
-        noise: np.ndarray,
-    ) -> np.ndarray:
-        """Verify the drafts in ``tokens`` behind ``length`` and commit; returns the drafts accepted ``[B]``."""
-        return verify_drafts(self.rule, p, q, tokens, length, coins, noise, self.end)
+    def verify(self, chains: Chains) -> np.ndarray:
+        """Verify and commit; returns the drafts accepted ``[B]``."""
+        return verify_drafts(self.rule, chains)
 
 
 @njit(nogil=True, cache=True)
@@ -65,17 +68,9 @@ def draw_draft(
 
 
 @njit(nogil=True, cache=True)
-def verify_drafts(
-    rule: CompiledRule,
-    p: np.ndarray,
-    q: np.ndarray,
-    tokens: np.ndarray,
-    length: np.ndarray,
-    coins: np.ndarray,
-    noise: np.ndarray,
-    end: int,
-) -> np.ndarray:
-    """Leviathan et al., Algorithm 1, for ``p[B, gamma+1, V]``, ``q[B, gamma, V]``; returns how many are accepted."""
+def verify_drafts(rule: CompiledRule, chains: Chains) -> np.ndarray:
+    """Leviathan et al., Algorithm 1; returns how many drafts are accepted."""
+    p, q, tokens, length, coins, noise, end = chains
     gamma = q.shape[1]
     counts = np.empty(len(p), np.int64)
     for b in range(len(p)):

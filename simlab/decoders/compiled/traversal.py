@@ -7,7 +7,7 @@ from numba import njit
 
 from simlab.arrays_compiled import total
 from simlab.decoders.compiled.base import copy
-from simlab.decoders.compiled.draft_tree import DraftTreeKernel
+from simlab.decoders.compiled.draft_tree import DraftTreeKernel, Trees
 from simlab.decoders.compiled.sjd_tree import remove_token
 from simlab.decoders.traversal import Traversal
 from simlab.decoders.tree import NONE
@@ -19,35 +19,17 @@ from simlab.randomness.tape_compiled import Uniforms
 class TraversalKernel(DraftTreeKernel, of=(Traversal,)):
     """A tree of drafts, verified from leaf to root, and one more token."""
 
-    def verify(
-        self,
-        p: np.ndarray,
-        q: np.ndarray,
-        nodes: np.ndarray,
-        tokens: np.ndarray,
-        length: np.ndarray,
-        uniforms: Uniforms,
-    ) -> np.ndarray:
+    def verify(self, trees: Trees, uniforms: Uniforms) -> np.ndarray:
         rows = np.arange(self.levels.nodes + 1)
-        coins = uniforms.of(length, 0 * rows, rows, Purpose.ACCEPT)
-        noise = uniforms.row(length, self.levels.depth + 1, Purpose.TARGET)
-        return _climb(p, q, nodes, self.children, self.decoder.replacement, tokens, length, coins, noise, self.end)
+        coins = uniforms.of(trees.length, 0 * rows, rows, Purpose.ACCEPT)
+        noise = uniforms.row(trees.length, self.levels.depth + 1, Purpose.TARGET)
+        return _climb(trees, self.decoder.replacement, coins, noise)
 
 
 @njit(nogil=True, cache=True)
-def _climb(
-    p: np.ndarray,
-    q: np.ndarray,
-    nodes: np.ndarray,
-    families: np.ndarray,
-    replacement: bool,
-    tokens: np.ndarray,
-    length: np.ndarray,
-    coins: np.ndarray,
-    noise: np.ndarray,
-    end: int,
-) -> np.ndarray:
+def _climb(trees: Trees, replacement: bool, coins: np.ndarray, noise: np.ndarray) -> np.ndarray:
     """Each path is tried from its leaf up to the next child that has not been; the root is always accepted."""
+    p, q, nodes, families, tokens, length, end = trees
     depth = noise.shape[1] - 1
     counts = np.empty(len(p), np.int64)
     targets, declared = np.empty((depth + 1, p.shape[2])), np.empty((depth + 1, p.shape[2]))

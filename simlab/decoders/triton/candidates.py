@@ -1,4 +1,4 @@
-"""The candidates of a tree, drawn without replacement: :meth:`simlab.decoders.sjd_pd.SjdPd.expand_tree`."""
+"""The candidates of a tree, drawn without replacement: :meth:`simlab.decoders.sjd_pd.SjdPd.draw_tree`."""
 
 from __future__ import annotations
 

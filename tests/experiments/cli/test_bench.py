@@ -20,7 +20,7 @@ from simlab.continuous.compiled import simulate
 from simlab.continuous.decoders import Truncating
 from simlab.continuous.rules import LastStep
 from simlab.continuous.tape import normals
-from simlab.decoders.compiled.speculative import verify_drafts
+from simlab.decoders.compiled.speculative import Chains, verify_drafts
 from simlab.randomness import Purpose, Tape
 from simlab.rules import Speculative
 from simlab.rules.compiled.dispatch import compiled
@@ -199,7 +199,8 @@ def test_opponents_do_what_the_kernel_does(name: str, token: int | None) -> None
 
     tokens, length = np.zeros((rows.blocks, verifying.GAMMA + 1), np.int64), np.zeros(rows.blocks, np.int64)
     tokens[:, :-1] = x
-    kept = verify_drafts(compiled(Speculative()), p, q, tokens, length, rows.coins, rows.noise, verifying.GAMMA + 1)
+    chains = Chains(p, q, tokens, length, rows.coins, rows.noise, verifying.GAMMA + 1)
+    kept = verify_drafts(compiled(Speculative()), chains)
     assert counts.tolist() == kept.tolist()
     assert after.tolist() == tokens[np.arange(len(x)), counts].tolist()
     wanted = {verifying.REJECTED: {0}, verifying.ACCEPTED: {verifying.GAMMA}, None: set(counts.tolist())}[token]

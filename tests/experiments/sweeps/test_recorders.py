@@ -27,8 +27,9 @@ from simlab.processes import Pair, Process, TableProcess, make_process
 from simlab.randomness import Tape
 from simlab.registry import examples
 from simlab.rules import Rule, Speculative, make_rule
-from tests.simlab.decoders.test_compiled import Hashed, options, tables
+from tests.simlab.decoders.test_compiled import Hashed, tables
 from tests.support.cases import nearest
+from tests.support.strategies import decoder_options
 from theory.candidates import given_candidates_law
 from theory.distances import tv, wasserstein1
 
@@ -89,7 +90,7 @@ def drawn_by_the_reference_form(sample: Sample, replicate: int) -> list[tuple[li
         drafts = before.tokens[0, start : start + decoder.window]
         if isinstance(decoder, SjdPd):
             shape = decoder.draft_tree()
-            nodes = decoder.expand_tree(shape, before, tape.at(watch.calls))[0]  # type: ignore[attr-defined]
+            nodes = decoder.draw_tree(shape, before, tape.at(watch.calls))[0][0]  # type: ignore[attr-defined]
             children, depth = shape.children.values, shape.depth
         else:
             nodes, children, depth = drafts, None, 0
@@ -113,7 +114,7 @@ def test_a_replay_sees_the_rows_and_drafts_that_decided(name: str) -> None:
     @everything
     @given(st.data())
     def check(data: st.DataObject) -> None:
-        decoder = make_decoder(name, **data.draw(options(name)))
+        decoder = make_decoder(name, **data.draw(decoder_options(DECODERS, name)))
         vocabulary = data.draw(st.integers(1, 5))
         shape = data.draw(st.sampled_from([(1, 1), (2, 3), (3, 4)]))
         target, draft = (Hashed(data.draw(tables(vocabulary, False, np.float64)), shape) for _ in range(2))

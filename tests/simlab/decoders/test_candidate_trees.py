@@ -1,4 +1,7 @@
-"""Trees of candidates verified from the root down, static and dynamic: lossless by enumeration, what they accept."""
+"""Trees of candidates verified from the root down, static and dynamic: their shapes, and what they accept.
+
+That they are lossless is in :mod:`tests.simlab.decoders.test_lossless`.
+"""
 
 from __future__ import annotations
 
@@ -10,17 +13,16 @@ import numpy as np
 import pytest
 
 from simlab.candidates import Deterministic
-from simlab.decoders import Decoder, run
+from simlab.decoders import Decoder
 from simlab.decoders.candidate_tree import CandidateTree
 from simlab.decoders.dynamic_tree import DynamicTree
 from simlab.decoders.levels import check_branching, count_branches, levels_of
 from simlab.decoders.published_trees import PUBLISHED
 from simlab.decoders.traversal import Traversal
 from simlab.processes import TableProcess
-from simlab.randomness import Tape
 from simlab.rules import make_rule
 from theory.candidates import verifier_acceptance
-from theory.exact import block_acceptance, deviation, sequence_law
+from theory.exact import block_acceptance, deviation
 from theory.example_processes import random_process
 from theory.trees import top_down_acceptance
 
@@ -37,7 +39,6 @@ WAYS = [
     ("deterministic", "sample-and-match"),
 ]
 UNEVEN = [[[0], [1], [0, 0]], [[0], [1], [0, 0], [1, 0], [1, 1]]]
-DYNAMIC = [(1, 0, 1), (2, 1, 3), (2, 2, 4), (2, 2, 14), (3, 1, 5)]
 
 
 def pair(seed: int, vocabulary: int, length: int) -> tuple[TableProcess, TableProcess]:
@@ -47,51 +48,6 @@ def pair(seed: int, vocabulary: int, length: int) -> tuple[TableProcess, TablePr
 
 def constant(row: Any, length: int) -> TableProcess:
     return TableProcess(len(row), length, lambda _: list(row))
-
-
-def floats(process: TableProcess) -> TableProcess:
-    return TableProcess(process.vocabulary, process.length, lambda prefix: [float(x) for x in process.row(prefix)])
-
-
-@pytest.mark.parametrize(("candidates", "verifier"), WAYS)
-def test_a_static_tree_is_lossless(candidates: str, verifier: str) -> None:
-    for vocabulary, length, branching in ((2, 3, (2, 1)), (2, 3, (1, 2)), (3, 2, (2,)), (2, 2, (2, 2))):
-        target, draft = pair(1, vocabulary, length)
-        decoder = CandidateTree(branching, candidates=candidates, verifier=verifier)
-        assert decoder.lossless
-        assert deviation(decoder, target, RULE, draft) == 0
-
-
-@pytest.mark.parametrize("shape", UNEVEN)
-@pytest.mark.parametrize(("candidates", "verifier"), WAYS)
-def test_a_tree_of_uneven_shape_is_lossless(candidates: str, verifier: str, shape: Any) -> None:
-    for seed, (vocabulary, length) in enumerate(((2, 3), (3, 2))):
-        target, draft = pair(seed, vocabulary, length)
-        assert deviation(CandidateTree(shape, candidates=candidates, verifier=verifier), target, RULE, draft) == 0
-
-
-@pytest.mark.parametrize("shape", UNEVEN)
-@pytest.mark.parametrize("replacement", [True, False])
-def test_traversal_of_uneven_shape_is_lossless(replacement: bool, shape: Any) -> None:
-    for seed, (vocabulary, length) in enumerate(((2, 3), (3, 2))):
-        target, draft = pair(seed, vocabulary, length)
-        assert deviation(Traversal(shape, replacement), target, RULE, draft) == 0
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("vocabulary", "length"), [(2, 3), (3, 2)])
-@pytest.mark.parametrize("name", ["mc_sim_7b_63", "mc_sim_7b_63_balanced", "naive_extend_57", "reverse_balanced_25"])
-def test_published_trees_are_lossless(name: str, vocabulary: int, length: int) -> None:
-    """Children without replacement, so that of five there are as many as tokens; Medusa's has too many branches."""
-    target, draft = pair(2, vocabulary, length)
-    assert deviation(CandidateTree(name), target, RULE, draft) == 0
-
-
-@pytest.mark.parametrize(("top_k", "depth", "total"), DYNAMIC)
-def test_a_dynamic_tree_is_lossless(top_k: int, depth: int, total: int) -> None:
-    for seed, (vocabulary, length) in product(range(2), ((2, 3), (3, 3))):
-        target, draft = pair(seed, vocabulary, length)
-        assert deviation(DynamicTree(top_k, depth, total), target, RULE, draft) == 0
 
 
 class AsIfDrawn(CandidateTree):
@@ -197,20 +153,10 @@ def test_published_trees_have_the_size_that_is_said() -> None:
     }
 
 
-def test_steps_are_counted_and_every_sequence_is_finished() -> None:
-    target, draft = pair(3, 3, 5)
-    for decoder in (CandidateTree((2, 1)), DynamicTree(2, 1, 4)):
-        done = run(decoder, floats(target), RULE, Tape(0, range(50)), floats(draft))
-        law, steps = sequence_law(decoder, target, RULE, draft)
-        assert set(done.steps.tolist()) <= steps.keys()
-        assert {tuple(row) for row in done.tokens.tolist()} <= law.keys()
-
-
 @pytest.mark.parametrize(
     ("call", "told"),
     [
         (lambda: CandidateTree((2,), verifier="greedy"), "expected Greedy"),
-        (lambda: CandidateTree((2,), candidates="all"), "candidates is 'all'"),
         (lambda: CandidateTree(()), "branching is"),
         (lambda: CandidateTree("mc_sim"), "branching is 'mc_sim'; expected .* or one of mc_sim_7b_63, "),
         (lambda: CandidateTree([[0], []]), r"branching has the node \[\]; expected the way down to each"),
@@ -219,9 +165,6 @@ def test_steps_are_counted_and_every_sequence_is_finished() -> None:
         (lambda: CandidateTree([[0], [-1]]), "a number of branching is -1; expected a whole number >= 0"),
         (lambda: CandidateTree([[0], [2]]), r"branching has the node \[2\] but not \[1\]; expected the parent and"),
         (lambda: Traversal([[0], [1, 0]]), r"branching has the node \[1, 0\] but not \[1\]; expected the parent and"),
-        (lambda: DynamicTree(0), "top_k is 0"),
-        (lambda: DynamicTree(depth=-1), "depth is -1"),
-        (lambda: DynamicTree(total=0), "total is 0"),
     ],
 )
 def test_bad_input(call: Any, told: str) -> None:

@@ -1,9 +1,9 @@
 """Compiled decoders commit the very tokens of the reference form, in the very steps, whatever the configuration.
 
 Hypothesis draws the options of the decoder, the rule and its tables, the vocabulary, the grid, the rows (float64 and
-float32, with zeros, point masses and ties), the seed and the number of threads: a dozen configurations for each decoder
-and 300 in the slow run, every rule with each of them. Equality is of tokens, steps, and what every call accepted and
-committed.
+float32, with zeros, point masses and ties), the seed, the replicates in any order, the threads and the size of a batch:
+a dozen configurations for each decoder and 300 in the slow run, every rule with each of them. Equality is of tokens,
+steps, and what every call accepted and committed; as the reference form is one batch, no form depends on its batch.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import inspect
 from fractions import Fraction
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -25,23 +26,25 @@ from simlab.decoders import compiled as kernels
 from simlab.decoders.compiled import simulate
 from simlab.decoders.compiled.kernels import KERNELS
 from simlab.decoders.compiled.sjd import SjdKernel
-from simlab.decoders.initial import INITIALS
-from simlab.decoders.renewal import RENEWALS
 from simlab.decoders.sjd_reference import UnrefinedPointMassSjd
-from simlab.processes import Process, make_process
+from simlab.processes import Process
 from simlab.randomness import Purpose, Tape
 from simlab.randomness import inverse_cdf_compiled as compiled_draws
 from simlab.randomness.inverse_cdf import inverse_cdf
 from simlab.randomness.tape_compiled import Uniforms
-from simlab.registry import examples
+from simlab.registry import make
 from simlab.rules import RULES, Rule, Speculative, make_rule
 from tests.simlab.randomness.test_inverse_cdf import SIZES, cases
-from tests.support.strategies import PARTS, parameters
+from tests.support.strategies import PARTS, decoder_options, parameters
 
 pytestmark = pytest.mark.parity
 
 FEWER, CONFIGURATIONS = 12, 300  # of each decoder
+ALL: dict[str, Any] = {**DECODERS, "unrefined point masses": UnrefinedPointMassSjd}
 SEQUENCES = 5
+VERIFIERS = {
+    "verifier": st.sampled_from(["recursive", "greedy", "k-seq", "sample-and-match"])
+}  # the others: few tokens
 # decided by them: no ties for these
 LOGARITHMS = (
     "typical",
@@ -86,67 +89,6 @@ def tables(draw: st.DrawFn, vocabulary: int, ties: bool, dtype: Any) -> np.ndarr
     return rows.astype(dtype)
 
 
-UNEVEN = [[[0], [1], [0, 0]], [[0], [1], [2], [0, 0], [0, 1], [2, 0], [0, 0, 0]], [[0], [1], [1, 0], [1, 1]]]
-WAYS = [
-    ("without-replacement", "recursive"),
-    ("independent", "recursive"),
-    ("greedy", "recursive"),
-    ("deterministic", "recursive"),
-    ("greedy", "greedy"),
-    ("independent", "k-seq"),
-    ("deterministic", "sample-and-match"),
-    ("without-replacement", "sample-and-match"),
-]
-
-
-BRANCHING = st.lists(st.integers(1, 3), min_size=1, max_size=3) | st.sampled_from(UNEVEN)
-OPTIONS: dict[str, st.SearchStrategy[Any]] = {  # of a decoder, by their names
-    "gamma": st.integers(1, 5),
-    "final": st.sampled_from(["capped", "uncapped"]),
-    "prefix": st.sampled_from(["running-max", "none", "min"]),
-    "branching": BRANCHING,
-    "replacement": st.booleans(),
-    "window": st.integers(1, 6),
-    "noise": st.sampled_from(["fresh", "fixed"]),
-    "initial": st.sampled_from(INITIALS),
-    "bonus": st.booleans(),
-    "renewal": st.sampled_from(RENEWALS),
-    "relabel": st.sampled_from(["target", "law"]),
-    "candidates": st.integers(1, 4),
-    "depth": st.integers(1, 3),
-    "tree": st.sampled_from(["comb", "full"]),
-    "shared": st.booleans(),
-    "kept": st.sampled_from(["first", "dropped"]),
-}
-OWN: dict[str, st.SearchStrategy[dict[str, Any]]] = {  # of decoders to which these names mean something else
-    "candidate-tree": st.tuples(st.sampled_from(WAYS), BRANCHING).map(
-        lambda drawn: {"candidates": drawn[0][0], "verifier": drawn[0][1], "branching": drawn[1]}
-    ),
-    "dynamic-tree": st.fixed_dictionaries(
-        {key: st.integers(*ends) for key, ends in {"top_k": (1, 4), "depth": (0, 3), "total": (1, 9)}.items()}
-    ),
-}
-
-
-def options(name: str) -> st.SearchStrategy[dict[str, Any]]:
-    """Parameters of the decoder ``name``: all of ``OPTIONS`` that it takes, and what it needs beside them."""
-    if name in OWN:
-        return OWN[name]
-    taken = inspect.signature(DECODERS[name]).parameters
-    drawn = st.fixed_dictionaries({key: OPTIONS[key] for key in taken if key in OPTIONS})
-    needed = st.sampled_from(examples(DECODERS, name, {}))
-    return st.builds(dict.__or__, needed, drawn).filter(lambda given: possible(name, given))
-
-
-def possible(name: str, given: dict[str, Any]) -> bool:
-    """Whether there is such a decoder: some parameters exclude others."""
-    try:
-        make_decoder(name, **given)
-    except ValueError:
-        return False
-    return True
-
-
 def the_same(
     decoder: Decoder, rule: Rule, target: Process, draft: Process | None, tape: Tape, threads: int = 1
 ) -> bool:
@@ -160,7 +102,7 @@ def the_same(
 
 
 @pytest.mark.parametrize("count", [FEWER, pytest.param(CONFIGURATIONS, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("name", DECODERS)
+@pytest.mark.parametrize("name", ALL)
 def test_kernels_commit_the_tokens_of_the_reference_form(name: str, count: int) -> None:
     @settings(max_examples=count, deadline=None, suppress_health_check=list(HealthCheck))
     @given(st.data())
@@ -170,15 +112,20 @@ def test_kernels_commit_the_tokens_of_the_reference_form(name: str, count: int) 
         vocabulary = data.draw(st.sampled_from([257, 300, 520]) if large else st.integers(1, 9), label="V")
         assume(not (large and rule_name == "grouped-group-residual"))
         setting = {} if rule_name == "speculative" else data.draw(table_free(rule_name, vocabulary), label="setting")
-        decoder = make_decoder(name, **data.draw(options(name).filter(lambda o: not large or "law" not in o.values())))
+        chosen = decoder_options(ALL, name, VERIFIERS if name == "candidate-tree" else {}).filter(
+            lambda own: not large or "law" not in own.values()
+        )
+        decoder = make("decoder", ALL, name, data.draw(chosen))
         dtype = data.draw(st.sampled_from([np.float64, np.float32]), label="dtype")
         ties = rule_name not in LOGARITHMS and data.draw(st.booleans())
         shape = data.draw(st.sampled_from([(1, 1), (1, 5), (2, 3), (3, 2), (4, 1), (3, 4)]), label="shape")
         target, other = (Hashed(data.draw(tables(vocabulary, ties, dtype)), shape) for _ in range(2))
-        tape = Tape(data.draw(st.integers(0, 2**64 - 1)), SEQUENCES)
-        threads = data.draw(st.integers(1, 3), label="threads")
+        replicates = data.draw(st.lists(st.integers(0, 9), min_size=1, max_size=SEQUENCES), label="replicates")
+        tape = Tape(data.draw(st.integers(0, 2**64 - 1)), replicates)
+        threads, batch = data.draw(st.integers(1, 3), label="threads"), data.draw(st.integers(1, SEQUENCES))
         draft = other if decoder.needs_draft else None
-        assert the_same(decoder, make_rule(rule_name, **setting), target, draft, tape, threads)
+        with mock.patch.object(kernels.run, "LARGEST_BATCH", batch):
+            assert the_same(decoder, make_rule(rule_name, **setting), target, draft, tape, threads)
 
     check()
 
@@ -264,18 +211,20 @@ def test_another_uniform_is_seen(broken: str, monkeypatch: pytest.MonkeyPatch) -
 # Batches, threads and errors -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["speculative", "sjd", "sjd-pac", "jacobi"])
-def test_neither_batches_nor_threads_change_a_token(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    decoder = make_decoder(name, **({"gamma": 3} if name == "speculative" else {"window": 4}))
-    draft = WORLD if decoder.needs_draft else None
-    found = []
-    for size, threads in ((1024, 1), (1024, 2), (7, 3), (1, 2)):
-        monkeypatch.setattr(kernels.run, "LARGEST_BATCH", size)
-        found.append(simulate(decoder, WORLD, Speculative(), Tape(4, 40), draft, threads))
-    for other in found[1:]:
-        assert all(np.array_equal(one, two) for one, two in zip(found[0], other, strict=True))
-    part = simulate(decoder, WORLD, Speculative(), Tape(4, [30, 2]), draft)
-    assert np.array_equal(part.tokens, found[0].tokens[[30, 2]])
+def test_a_form_that_depends_on_its_batch_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reference form has all sequences in one batch, in any order; compiled they are divided, over threads."""
+
+    class Ahead(SjdKernel):
+        """Has the uniforms of its first sequence for all."""
+
+        def step(self, state: Any, uniforms: Uniforms) -> np.ndarray:
+            uniforms.replicates = uniforms.replicates * 0 + uniforms.replicates[0]
+            return super().step(state, uniforms)
+
+    monkeypatch.setitem(KERNELS, Sjd, Ahead)
+    assert not the_same(make_decoder("sjd", window=3), Speculative(), WORLD, None, Tape(0, 9))
+    monkeypatch.setattr(kernels.run, "LARGEST_BATCH", 1)
+    assert the_same(make_decoder("sjd", window=3), Speculative(), WORLD, None, Tape(0, 9))
 
 
 def test_what_has_no_compiled_form_is_run_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -298,13 +247,3 @@ def test_bad_input() -> None:
         simulate(make_decoder("speculative", gamma=2), WORLD, Speculative(), Tape(0, 1))
     with pytest.raises(ValueError, match="threads is 0; expected a whole number >= 1"):
         simulate(right, WORLD, Speculative(), Tape(0, 1), threads=0)
-
-
-@pytest.mark.parametrize("initial", INITIALS)
-def test_sjd_without_refinement_scored_as_point_masses(initial: Any) -> None:
-    target = make_process("local", vocabulary=16, shape=(4, 6), entropy=2.0).target
-    decoder = UnrefinedPointMassSjd(4, initial)
-    reference = run(decoder, target, Speculative(), Tape(3, SEQUENCES))
-    compiled = simulate(decoder, target, Speculative(), Tape(3, SEQUENCES))
-    assert np.array_equal(reference.tokens, compiled.tokens)
-    assert np.array_equal(reference.steps, compiled.steps)

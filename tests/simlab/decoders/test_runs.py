@@ -1,8 +1,8 @@
-"""Whole decoders on the tape: the same tokens and steps in NumPy and torch, alone and in any batch.
+"""Whole decoders on the tape: the same tokens and steps in NumPy and torch.
 
 Each decoder runs over three forms of one process: the table with its loops, the same rows as one NumPy array, and
-as torch tensors. All must commit identical tokens in identical steps for every rule, and a sequence must not
-depend on what else is in its batch.
+as torch tensors. All must commit identical tokens in identical steps for every rule. That a sequence does not depend on
+its batch is in :mod:`tests.simlab.decoders.test_compiled`.
 """
 
 from __future__ import annotations
@@ -102,17 +102,6 @@ def test_so_they_do_with_every_rule(name: str, parameters: dict[str, Any], rule:
 
 
 @by_some_decoder
-def test_a_sequence_does_not_depend_on_its_batch(name: str, parameters: dict[str, Any]) -> None:
-    decoder, rule = make_decoder(name, **parameters), Speculative()
-    whole = decoded(decoder, rule, "numpy")
-    order = [40, 3, 17, 0, 3]  # a subset, in another order, one of them twice
-    part = decoded(decoder, rule, "numpy", Tape(SEED, order))
-    assert same(part, Run(whole.tokens[order], whole.steps[order]))
-    alone = decoded(decoder, rule, "numpy", Tape(SEED, [17]))
-    assert same(alone, Run(whole.tokens[[17]], whole.steps[[17]]))
-
-
-@by_some_decoder
 def test_replicates_and_seeds_differ(name: str, parameters: dict[str, Any]) -> None:
     """Of 729 sequences at most, 48 replicates are not all the same, nor the same again under another seed."""
     decoder, rule = make_decoder(name, **parameters), Speculative()
@@ -141,17 +130,6 @@ def test_what_a_run_reports_adds_up(name: str, parameters: dict[str, Any]) -> No
         assert (after.length - before.length == info.committed).all()
         for row, length in enumerate(before.length):
             assert (after.tokens[row, :length] == before.tokens[row, :length]).all(), "a committed token changed"
-
-
-@pytest.mark.parametrize("form", ["numpy", "torch"])
-@pytest.mark.parametrize("shape", ["comb", "full"])
-@pytest.mark.parametrize("initial", ["random", "repeat-above", "sample-left"])
-def test_a_tree_of_one_candidate_is_a_chain(initial: str, shape: str, form: str) -> None:
-    """On the same tape K = 1 gives the very tokens of ``sjd``, and with adaptive continuation those of ``sjd-ac``."""
-    one = tree(3, 1, 2, shape, initial=initial)
-    for name, chain in (("sjd-pd", "sjd"), ("sjd-pac", "sjd-ac")):
-        right = decoded(make_decoder(chain, window=3, initial=initial), Speculative(), form)
-        assert same(decoded(make_decoder(name, **one), Speculative(), form), right)
 
 
 def test_fixed_jacobi_is_sequential_decoding_with_the_same_noise() -> None:

@@ -150,15 +150,6 @@ def test_more_candidates_save_steps(name: str) -> None:
     assert mean(full[1]) < mean(comb[1])
 
 
-@pytest.mark.parametrize("name", ["sjd-pd", "sjd-pac"])
-@pytest.mark.parametrize(("shape", "candidates", "depth"), [("comb", 2, 2), ("comb", 4, 2), ("full", 2, 2)])
-def test_trees_are_lossless_over_three_tokens_without_zeros(name: str, shape: str, candidates: int, depth: int) -> None:
-    """Below and above the support, where every candidate can come."""
-    process = random_process(3, 3, 3, (3, 1), zeros=0)
-    decoder = make_decoder(name, **tree(2, candidates, depth, shape, initial="sample-above"))
-    assert sequence_law(decoder, process, LOSSLESS)[0] == oracles.target(process)
-
-
 # Rules that lose -----------------------------------------------------------------------------------------------
 
 LOSSY = [
