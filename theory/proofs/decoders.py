@@ -29,7 +29,6 @@ from simlab.mutants.decoders import (
 from simlab.mutants.randomness import OneMorePrefix, WithRandomness
 from simlab.mutants.rules import RULES, TargetZeroedInPlace
 from simlab.mutants.trees import OwnTokenLast, RowKept, SquaredWeights, ac_decoders, tree_decoders
-from simlab.rules import Rule
 from theory.proofs.base import Proof, Question
 from theory.proofs.sequences import at_tables
 from theory.symbolic import prove_decoder
@@ -40,10 +39,10 @@ __all__ = ["DECODER_PROOFS"]
 
 
 def decoder_asks(
-    *made: Decoder, size: int = 2, length: int = 3, rule: Rule | None = None, that: str = "lossless"
+    *made: Decoder, size: int = 2, length: int = 3, that: str = "lossless", zeros: bool = True
 ) -> tuple[Question, ...]:
     """A statement about sequences of each of some decoders."""
-    return tuple(partial(prove_decoder, each, that, rule, size=size, length=length) for each in made)
+    return tuple(partial(prove_decoder, each, that, size=size, length=length, zeros=zeros) for each in made)
 
 
 def wrong_rules(decoder: Decoder, length: int = 3) -> dict[str, Question]:
@@ -151,7 +150,7 @@ DECODER_PROOFS = (
         "decoder.traversal",
         ("traversal.lossless",),
         SEQUENCES,
-        decoder_asks(Traversal((1, 2)), Traversal((2, 1)), Traversal((2,))),
+        (*decoder_asks(Traversal((1, 2)), Traversal((2,))), *decoder_asks(Traversal((2, 1)), zeros=False)),
         wrong_decoders({"weights squared": SquaredWeights((2, 1)), "a parent keeps its row": RowKept((2, 1))}),
     ),
     Proof(
