@@ -1,7 +1,7 @@
 # make verify   set up, decide the claims, measure a real model pair, write out/report.html
 # make test     set up with everything the tests need, and run them: some minutes
 # make slow     run the tests that take longer, as CI does
-# make proofs   make the proofs of theory/proofs again, and let cvc5 check every question that z3 was asked
+# make proofs   make again the proofs of theory/proofs whose code is another by now, and let cvc5 check every question
 # make models   set up what `simlab generate` and the other commands for real models need: torch
 # make measured NAME=h100 DEVICE=cuda    measure a device, and put the results where the pages have them from
 # make engines  set up engines of others in .engines, and certify what has no certificate of these versions

@@ -82,7 +82,7 @@ def prove(
     count
         Of a verifier, K.
     zeros
-        Whether rows may hold zeros; those of decoders never do.
+        Whether rows may hold zeros.
     limit
         Seconds after which it is ``unknown``.
     heard
@@ -194,7 +194,7 @@ def _subject_from(value: Any, spec: str, given: Mapping[str, Any]) -> Any:
     if isinstance(value, MADE):
         if given:
             raise ValueError(f"{spec} is made already; expected no settings")
-        return RuleOnUnknowns(value.functions, spec) if isinstance(value, UserRule) else value
+        return RuleOnUnknowns(value.functions, spec) if type(value) is UserRule else value
     if callable(value) and not isinstance(value, type) and not given and needed(value) in OF_SIZE:
         return value
     if isinstance(value, type) or (callable(value) and (given or not needed(value))):

@@ -17,9 +17,10 @@ from theory.claims.evidence import identity, require
 from theory.claims.moved import addressed
 from theory.example_processes import random_row
 from theory.proofs.base import for_all_rows
-from theory.proofs.catalogue import PROOFS, of_rule
+from theory.proofs.catalogue import PROOFS
 from theory.proofs.kept import is_fresh, kept_entries
 from theory.proofs.reasons import PARTLY
+from theory.proofs.rules import of_rule
 
 SIZES, PAIRS = (4, 5, 6), 10  # of the rows that are tried beyond a proof
 

@@ -1,7 +1,7 @@
 """A user's two functions as a rule that can be run on rows of unknown numbers, and on exact rows alike.
 
-:class:`~theory.judge.user_rule.UserRule` reads answers as floats or fractions; here they may be numbers that are not
-known (:mod:`theory.symbolic.unknown`), and every question that is asked about one cuts the space of rows.
+:class:`~theory.judge.user_rule.UserRule` reads answers as floats or fractions; here they are exact, and may be numbers
+that are not known (:mod:`theory.symbolic.unknown`): every question that is asked about one cuts the space of rows.
 """
 
 from __future__ import annotations
@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Rational, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from simlab.arrays import Array
 from simlab.messages import shown
-from simlab.rules import Rule, Step
-from theory.judge.user_rule import Functions, last_line
+from theory.judge.user_rule import Functions, UserRule, last_line
 from theory.symbolic.cells import Empty, Limit, Unsound
 from theory.symbolic.unknown import Refused, Unknown
 
@@ -30,13 +29,11 @@ class BrokenRule(ValueError):
 
 
 @dataclass(frozen=True, eq=False)
-class RuleOnUnknowns(Rule):
+class RuleOnUnknowns(UserRule):
     """The rule that two functions make, on rows of ``Fraction`` or of unknown numbers.
 
     Attributes
     ----------
-    functions
-        From the vocabulary V to the two functions. They get copies of the rows.
     name
         What it is called.
 
@@ -48,47 +45,17 @@ class RuleOnUnknowns(Rule):
         By every method, where an answer is a float that is not whole, or cannot be computed for unknown numbers.
     """
 
-    functions: Callable[[int], Functions]
     name: str = "rule"
+    slack: ClassVar[float] = 0
 
     def __repr__(self) -> str:
         return self.name
 
-    def accept_rows(self, p: Array, q: Array, x: Array) -> Array:
-        found = [self._accepted(*row) if row[1][row[2]] > 0 else 1 for row in _positions(p, q, x)]
-        return np.array(found, dtype=object).reshape(np.shape(x))
-
-    def weights_rows(self, p: Array, q: Array, x: Array) -> Array:
-        found = [self._drawn(*row) if self._rejects(*row) else row[0] for row in _positions(p, q, x)]
-        return np.array(found, dtype=object).reshape(p.shape)
-
-    def step_rows(self, p: Array, q: Array) -> Step:
-        """As every rule's, row by row; no residual is asked for where x is never rejected."""
-        size = p.shape[-1]
-        steps = [self._step(*row) for row in zip(p.reshape(-1, size), q.reshape(-1, size), strict=True)]
-        law, acceptance = (np.array(part, dtype=object) for part in zip(*steps, strict=True))
-        return Step(acceptance.reshape(p.shape[:-1]), law.reshape(p.shape))
-
-    def _step(self, p: Array, q: Array) -> tuple[list[Any], Any]:
-        law: list[Any] = [mass * 0 for mass in p]
-        accepted: Any = 0
-        for x in range(len(p)):
-            if not q[x] > 0:
-                continue
-            chance = self._accepted(p, q, x)
-            law[x] = law[x] + q[x] * chance
-            accepted = accepted + q[x] * chance
-            if chance < 1:
-                rejected = q[x] * (1 - chance)
-                law = [mass + rejected * drawn for mass, drawn in zip(law, self._drawn(p, q, x), strict=True)]
-        return law, accepted
-
-    def _rejects(self, p: Array, q: Array, x: int) -> bool:
-        return bool(q[x] > 0) and bool(self._accepted(p, q, x) < 1)
-
-    def _accepted(self, p: Array, q: Array, x: int) -> Any:
+    def acceptance_of(self, p: Array, q: Array, x: int) -> Any:
+        if not q[x] > 0:
+            return 1
         expected = "expected one number from 0 to 1"
-        answer = _asked(self._of(p).accept, "accept", p, q, x)
+        answer = _asked(self._functions(p, q, x).accept, "accept", p, q, x)
         if getattr(answer, "ndim", 0):
             raise BrokenRule(f"accept returns an array of shape {tuple(answer.shape)}; {expected}")
         value = _exact(answer.item() if hasattr(answer, "item") else answer, "accept", expected)
@@ -96,9 +63,9 @@ class RuleOnUnknowns(Rule):
             raise BrokenRule(f"accept returns {value} for x = {x}; {expected}")
         return value
 
-    def _drawn(self, p: Array, q: Array, x: int) -> list[Any]:
+    def _rest(self, p: Array, q: Array, x: int) -> Array:
         expected = f"expected a pmf of {len(p)} numbers"
-        answer = _asked(self._of(p).residual, "residual", p, q, x)
+        answer = _asked(self._functions(p, q, x).residual, "residual", p, q, x)
         try:
             row = np.asarray(answer)
         except ValueError:
@@ -112,20 +79,15 @@ class RuleOnUnknowns(Rule):
                 raise BrokenRule(f"residual for x = {x} holds {value}; expected probabilities >= 0")
         if (total := sum(values)) != 1:
             raise BrokenRule(f"residual for x = {x} sums to {total}; expected 1")
-        return values
+        return np.array(values, dtype=object)
 
-    def _of(self, p: Array) -> Functions:
+    def _functions(self, p: Array, q: Array, x: int) -> Functions:
         try:
             return self.functions(len(p))
         except OURS:
             raise
         except (Exception, SystemExit) as error:
             raise BrokenRule(f"no rule is made for {len(p)} tokens: {last_line(error)}") from error
-
-
-def _positions(p: Array, q: Array, x: Array) -> Any:
-    size = p.shape[-1]
-    return zip(p.reshape(-1, size), q.reshape(-1, size), np.ravel(x).tolist(), strict=True)
 
 
 def _asked(function: Callable[[Array, Array, int], Any], name: str, p: Array, q: Array, x: int) -> Any:

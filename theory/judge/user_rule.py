@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Rational, Real
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -72,7 +72,9 @@ class UserRule(Rule):
     Attributes
     ----------
     functions
-        From the vocabulary V to the two functions.
+        From the vocabulary V to the two functions. They get copies of the rows.
+    slack
+        Of a chance of rejection so small that it is never drawn.
 
     Raises
     ------
@@ -83,6 +85,7 @@ class UserRule(Rule):
     """
 
     functions: Callable[[int], Functions]
+    slack: ClassVar[float] = NEGLIGIBLE
 
     def accept_rows(self, p: Array, q: Array, x: Array) -> Array:
         accepted = [self.acceptance_of(*row) for row in _positions(p, q, x)]
@@ -133,7 +136,7 @@ class UserRule(Rule):
         Array
             ``[V]``; p where x is never rejected, which is not asked.
         """
-        return self._rest(p, q, x) if self.acceptance_of(p, q, x) < 1 - NEGLIGIBLE else p
+        return self._rest(p, q, x) if self.acceptance_of(p, q, x) < 1 - self.slack else p
 
     def step(self, p: Array, q: Array) -> tuple[Array, Number]:
         """The law of what is emitted for one pair of rows, and how often a draft is accepted.
@@ -151,11 +154,13 @@ class UserRule(Rule):
             A number of the same kind.
         """
         law, accepted = p * 0, number(0, p)
-        for x in np.flatnonzero(q > 0).tolist():
+        for x in range(len(p)):
+            if not q[x] > 0:
+                continue
             probability = self.acceptance_of(p, q, x)
             law[x] += q[x] * probability
             accepted += q[x] * probability
-            if probability < 1 - NEGLIGIBLE:
+            if probability < 1 - self.slack:
                 law = law + q[x] * (1 - probability) * self._rest(p, q, x)
             else:
                 law[x] += q[x] * (1 - probability)  # at most a billionth, so that nothing is lost

@@ -1,4 +1,4 @@
-"""Make all proofs again: ``python -m theory.proofs``.
+"""Make the proofs again whose code is another by now: ``python -m theory.proofs``.
 
 Each is kept in ``kept.json`` as soon as it is there, and leaves ``<out>/<name>/*.smt2``: everything that the solver was
 asked, for ``<out>/check.py``, which asks cvc5 and z3 and needs nothing of this project.
@@ -16,21 +16,22 @@ from pathlib import Path
 
 from theory.failures import CheckFailed
 from theory.proofs.catalogue import PROOFS
-from theory.proofs.kept import KEPT, Entry, kept_entries
+from theory.proofs.kept import KEPT, Entry, is_fresh, kept_entries
 from theory.proofs.making import make_again
 
 
 def main() -> int:
     """Make proofs; 1 if one does not go through."""
-    parser = argparse.ArgumentParser(prog="python -m theory.proofs", description="Make the proofs again.")
-    parser.add_argument("--only", metavar="NAME", action="append", choices=list(PROOFS), help="only this proof")
+    parser = argparse.ArgumentParser(prog="python -m theory.proofs", description="Make proofs again.")
+    parser.add_argument("--only", metavar="NAME", action="append", choices=list(PROOFS), help="this proof")
+    parser.add_argument("--all", action="store_true", help="all, not only those of other code")
     parser.add_argument("--out", metavar="FOLDER", type=Path, default=Path("out/proofs"), help="where files go")
     parser.add_argument("--check", action="store_true", help="let cvc5 answer every question as well")
     given = parser.parse_args()
     entries, failed = dict(kept_entries()), 0
     for gone in entries.keys() - PROOFS.keys():
         del entries[gone]
-    names = given.only or list(PROOFS)
+    names = given.only or [name for name in PROOFS if given.all or not is_fresh(entries.get(name))]
     with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
         waiting = {pool.submit(make_again, name, given.out, given.check): name for name in names}
         for k, done in enumerate(as_completed(waiting)):

@@ -18,9 +18,27 @@ from theory.symbolic.space import Point
 
 Question = Callable[[], Answer]
 Comparison = tuple[Any, Callable[[Any, Any], bool], Any]  # a number, how it compares, another
-States = Callable[[Mapping[str, Any]], Iterable[Comparison]]
+Numbers = Mapping[str, Any]  # rows and other numbers, by name
+Stated = Iterable[Comparison]
+States = Callable[[Numbers], Stated]
 
-__all__ = ["Comparison", "Proof", "Question", "States", "eq", "for_all_masses", "for_all_rows", "ge", "gt", "le", "lt"]
+__all__ = [
+    "Comparison",
+    "Numbers",
+    "Proof",
+    "Question",
+    "Stated",
+    "States",
+    "eq",
+    "equal",
+    "for_all_masses",
+    "for_all_rows",
+    "ge",
+    "gt",
+    "le",
+    "lt",
+    "rows_asks",
+]
 
 
 @dataclass(frozen=True)
@@ -94,6 +112,18 @@ def for_all_rows(
     size = "V = " + " and ".join(map(str, sorted(set(sizes.values()))))
     asked = Asked(subject, statement, told_rows(zeros))
     return _answered(asked, size, states_of, cells, rows, partial(simple_rows, rows=rows, positive=not zeros))
+
+
+def equal(one: Iterable[Any], other: Iterable[Any]) -> list[Comparison]:
+    """That numbers are equal, one by one."""
+    return [(a, eq, b) for a, b in zip(one, other, strict=True)]
+
+
+def rows_asks(
+    states: Callable[..., Stated], statement: str, *sizes: Mapping[str, int], zeros: bool = True, **settings: Any
+) -> tuple[Question, ...]:
+    """A statement about rows, of each of some sizes."""
+    return tuple(partial(for_all_rows, partial(states, **settings), each, "rows", statement, zeros) for each in sizes)
 
 
 def for_all_masses(states: States, names: tuple[str, ...], statement: str, **limits: Any) -> Answer:

@@ -13,14 +13,11 @@ from typing import Any
 import numpy as np
 
 from simlab.rules.base import acceptance_ratio
-from theory.proofs.base import Comparison, Proof, eq, for_all_masses, ge, le, lt
+from theory.proofs.base import Comparison, Numbers, Proof, Stated, eq, for_all_masses, ge, le, lt
 
 SUM = "a sum over tokens of terms that are equal, or ordered, is equal or ordered; so is an integral over densities"
 GROUPS = "induction over the tokens of a group: each is added to both sides by the inequality that is proven"
 STEPS = "induction over the drafts of a block, each of which adds one such step; then a sum over prefixes"
-
-Numbers = Mapping[str, Any]
-Stated = Iterable[Comparison]
 
 
 def accepted(p: Any, q: Any, ratio: Any = None) -> Any:

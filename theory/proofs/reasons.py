@@ -107,14 +107,13 @@ PARTLY: dict[str, str] = {  # claims of which solvers prove a part: what is left
     "scd.with-trees": "the coupling by Gumbel noise: its laws are volumes",
     "sjd.initialisation": "the initialisations that look at the row above",
     "sjd.worst-case": "Jacobi decoding, whose state holds intervals; that N calls happen is an example",
-    "pac.relabel": "lossy rules that may emit a token with probability 0, such as amplify: supports are refused",
+    "pac.relabel": "lossy rules other than a mixture and amplify, and longer windows",
     "typical.law": "that the likeliest token is in A: the threshold is the exponential of an entropy",
     "cspd.prefill.raises": "that rates rise along the sequence: the normal distribution function",
     "scd.gumbel-repeats": "that the coupling has this probability: a race of exponentials, whose laws are volumes",
     "candidates.eagle-2": (
-        "trees of more than two nodes, longer sequences and V > 2: the ranking of products of draft "
-        "probabilities makes "
-        "many cells, 246 in 19 s for two nodes of depth 2, and more than 2500 with zeros"
+        "trees of more than two nodes, longer sequences, V > 2 and rows with zeros: the ranking of products of draft "
+        "probabilities makes many cells"
     ),
 }
 

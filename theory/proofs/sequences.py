@@ -10,7 +10,7 @@ from typing import Any
 from simlab.decoders import Block, Decoder, DynamicTree, Hierarchical, Sjd, SjdAc, SjdPac, SjdPd, Traversal
 from simlab.mutants.decoders import TriesAgain
 from simlab.mutants.trees import OtherParents, RowKept, WrongBranch
-from simlab.rules import Mixture, Rule, Speculative
+from simlab.rules import Amplify, Mixture, Rule, Speculative
 from theory.proofs.base import Proof, Question
 from theory.symbolic import Answer, prove_decoder
 from theory.symbolic.answers import Asked, told_rows
@@ -128,8 +128,8 @@ SEQUENCE_PROOFS = (
     Proof(
         "sequences.relabel",
         ("pac.relabel",),
-        "with a lossy rule, a mixture, drafts follow the rows declared for them where its law is declared",
-        (declares(SjdAc(2, relabel="law"), HALF), declares(SjdAc(3, relabel="law"), HALF)),
+        "with a lossy rule, a mixture or amplify, drafts follow the rows declared for them where its law is declared",
+        tuple(declares(SjdAc(2, relabel="law"), rule) for rule in (HALF, Amplify(Fraction(2)))),
         {"p declared": declares(SjdAc(2), HALF)},
     ),
     Proof(
@@ -143,7 +143,7 @@ SEQUENCE_PROOFS = (
         "sequences.dynamic-tree",
         ("candidates.eagle-2",),
         "sequences of two tokens follow the target, for a dynamic tree of two nodes",
-        (partial(prove_decoder, DynamicTree(2, 1, 2), length=2),),
+        (partial(prove_decoder, DynamicTree(2, 1, 2), length=2, zeros=False),),
         {"nodes under other parents": partial(at_tables, OtherParents(2, 2, 3), 2, 3)},
     ),
 )

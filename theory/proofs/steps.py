@@ -37,10 +37,8 @@ from simlab.rules import (
 from simlab.rules.cactus import Cactus
 from simlab.rules.truncation import likely
 from theory.candidates import candidates_law
-from theory.proofs.base import Comparison, Proof, Question, eq, for_all_rows, ge, le, lt
+from theory.proofs.base import Comparison, Numbers, Proof, Question, Stated, eq, equal, for_all_rows, ge, le, lt
 
-Numbers = Mapping[str, Any]
-Stated = Iterable[Comparison]
 States = Callable[..., Stated]
 
 __all__ = ["STEP_PROOFS"]
@@ -86,11 +84,6 @@ def stepped(rule: Rule, p: Any, q: Any) -> tuple[Any, Any]:
     """The law and the acceptance of a step."""
     found = rule.step_rows(p[None], q[None])
     return found.law[0], found.acceptance[0]
-
-
-def equal(one: Iterable[Any], other: Iterable[Any]) -> list[Comparison]:
-    """That numbers are equal, one by one."""
-    return [(a, eq, b) for a, b in zip(one, other, strict=True)]
 
 
 def each_token(row: Any) -> tuple[Any, Any]:

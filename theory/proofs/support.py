@@ -38,7 +38,7 @@ def proofs_of(id: str) -> list[Entry]:
     Those for every V come first, then those of sequences, which are what a claim is about that has any.
     """
     return sorted(
-        map(entry_of, kept_of(id)), key=lambda entry: (not entry["lemma"], "sequences" not in entry["sizes"][0])
+        map(entry_of, kept_of(id)), key=lambda entry: (not entry["lemma"], "sequences" not in str(entry["sizes"]))
     )
 
 
@@ -66,8 +66,8 @@ def badge(entry: Entry) -> str:
     solvers = " and ".join(name.removesuffix("-solver") for name in entry["solvers"])
     if entry["lemma"]:
         return f"proven for every V, pointwise, {entry['cells']:,} cells, {solvers}"
-    rows, sizes = " and ".join(entry["assumed"]), sizes_text(entry["sizes"])
-    return f"proven for all {rows}, {sizes}, {entry['cells']:,} cells, {solvers}"
+    told = "; for all ".join(f"{rows}, {sizes_text(sizes)}" for rows, sizes in entry["sizes"].items())
+    return f"proven for all {told}, {entry['cells']:,} cells, {solvers}"
 
 
 def sizes_text(sizes: Sequence[str]) -> str:

@@ -8,8 +8,9 @@ A decoder that follows the target does so step by step. What is proven is, for e
    draft follows the row declared for it. So does each in the state before the first step.
 
 By induction over steps, whole sequences then follow the target: after a step the state is again one of those in 1.
-Rows are positive where they are not 0 for certain: the tokens that a declared row has mass on, its *support*, are those
-that some step leaves, all of V for most, a single one where a token was copied or the sequence is over.
+The tokens that a declared row may have mass on, its *support*, are those that some step leaves: all of V for most, a
+single one where a token was copied or the sequence is over. On its support a row is any pmf; where zeros are left out,
+it is positive there, as the other rows are everywhere.
 A decoder that is lossless without this is not proven here, and not refuted.
 """
 
@@ -38,7 +39,7 @@ from theory.symbolic.unknown import Refused, Unknown
 __all__ = ["Outcome", "Step", "accepted", "commits_nothing", "first_difference", "first_failure", "one_step", "steps"]
 
 
-Supports = tuple[tuple[Context, Context], ...]  # after which drafts a row has mass on which tokens, in order
+Supports = tuple[tuple[Context, Context], ...]  # after which drafts a row may have mass on which tokens, in order
 Declared = tuple[str, ...]  # what tells apart the rows declared for drafts, one after the other
 
 
@@ -80,7 +81,7 @@ class Step(NamedTuple):
     laws
         The probability of each outcome.
     supports
-        The tokens that the row declared for a draft has mass on, after each of the drafts before it.
+        The tokens that the row declared for a draft may have mass on, after each of the drafts before it.
     declared
         The row ``[V]`` that each entry of ``Outcome.declared`` stands for.
     """
@@ -99,6 +100,7 @@ def steps(
     rule: Rule,
     vocabulary: int,
     length: int,
+    zeros: bool = True,
     limits: Limits | None = None,
     heard: Callable[[int], None] | None = None,
 ) -> Iterator[Step]:
@@ -110,6 +112,8 @@ def steps(
         Whose step it is.
     vocabulary, length
         V, and N, the tokens of a sequence.
+    zeros
+        Whether masses may be 0 where they are not for certain.
     limits
         When to give up, for one step.
     heard
@@ -137,10 +141,10 @@ def steps(
             if heard:
                 heard(before + count)
 
-        made = one_step(decoder, rule, vocabulary, length, prefix, supports, limits, more)
+        made = one_step(decoder, rule, vocabulary, length, prefix, supports, zeros, limits, more)
         visited += made.cells.visited
         yield made
-        for after in _states_after(made):
+        for after in _states_after(made, zeros):
             if after not in known:
                 known.add(after)
                 waiting.append(after)
@@ -153,6 +157,7 @@ def one_step(
     length: int,
     prefix: Context | None = (),
     supports: Supports = (),
+    zeros: bool = True,
     limits: Limits | None = None,
     heard: Callable[[int], Any] | None = None,
     beside: Step | None = None,
@@ -161,12 +166,12 @@ def one_step(
 
     Parameters
     ----------
-    decoder, rule, vocabulary, length, limits, heard
+    decoder, rule, vocabulary, length, zeros, limits, heard
         As for :func:`steps`.
     prefix
         The committed tokens before it; None for the start, which makes drafts and commits nothing.
     supports
-        The tokens that the row declared for a draft has mass on, after each of the drafts before it.
+        The tokens that the row declared for a draft may have mass on, after each of the drafts before it.
     beside
         A step with the same rows, in whose space this one is made as well.
 
@@ -185,7 +190,7 @@ def one_step(
     after = [each for each in contexts(vocabulary, length) if each[: len(done)] == done]
     sizes = {row_name(model, each): vocabulary for model in models for each in after}
     drafted = {row_name("d", each): len(support) for each, support in supports}
-    cells, rows = (beside.cells, beside.rows) if beside else unknown_rows(sizes | drafted, False, limits)
+    cells, rows = (beside.cells, beside.rows) if beside else unknown_rows(sizes | drafted, zeros, limits)
     target, *drafts = (Table(vocabulary, length, {each: rows[row_name(m, each)] for each in after}) for m in models)
     given = {each: np.full(vocabulary, cells.number(0)) for each, _ in supports}
     for each, support in supports:
@@ -230,21 +235,21 @@ def _state(start: Any, batch: np.ndarray, prefix: Context, given: dict[Context, 
     return SjdState(tokens, length, np.concatenate(declared, axis=1), *rest)
 
 
-def _states_after(step: Step) -> Iterator[tuple[Context, Supports]]:
+def _states_after(step: Step, zeros: bool) -> Iterator[tuple[Context, Supports]]:
     """Where a step leads, up to the masses of rows: a prefix, and each way in which rows may have their support."""
     found: defaultdict[Context, defaultdict[Context, set[Context]]] = defaultdict(lambda: defaultdict(set))
     for outcome in step.laws:
         if len(outcome.tokens) < step.target.length:
             known = found[outcome.tokens]
             for j, row in enumerate(outcome.declared):
-                known[outcome.drafts[:j]].add(_support(step.declared[row]))
+                known[outcome.drafts[:j]].add(_support(step.declared[row], zeros))
     for tokens, known in found.items():
         for supports in product(*known.values()):
             yield tokens, tuple(sorted(zip(known, supports, strict=True)))
 
 
-def _support(row: Any) -> Context:
-    """The tokens that a row has mass on, everywhere in the space."""
+def _support(row: Any, zeros: bool) -> Context:
+    """The tokens that a row may have mass on; where zeros are left out, it has to have it everywhere in the space."""
     found = []
     for token, mass in enumerate(row):
         if isinstance(mass, Unknown):
@@ -252,9 +257,9 @@ def _support(row: Any) -> Context:
             sign = of_powers(product.sign, [(_signs_of(atom, mass.cells), odd) for atom, odd in product.factors])
         else:
             sign = sign_of(mass)
-        if sign not in (ZERO, POSITIVE):
+        if sign not in (ZERO, POSITIVE) and not zeros:
             raise Refused(f"it declares {mass} for a draft, which may be 0 or not")
-        found += [token] if sign == POSITIVE else []
+        found += [token] if sign & POSITIVE else []
     return tuple(found)
 
 

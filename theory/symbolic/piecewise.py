@@ -40,18 +40,23 @@ def added(parts: Iterable[tuple[Where, Any]], cells: Cells) -> Terms:
 
 
 def without_edges(parts: Iterable[tuple[Where, Any]], cells: Cells) -> Iterator[tuple[Where, Any]]:
-    """``parts`` without the signs that only leave out where a function is 0 anyway: [x > 0] x is x for x >= 0."""
+    """``parts`` without the signs that only leave out where a function is 0 anyway, or where others are not true.
+
+    For x, y >= 0, [x > 0] x is x, and [x > 0] [x > y] is [x > y].
+    """
     for where, value in parts:
-        yield frozenset(literal for literal in where if not _is_edge(literal, cells.number(value), cells)), value
+        for literal in sorted(where):
+            if _is_edge(literal, where - {literal}, cells.number(value), cells):
+                where = where - {literal}
+        yield where, value
 
 
-def _is_edge(literal: Literal, value: Unknown, cells: Cells) -> bool:
-    polynomial = cells.polynomials[literal.atom]
-    return (
-        cells.may_be(literal.atom) & ~literal.signs == ZERO
-        and value.num.gcd(polynomial) == polynomial
-        and cells.never_zero(value.den, (Literal(literal.atom, ZERO),))
-    )
+def _is_edge(literal: Literal, others: Where, value: Unknown, cells: Cells) -> bool:
+    if cells.may_be(literal.atom) & ~literal.signs != ZERO:
+        return False
+    polynomial, edge = cells.polynomials[literal.atom], (*sorted(others), Literal(literal.atom, ZERO))
+    vanishes_there = value.num.gcd(polynomial) == polynomial and cells.never_zero(value.den, edge)
+    return vanishes_there or not cells.possible(edge)
 
 
 def simplified(terms: Terms, cells: Cells, given: tuple[Literal, ...] = ()) -> Terms:

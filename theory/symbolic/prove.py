@@ -51,7 +51,7 @@ def prove(
     candidates, count
         Of a verifier, how candidates are drawn, and K.
     zeros
-        Whether rows may hold zeros; those of decoders never do.
+        Whether rows may hold zeros.
     limits
         When to give up.
     heard
@@ -73,7 +73,7 @@ def prove(
     if isinstance(subject, Decoder):
         if len(sizes) > 1:
             raise ValueError(f"size is {', '.join(map(str, sizes))}; expected one for a decoder")
-        return prove_decoder(subject, that, rule, sizes[0] if sizes else 2, length, limits, heard)
+        return prove_decoder(subject, that, rule, sizes[0] if sizes else 2, length, zeros, limits, heard)
     sizes = sizes or (2, 3)
     if isinstance(subject, Verifier):
         return prove_verifier(subject, that, candidates, count, sizes, zeros, limits, heard)

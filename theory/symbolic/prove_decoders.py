@@ -28,6 +28,7 @@ def prove_decoder(
     rule: Rule | None = None,
     size: int = 2,
     length: int = 3,
+    zeros: bool = True,
     limits: Limits | None = None,
     heard: Heard | None = None,
 ) -> Answer:
@@ -44,6 +45,8 @@ def prove_decoder(
         The verification rule; speculative sampling if it is not said.
     size, length
         V, and N, the tokens of a sequence.
+    zeros
+        Whether rows may hold zeros.
     limits
         When to give up, for each space.
     heard
@@ -52,7 +55,7 @@ def prove_decoder(
     Returns
     -------
     Answer
-        For every target over V tokens whose rows have no zeros, and every such draft model.
+        For every target over V tokens, and every draft model.
 
     Raises
     ------
@@ -60,21 +63,21 @@ def prove_decoder(
         As :func:`theory.symbolic.prove` does.
     """
     statement, rule = read_statement(that, tuple(DECODERS)), rule or Speculative()
-    asked, told = _asked(decoder, rule, statement.text, heard), f"V = {size}, sequences of {length}"
+    asked, told = _asked(decoder, rule, statement.text, zeros, heard), f"V = {size}, sequences of {length}"
     if statement.text != LOSSLESS:
-        return _compared(decoder, rule, statement, size, length, limits, asked) or asked.answer("proven", told)
+        return _compared(decoder, rule, statement, size, length, zeros, limits, asked) or asked.answer("proven", told)
 
     def look() -> Cell[bool] | None:
         try:
-            for step in steps(decoder, rule, size, length, limits, heard):
+            for step in steps(decoder, rule, size, length, zeros, limits, heard):
                 asked.spaces.append(step.cells)
                 if cell := first_failure(step):
                     return cell
             return None
         except Refused:  # its state holds more than steps are proven of
-            return _whole_sequences(decoder, rule, size, length, limits, asked)
+            return _whole_sequences(decoder, rule, size, length, zeros, limits, asked)
 
-    found = asked.settled(told, look, lambda point: wrong_tables(decoder, rule, size, length))
+    found = asked.settled(told, look, lambda point: wrong_tables(decoder, rule, size, length, zeros))
     if found is None:
         return asked.answer("proven", told)
     if not found.rows:
@@ -90,13 +93,14 @@ def prove_steps(
     rule: Rule | None = None,
     size: int = 2,
     length: int = 3,
+    zeros: bool = True,
     limits: Limits | None = None,
 ) -> Answer:
     """Prove a statement about every step of a decoder, from all states that it may be in.
 
     Parameters
     ----------
-    decoder, rule, size, length, limits
+    decoder, rule, size, length, zeros, limits
         As for :func:`prove_decoder`.
     statement
         In words.
@@ -108,10 +112,10 @@ def prove_steps(
     Answer
         A counterexample is the rows of one step.
     """
-    asked, made = _asked(decoder, rule or Speculative(), statement, None), list[Step]()
+    asked, made = _asked(decoder, rule or Speculative(), statement, zeros, None), list[Step]()
 
     def look() -> Cell[bool] | None:
-        for step in steps(decoder, rule or Speculative(), size, length, limits):
+        for step in steps(decoder, rule or Speculative(), size, length, zeros, limits):
             asked.spaces.append(step.cells)
             made.append(step)
             if cell := fails(step):
@@ -125,7 +129,7 @@ def prove_steps(
     return asked.settled(told, look, simple) or asked.answer("proven", told)
 
 
-def wrong_tables(decoder: Decoder, rule: Rule, size: int, length: int) -> dict[str, Row] | None:
+def wrong_tables(decoder: Decoder, rule: Rule, size: int, length: int, zeros: bool = True) -> dict[str, Row] | None:
     """Simple rational tables at which the sequences of a decoder do not follow the target; None if none are found.
 
     Parameters
@@ -134,6 +138,8 @@ def wrong_tables(decoder: Decoder, rule: Rule, size: int, length: int) -> dict[s
         Whose sequences they are.
     size, length
         V, and N, the tokens of a sequence.
+    zeros
+        Whether rows may hold zeros.
 
     Returns
     -------
@@ -146,19 +152,19 @@ def wrong_tables(decoder: Decoder, rule: Rule, size: int, length: int) -> dict[s
         law, wanted = sequence_law(decoder, *given)[0], target_law(given[0])
         return any(law.get(sequence, 0) != wanted.get(sequence, 0) for sequence in {*law, *wanted})
 
-    return simple_tables(fails, _names(decoder, size, length))
+    return simple_tables(fails, _names(decoder, size, length), not zeros)
 
 
-def _asked(decoder: Decoder, rule: Rule, statement: str, heard: Heard | None) -> Asked:
+def _asked(decoder: Decoder, rule: Rule, statement: str, zeros: bool, heard: Heard | None) -> Asked:
     verified = "" if isinstance(rule, Speculative) else f" with {rule!r}"
-    return Asked(f"{decoder!r}{verified}", statement, told_rows(zeros=False), heard)
+    return Asked(f"{decoder!r}{verified}", statement, told_rows(zeros), heard)
 
 
 def _whole_sequences(
-    decoder: Decoder, rule: Rule, size: int, length: int, limits: Limits | None, asked: Asked
+    decoder: Decoder, rule: Rule, size: int, length: int, zeros: bool, limits: Limits | None, asked: Asked
 ) -> Cell[bool] | None:
     """Where whole sequences do not follow the target, in one run for each cell of all tables."""
-    cells, rows = unknown_rows(_names(decoder, size, length), False, limits)
+    cells, rows = unknown_rows(_names(decoder, size, length), zeros, limits)
     asked.spaces[:] = [cells]
     given = _given(decoder, rule, size, length, rows)
 
@@ -171,7 +177,14 @@ def _whole_sequences(
 
 
 def _compared(
-    decoder: Decoder, rule: Rule, statement: Statement, size: int, length: int, limits: Limits | None, asked: Asked
+    decoder: Decoder,
+    rule: Rule,
+    statement: Statement,
+    size: int,
+    length: int,
+    zeros: bool,
+    limits: Limits | None,
+    asked: Asked,
 ) -> Answer | None:
     """Where a statement about the drafts that a first step accepts is false."""
     if of_rows := {"tv", "alpha"} & {*statement.names}:
@@ -180,7 +193,7 @@ def _compared(
         )
 
     def look() -> Cell[bool] | None:
-        first = one_step(decoder, rule, size, length, limits=limits, heard=asked.heard)
+        first = one_step(decoder, rule, size, length, zeros=zeros, limits=limits, heard=asked.heard)
         asked.spaces.append(first.cells)
         known = {"accepts": accepted(first)}
         for name in {*statement.names} - {"accepts"}:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from simlab.candidates import Candidates, Independent, Verifier, verified_law
 from simlab.candidates.base import NONE
 from theory.symbolic.answers import Answer, Asked, Heard, arrays, told_rows, up_to
 from theory.symbolic.cells import Cell, Cells, Limits
-from theory.symbolic.histories import Weighted, laws
+from theory.symbolic.histories import Histories, Weighted, laws, outcomes
 from theory.symbolic.piecewise import added, vanishes
 from theory.symbolic.rows import Rows, unknown_rows
 from theory.symbolic.small_rows import Row, simple_rows
@@ -61,14 +61,15 @@ def prove_verifier(
 
 
 def _emitted(verifier: Verifier, drawing: Candidates, rows: Rows, count: int, cells: Cells) -> list[Weighted]:
-    """The token emitted, and its probability, for candidates that are chosen one way after the other."""
-    p, q, drawn = rows["p"][None], rows["q"][None], list[int]()
-    weight: Any = cells.number(1)
-    for k in range(count):
-        row = drawing.row(q, np.array([drawn], dtype=np.int64), last=k == count - 1)[0]
-        possible = [(x, mass) for x, mass in enumerate(row) if mass > 0] or [(NONE, 1)]
-        x, mass = possible[cells.choose(len(possible))]
-        drawn.append(x)
-        weight = weight * mass
-    found = verifier.verify(p, q, np.array([drawn], dtype=np.int64), drawing)
-    return [(x, weight * mass) for x, mass in enumerate((found.accepted + found.drawn)[0])]
+    """The token emitted, and its probability, for candidates that are drawn one way after the other."""
+    p, q = rows["p"][None], rows["q"][None]
+
+    def verified(batch: np.ndarray, randomness: Histories) -> Iterator[list[Any]]:
+        drawn = list[int]()
+        for k in range(count):
+            row = drawing.row(q, np.array([drawn], dtype=np.int64), last=k == count - 1)[0].tolist()
+            drawn.append(randomness.token(row) if sum(row) else NONE)
+        found = verifier.verify(p, q, np.array([drawn], dtype=np.int64), drawing)
+        yield (found.accepted + found.drawn)[0].tolist()
+
+    return [(x, weight * mass) for law, weight in outcomes(verified, cells) for x, mass in enumerate(law)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -11,9 +12,10 @@ import pytest
 
 from theory.claims import CLAIMS, Evidence, Finding
 from theory.claims.moved import addressed
+from theory.proofs import kept
 from theory.proofs.base import Comparison, eq, for_all_rows, le
-from theory.proofs.catalogue import PROOFS
-from theory.proofs.kept import code_hash, is_fresh, kept_entries, made
+from theory.proofs.catalogue import LISTED, PROOFS
+from theory.proofs.kept import is_fresh, kept_entries, made
 from theory.proofs.making import make_again
 from theory.proofs.reasons import PARTLY, REASONS
 from theory.proofs.support import EVERY, MEANING, ROWS, rests_on, supported, why_not
@@ -25,7 +27,8 @@ SMALL = [name for name in PROOFS if name.startswith("pointwise.")] + [
     "candidates.sample-and-match",
     "addition.explodes",
 ]
-SAME = "outcome", "sizes", "assumed", "cells", "claims", "refuted"
+SAME = "outcome", "sizes", "cells", "claims", "refuted", "listed"
+REGISTRIES = {(folder, "__init__.py") for folder in ("rules", "decoders", "candidates")}
 AGAIN = "expected kept proofs of the code that is there; `make proofs` makes them again"
 
 
@@ -37,13 +40,14 @@ def test_proofs_and_reasons_are_of_claims_that_there_are() -> None:
 
 
 def test_every_proof_is_kept_with_what_it_serves() -> None:
-    kept = kept_entries()
-    assert list(kept) == list(PROOFS), AGAIN
+    entries = kept_entries()
+    assert list(entries) == list(PROOFS), AGAIN
     for name, proof in PROOFS.items():
-        assert kept[name]["claims"] == list(proof.claims), AGAIN
-        assert kept[name]["lemma"] == proof.lemma, AGAIN
-        assert kept[name]["outcome"] == "proven"
-        assert list(kept[name]["refuted"]) == list(proof.wrong), AGAIN
+        assert entries[name]["claims"] == list(proof.claims), AGAIN
+        assert entries[name]["lemma"] == proof.lemma, AGAIN
+        assert entries[name]["listed"] == LISTED[name], AGAIN
+        assert entries[name]["outcome"] == "proven"
+        assert list(entries[name]["refuted"]) == list(proof.wrong), AGAIN
 
 
 @pytest.mark.slow
@@ -56,9 +60,9 @@ def test_kept_proofs_are_of_the_code_that_is_there() -> None:
 @pytest.mark.parametrize("name", PROOFS)
 def test_a_proof_made_again_is_what_is_kept_and_a_second_solver_agrees(name: str, tmp_path: Path) -> None:
     entry = make_again(name, tmp_path, check=True)  # raises where a wrong variant is not refuted, or a solver disagrees
-    kept = kept_entries()[name]
+    known = kept_entries()[name]
     assert "cvc5" in entry["solvers"]
-    assert {key: entry[key] for key in SAME} == {key: kept[key] for key in SAME}, AGAIN
+    assert {key: entry[key] for key in SAME} == {key: known[key] for key in SAME}, AGAIN
 
 
 def test_settings_and_laws_beside_rows_are_unknown_as_well() -> None:
@@ -87,10 +91,10 @@ def test_every_proof_has_a_wrong_variant() -> None:
 @pytest.mark.parametrize("name", SMALL)
 def test_small_proofs_come_out_as_kept(name: str) -> None:
     entry, answers = made(name)  # raises where a wrong variant is not refuted
-    kept = kept_entries()[name]
+    known = kept_entries()[name]
     assert all(answer.outcome == "proven" for answer in answers)
-    assert entry["sizes"] == kept["sizes"]
-    assert entry["refuted"].keys() == kept["refuted"].keys()
+    assert entry["sizes"] == known["sizes"]
+    assert entry["refuted"].keys() == known["refuted"].keys()
 
 
 def test_a_claim_that_holds_says_what_it_rests_on() -> None:
@@ -117,15 +121,67 @@ def test_a_claim_that_does_not_hold_rests_on_nothing() -> None:
     assert why_not(claim, finding) == ""
 
 
-def test_the_hash_is_of_text_whatever_its_line_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in (("ROOT", tmp_path), ("RUN", ("*.py",)), ("BESIDE", ("beside.py",))):
-        monkeypatch.setattr(f"theory.proofs.kept.{name}", value)
+# The code that a kept proof is of -----------------------------------------------------------------------------------
 
-    def of(text: bytes, beside: bytes = b"") -> str:
-        (tmp_path / "code.py").write_bytes(text)
-        (tmp_path / "beside.py").write_bytes(beside)
-        return code_hash.__wrapped__()
+HOUSE = {
+    "proofs.py": "from house import first\nimport beside\n",
+    "house/__init__.py": "from house.one import first\nfrom house.two import second\nALL = {}\n",
+    "house/one.py": '"""One."""\nfrom house.base import Base\ndef first(x):\n    """First."""\n    return x + 1\n',
+    "house/base.py": "class Base: pass\n",
+    "house/two.py": "def second(x): return x\n",
+    "house/three.py": "def first(x):\n    return x + 1\n",
+    "beside.py": "",
+    "compiled.py": "",
+}
 
-    first = of(b"x = 1\n")
-    assert of(b"x = 1\r\n", beside=b"y") == first
-    assert of(b"x = 2\n") != first
+
+@pytest.mark.parametrize(
+    ("name", "text", "is_other"),
+    [
+        ("house/one.py", "from house.base import Base # base\r\ndef first( x ):\r\n    return (x + 1)\r\n", False),
+        ("house/one.py", "from house.base import Base\ndef first(x):\n    return x + 2\n", True),
+        ("house/base.py", "class Base: x = 1\n", True),
+        ("beside.py", "x = 1\n", True),
+        ("house/two.py", "def second(x): return -x\n", False),
+        ("house/__init__.py", HOUSE["house/__init__.py"] + "from house.three import third\n", False),
+        ("house/__init__.py", "from house.three import first\n", True),
+        ("proofs.py", HOUSE["proofs.py"] + "import compiled\n", True),
+    ],
+)
+def test_the_hash_is_of_the_syntax_of_all_that_is_imported(
+    name: str, text: str, is_other: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def hashed(house: Mapping[str, str]) -> str:
+        for path, written in house.items():
+            (tmp_path / path).parent.mkdir(exist_ok=True)
+            (tmp_path / path).write_bytes(written.encode())
+        for cached in (kept.code_hash, kept._syntax, kept._tree):
+            cached.cache_clear()
+        return kept.code_hash("proofs")
+
+    monkeypatch.setattr(kept, "ROOT", tmp_path)
+    assert (hashed(HOUSE) != hashed({**HOUSE, name: text})) == is_other
+
+
+@pytest.mark.parametrize("name", ["lantern.gain", "mixture.law", "decoder.sjd-reference", "candidates.k-seq"])
+def test_all_code_that_a_proof_runs_is_hashed(name: str) -> None:
+    ran = set[Path]()
+
+    def heard(frame: Any, event: str, argument: Any) -> None:
+        ran.add(Path(frame.f_code.co_filename))
+
+    profiled = sys.getprofile()
+    sys.setprofile(heard)
+    try:
+        assert PROOFS[name].questions[0]().outcome == "proven"
+    finally:
+        sys.setprofile(profiled)
+    hashed = {*kept.sources(LISTED[name])}
+    assert len({path for path in ran if path.is_relative_to(kept.ROOT)} & hashed) > 10
+    assert not {path for path in ran - hashed if path.is_relative_to(kept.ROOT) and path != Path(__file__)}
+
+
+def test_a_new_rule_or_decoder_leaves_kept_proofs_as_they_are() -> None:
+    for module in set(LISTED.values()):
+        assert not [path for path in kept.sources(module) if path.parts[-2:] in REGISTRIES]
+    assert kept.ROOT / "simlab/rules/mars.py" not in kept.sources("theory.proofs.rules")

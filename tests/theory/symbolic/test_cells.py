@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simlab.decoders import make_decoder
+from simlab.randomness import Purpose
 from simlab.rules import make_rule
 from theory.exact import sequence_law
 from theory.symbolic import Unsound, prove
@@ -176,20 +177,22 @@ def test_a_cover_needs_each_missing_way_refuted() -> None:
     check_cover([way], {(Literal(0, ZERO),)}, {0: POSITIVE | ZERO})
 
 
-def test_drafts_are_taken_one_at_a_time_only_where_nothing_is_counted_twice() -> None:
-    from simlab.randomness import Purpose
-
-    cells, rows = unknown_rows({"p": 2}, zeros=False)
+def test_each_outcome_is_followed_where_it_is_possible_and_counted_once() -> None:
+    cells, rows = unknown_rows({"p": 2}, zeros=True)
     row = rows["p"][None, None]
 
-    def coin_then_draft(batch: np.ndarray, randomness: Histories) -> list[tuple[int, int]]:
-        size = len(batch)
-        coin = randomness.draw(np.repeat(row, size, axis=0), np.zeros(size, int), Purpose.TARGET)
-        draft = randomness.draw(np.repeat(row, size, axis=0), np.zeros(size, int), Purpose.DRAFT)
-        return list(zip(coin[:, 0].tolist(), draft[:, 0].tolist(), strict=True))
+    def two_draws_and_a_coin(batch: np.ndarray, randomness: Histories) -> list[tuple[int, int, bool]]:
+        draws = [randomness.draw(row, np.zeros(1, int), purpose) for purpose in (Purpose.TARGET, Purpose.DRAFT)]
+        coin = randomness.accept(rows["p"][None, :1], np.zeros(1, int))
+        return [(int(draws[0][0, 0]), int(draws[1][0, 0]), bool(coin[0, 0]))]
 
-    found = laws(lambda: outcomes(coin_then_draft, cells), cells)  # raises unless they sum to one
-    assert len(found) == 4
+    found = laws(lambda: outcomes(two_draws_and_a_coin, cells), cells)  # raises unless they sum to one
+    assert len(found) == 8
+    p = rows["p"]
+    for (first, second, head), terms in found.items():
+        ((where, chance),) = terms.items()
+        assert not where  # where it is impossible its probability is 0 anyway
+        assert chance.key == (p[first] * p[second] * p[int(not head)]).key
 
 
 # Files -----------------------------------------------------------------------------------------------------------

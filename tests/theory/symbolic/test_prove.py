@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Iterator
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -12,11 +14,14 @@ import pytest
 from simlab import mutants
 from simlab.arrays import Array
 from simlab.candidates import Independent, WithoutReplacement, make_verifier
-from simlab.decoders import Decoder, Sjd, SjdAc, make_decoder
+from simlab.decoders import DECODERS, Decoder, Sjd, SjdAc, make_decoder
 from simlab.mutants import ac_decoders, sjd_decoders, speculative_decoders
+from simlab.mutants import decoders as wrong_decoders
 from simlab.mutants import rules as wrong_rules
+from simlab.mutants import trees as wrong_trees
 from simlab.rules import Rule, Speculative, Step, make_rule
 from theory.exact import sequence_law, target_law
+from theory.proofs.catalogue import PROOFS
 from theory.symbolic import Limits, Refused, prove, prove_rule, prove_verifier
 from theory.symbolic.decoders import commits_nothing, first_difference, first_failure, one_step
 from theory.symbolic.prove_decoders import prove_steps
@@ -103,6 +108,14 @@ RIGHT: dict[str, tuple[Decoder, int]] = {
     "sjd-pac": (make_decoder("sjd-pac", window=2, candidates=2, depth=1), 2),
     "maximal coupling": (make_decoder("sjd", window=2, renewal="maximal"), 3),
     "gumbel": (make_decoder("sjd", window=2, renewal="gumbel"), 2),
+    "autoregressive": (make_decoder("autoregressive"), 2),
+    "jacobi": (make_decoder("jacobi", window=2), 2),
+    "sjd-pd": (make_decoder("sjd-pd", window=2, candidates=2, depth=1), 2),
+    "sjd-unrefined": (make_decoder("sjd-unrefined", window=2), 3),
+    "sjd-reference": (make_decoder("sjd-reference", window=2), 3),
+    "dynamic-tree": (make_decoder("dynamic-tree", top_k=1, depth=1, total=1), 2),
+    "no bonus": (mutants.BonusOmitted(2), 3),
+    "flat tail": (mutants.FlatTail(2), 3),
 }
 
 
@@ -111,12 +124,40 @@ def test_lossless_decoders_are_proven(name: str) -> None:
     decoder, length = RIGHT[name]
     answer = prove(decoder, length=length)
     assert answer.outcome == "proven", answer
+    assert answer.assumed == "real rows"
+
+
+def test_every_decoder_that_there_is_is_among_them() -> None:
+    assert not DECODERS.keys() - RIGHT.keys()
+
+
+class WrongAtZeros(Speculative):
+    """Keeps a draft that the target excludes."""
+
+    def accept_rows(self, p: Array, q: Array, x: Array) -> Array:
+        excluded = np.take_along_axis(p, x[..., None], -1)[..., 0] == 0
+        return np.where(excluded, Fraction(1), super().accept_rows(p, q, x))
+
+
+@pytest.mark.parametrize("name", ["speculative", "sjd"])
+def test_what_is_wrong_only_at_zeros_is_refuted_by_rows_with_zeros(name: str) -> None:
+    decoder = RIGHT[name][0]
+    assert prove(decoder, rule=WrongAtZeros(), length=2, zeros=False).outcome == "proven"
+    answer = prove(decoder, rule=WrongAtZeros(), length=2)
+    assert answer.outcome == "counterexample"
+    assert any(0 in row for row in answer.rows.values())
+
+
+def test_of_one_step_zeros_can_be_left_out_of_what_is_compared() -> None:
+    answer = prove(RIGHT["block"][0], "accepts >= speculative", length=2, zeros=False)
+    assert (answer.outcome, answer.assumed) == ("proven", "real rows without zeros")
 
 
 WRONG_DECODERS: dict[str, Decoder] = {
     **{f"speculative: {name}": each for name, each in speculative_decoders(2).items()},
     **{f"sjd: {name}": each for name, each in sjd_decoders(2).items()},
     **{f"ac: {name}": each for name, each in ac_decoders(3).items()},
+    "greedy drafts": mutants.GreedyDrafts(2),
     "hierarchical, uncapped": make_decoder("hierarchical", gamma=2, final="uncapped"),
     "maximal as published": make_decoder("sjd", window=2, renewal="maximal-reference"),
 }
@@ -136,6 +177,41 @@ def test_every_wrong_decoder_is_refuted_by_its_sequences(name: str) -> None:
     target = table("p")
     law, _ = sequence_law(decoder, target, LOSSLESS, *([table("q")] if decoder.needs_draft else []))
     assert law != target_law(target)
+
+
+NOT_WRONG = {  # of the wrong variants' houses, those that no proof refutes: why not
+    "ResidualFiltered": "lossless, and proven so",
+    "ResidualOrUniform": "wrong by rounding alone",
+    "ResidualProcessed": "its processor is a parameter; ResidualTempered and ResidualFiltered are two of them",
+    "BonusOmitted": "lossless, and proven so",
+    "FlatTail": "lossless, and proven so",
+    "SiblingsReordered": "its order is a parameter; SiblingsSorted and OwnTokenLast are two of them",
+}
+
+
+def test_every_wrong_variant_is_refuted_here_or_by_a_kept_proof() -> None:
+    refuted = {type(each) for each in (*WRONG.values(), *WRONG_DECODERS.values())}
+    refuted |= {type(each) for proof in PROOFS.values() for ask in proof.wrong.values() for each in _parts(ask)}
+    there = {
+        each
+        for house in (wrong_rules, wrong_decoders, wrong_trees)
+        for name, each in vars(house).items()
+        if inspect.isclass(each) and each.__module__ == house.__name__ and not name.startswith("_")
+    }
+    assert len(there) > 35
+    assert {each.__name__ for each in there - refuted} == NOT_WRONG.keys()
+
+
+def _parts(question: Any) -> Iterator[Any]:
+    """What a question is about: its arguments, and what those hold."""
+    if isinstance(question, partial):
+        for each in (question.func, *question.args, *question.keywords.values()):
+            yield from _parts(each)
+    elif inspect.isfunction(question):
+        for cell in question.__closure__ or ():
+            yield from _parts(cell.cell_contents)
+    else:
+        yield question
 
 
 def test_a_lossy_rule_makes_a_decoder_lossy() -> None:
