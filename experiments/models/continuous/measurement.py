@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from torch.utils.flop_counter import FlopCounterMode
 
-from experiments.models.continuous.session import Models
+from experiments.models.continuous.kind import Continuous
 from experiments.results import write_json
 from simlab.continuous.decoders import InPlace, Truncating, autoregressive
 from simlab.continuous.decoders.base import Verified
@@ -149,7 +149,7 @@ def clustered(images: np.ndarray, values: np.ndarray) -> dict[str, float | None]
     return {"mean": float(mean), "error": float(spread)}
 
 
-def cost(models: Models) -> dict[str, dict[str, float]]:
+def cost(models: Continuous) -> dict[str, dict[str, float]]:
     """What the tokens of ``BATCH`` images in the middle of their orders cost both models.
 
     Milliseconds of the processor, the median of ``CALLS``, and millions of multiply-adds.
@@ -196,7 +196,7 @@ def speed(setting: Setting, acceptance: float, taken: float, alone: list[float])
     }
 
 
-def measured(models: Models, setting: Setting, images: int, seed: int) -> dict[str, Any]:
+def measured(models: Continuous, setting: Setting, images: int, seed: int) -> dict[str, Any]:
     """What one setting does, over random orders and all classes in turn."""
     numbers = np.arange(images)
     order = orders("random", numbers, models.pair.length, seed)
@@ -258,7 +258,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="seed (default: %(default)s)")
     parser.add_argument("--out", type=Path, default=RESULT, help="where to write (default: %(default)s)")
     given = parser.parse_args()
-    models = Models()
+    models = Continuous()
     document = begun(given.out, given.images, given.seed, partial(cost, models))
     found = document["settings"]
     for name, setting in settings():

@@ -25,13 +25,14 @@ Rules that need a codebook are there if the recording has one.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from experiments.models.recording import Recording
+from experiments.models.discrete.recording import Rows
+from experiments.models.recording import Notify, Replayed
 from experiments.sweeps.tables import GroupTable
 from simlab.arrays import total_variation
 from simlab.checks import check_at_least
@@ -42,11 +43,10 @@ from theory.distances import kl
 from theory.wasserstein import wasserstein1_exact, wasserstein1_nearly
 
 EXACT = 4096  # tokens
+FEW = 256, 32  # rows whose laws are computed, and of a large vocabulary: some minutes
 GROUPS, NEIGHBOURS = 1024, 100  # at most; a quarter and a sixteenth of a smaller vocabulary
 LOSSLESS = "speculative"
 MEASURES = "acceptance", "tv", "kl", "wasserstein"
-
-Notify = Callable[[int, int], None]
 
 
 class Named(NamedTuple):
@@ -86,13 +86,13 @@ OVER: list[tuple[str, dict[str, Any]]] = [
 PLAIN += [(name, own) for name in RULES if name not in dict(PLAIN + OVER) for own in examples(RULES, name, {})]
 
 
-def rules_for(vocabulary: int, codebook: np.ndarray | None, only: list[str] | None = None) -> list[Named]:
+def rules_for(vocabulary: int, codebook: np.ndarray | None, only: Sequence[str] = ()) -> list[Named]:
     """The rules that are replayed, or ``only`` those of some names; the lossless one always, and first.
 
     Raises ``ValueError`` for a name there is no rule of, or of a rule that needs a codebook where there is none.
     """
     over = {name for name, _ in OVER}
-    for name in only or []:
+    for name in only:
         if name not in RULES:
             raise ValueError(f"unknown rule {name!r}; expected one of {', '.join(RULES)}")
         if codebook is None and name in over:
@@ -118,9 +118,21 @@ def _label(values: dict[str, Any]) -> str:
 # All of them ------------------------------------------------------------------------------------------------------
 
 
-def replay(
-    recording: Recording, rules: list[Named], rows: int, notify: Notify = lambda done, total: None
-) -> pd.DataFrame:
+def replayed(recording: Rows, names: Sequence[str], rows: int | None, notify: Notify) -> Replayed:
+    """All rules, or those of some ``names``, and laws of at most ``rows`` rows; ``FEW`` by default."""
+    large = recording.vocabulary > EXACT
+    rules = rules_for(recording.vocabulary, recording.codebook, names)
+    table = replay(recording, rules, FEW[large] if rows is None else rows, notify)
+    counts = {
+        "rows": int(table.groupby(["rule", "parameters"], sort=False)["rows"].sum().iloc[0]),
+        "windows": int(recording.windows[-1] + 1),
+        "wasserstein": "99 % of the mass" if large else "exact",
+    }
+    lines = summary(table)
+    return Replayed(counts, lines.astype(object).where(lines.notna(), None).to_dict("records"), table)
+
+
+def replay(recording: Rows, rules: list[Named], rows: int, notify: Notify = lambda done, total: None) -> pd.DataFrame:
     """A line for each rule and image: ``rule``, ``parameters``, ``image``, ``rows`` and the means of ``MEASURES`` over
     them, ``windows`` and the mean of ``kept`` over them.
 
@@ -157,7 +169,7 @@ def prefixes(accepted: np.ndarray, windows: np.ndarray, place: np.ndarray) -> np
     return np.asarray(table.cumprod(axis=1).sum(axis=1))
 
 
-def _by_image(recording: Recording, rules: list[Named], accepted: np.ndarray, measured: np.ndarray) -> pd.DataFrame:
+def _by_image(recording: Rows, rules: list[Named], accepted: np.ndarray, measured: np.ndarray) -> pd.DataFrame:
     windows, parts = recording.windows, []
     first = np.flatnonzero(np.diff(windows, prepend=-1))
     for named, probability, values in zip(rules, accepted, measured, strict=True):
