@@ -76,7 +76,7 @@ def compare_command(
     """
     check_kind(model, rows, vectors, drafts=drafts)
 
-    from experiments.models.compare import Request, compare, table
+    from experiments.models.compare import Comparison, Request, compare, table
     from experiments.models.grid import write_grid
     from experiments.models.own import load_models
     from experiments.models.session import check_device
@@ -84,12 +84,16 @@ def compare_command(
 
     check_writable("--out", out)
     parts, files = out / PARTS, [out / name for name in FILES[model]]
+    comparison: type[Comparison]
     if model == CONTINUOUS:
+        from experiments.models.continuous.compare import OfVectors as comparison
         from experiments.models.continuous.methods import GAMMA
 
-        batches, settings = (timing or TIMED[-1:])[:1], {"gamma": GAMMA, "prefill": 0} | vectors.drafts
+        batches, settings = list(timing or TIMED[-1:])[:1], {"gamma": GAMMA, "prefill": 0} | vectors.drafts
     else:
-        batches, settings = tuple(dict.fromkeys(timing or TIMED)), {} if drafts is None else {"drafts": drafts}
+        from experiments.models.discrete.compare import OfCodes as comparison
+
+        batches, settings = list(dict.fromkeys(timing or TIMED)), {} if drafts is None else {"drafts": drafts}
     try:
         with usage_errors(run.batch, "--batch or --timing-batch"):
             sampling, loaded = sampling_of(model, rows, vectors), load_models(model, models, check_device(run.device))
@@ -97,7 +101,7 @@ def compare_command(
             loaded.check(sampling)
             request = Request(names, count, run.batch, tuple(batches), run.seed, sampling, data, settings)
             with progress_bar() as progress:
-                asked = loaded.comparison(request)
+                asked = comparison(loaded, request)
                 bar = progress.add_task("starting", total=asked.notices)
                 found = compare(asked, lambda what: progress.update(bar, description=what, advance=1), parts)
     except KeyboardInterrupt:

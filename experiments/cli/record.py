@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -60,13 +60,13 @@ def record_command(
 
     from experiments.models import session
     from experiments.models.own import load_models
-    from experiments.models.record import record
-    from experiments.models.recording import read_recording
+    from experiments.models.record import Recorder, record
+    from experiments.models.replay import read_recording
     from experiments.results import write_arrays
 
     with usage_errors(run.batch, "--batch" if model == CONTINUOUS else "--batch or --calls"):
         sampling, own = sampling_of(model, rows, vectors), settings_of(model, method, settings, vectors)
-        loaded = load_models(model, models, session.check_device(run.device))
+        loaded: Any = load_models(model, models, session.check_device(run.device))
         labels = session.labels_of(label, count, loaded.labels)
         loaded.check(sampling)
         made = loaded.method(method, own)
@@ -76,7 +76,16 @@ def record_command(
             def done(images: int) -> None:
                 progress.update(bar, completed=images)
 
-            arrays = record(loaded, made, labels, run.seed, sampling, run.batch, calls, done)
+            recorder: Recorder
+            if model == CONTINUOUS:
+                from experiments.models.continuous.record import OfTrajectories
+
+                recorder = OfTrajectories(loaded, made, sampling)
+            else:
+                from experiments.models.discrete.record import OfRows
+
+                recorder = OfRows(loaded, made, sampling, calls)
+            arrays = record(recorder, labels, run.seed, run.batch, done)
     write_arrays(out, arrays)
     saved = read_recording(out)
     print_text(output(), f"{saved.told()}\n{saved.holds:<10}{out}, {out.stat().st_size / 1e6:.1f} MB")

@@ -36,7 +36,7 @@ def replay_command(
     What each rule would accept and emit in the contexts of a recorded run: acceptance, TV and Wasserstein-1 of its law,
     computed and not sampled, and the drafts of a window that it accepts.
     """
-    from experiments.models.recording import read_recording
+    from experiments.models.replay import read_recording, replay
     from experiments.results import versions, write_json, write_table
 
     check_writable("--out", out)
@@ -46,8 +46,8 @@ def replay_command(
             refuse_given(CONTINUOUS, rows=rows)
         with progress_bar() as progress:
             bar = progress.add_task("rules through a recording", total=None)
-            found = saved.replayed(
-                rule or [], rows, lambda done, total: progress.update(bar, completed=done, total=total)
+            found = replay(
+                saved, rule or [], rows, lambda done, total: progress.update(bar, completed=done, total=total)
             )
     except ValueError as error:
         raise UsageError(str(error)) from None

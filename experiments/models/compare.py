@@ -64,7 +64,7 @@ class Outcome(NamedTuple):
 class Comparison(ABC):
     """What is measured of one kind of token.
 
-    ``Drawn``, images of a method with what is said of them, is whatever :meth:`drawn` makes of :meth:`piece`.
+    Images of a method, with what is said of them, are whatever :meth:`drawn` makes of arrays; they have ``shown``.
 
     Attributes
     ----------

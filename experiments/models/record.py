@@ -13,16 +13,14 @@ from typing import Any
 import numpy as np
 import torch
 
-from experiments.models.session import Models, Notify, unheard
+from experiments.models.session import Notify, unheard
 
 
 class Recorder(ABC):
-    """Drafts as they are verified."""
+    """Drafts of a ``method``, as they are verified."""
 
-    @property
-    @abstractmethod
-    def manifest(self) -> dict[str, Any]:
-        """What a kind says of a run beside its method, seed, labels and shape."""
+    models: Any  # of its kind
+    method: Any
 
     @abstractmethod
     def draw(self, labels: np.ndarray, seed: int, first: int) -> None:
@@ -33,33 +31,25 @@ class Recorder(ABC):
 
     @abstractmethod
     def arrays(self, manifest: dict[str, Any]) -> dict[str, np.ndarray]:
-        """What is written: all that was kept by name, and the ``manifest`` of the run."""
+        """What is written: all that was kept by name, and the ``manifest`` of the run with what the kind says of it."""
 
 
 def record(
-    models: Models,
-    method: Any,
-    labels: np.ndarray,
-    seed: int,
-    sampling: Any,
-    batch: int,
-    calls: int | None = None,
-    notify: Notify = unheard,
+    recorder: Recorder, labels: np.ndarray, seed: int, batch: int, notify: Notify = unheard
 ) -> dict[str, np.ndarray]:
-    """What to write of an image of each of ``labels[n]``, of up to ``calls`` calls where a kind counts them.
+    """What to write of an image of each of ``labels[n]``, ``batch`` at a time.
 
     Raises ``ValueError`` for a method that verifies no drafts.
     """
-    recorder = models.recorder(method, sampling, calls)
     for begin in range(0, len(labels), batch):
         own = labels[begin : begin + batch]
         recorder.draw(own, seed, begin)
         notify(begin + len(own))
     manifest = {
-        "method": method.name,
+        "method": recorder.method.name,
         "seed": seed,
         "labels": labels.tolist(),
-        "shape": list(models.shape),
+        "shape": list(recorder.models.shape),
         "torch": torch.__version__,
     }
-    return recorder.arrays(manifest | recorder.manifest)
+    return recorder.arrays(manifest)

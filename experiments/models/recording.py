@@ -9,7 +9,7 @@ import json
 import zipfile
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -57,28 +57,11 @@ class Recording(ABC):
     def told(self) -> str:
         """What is in it, for a person."""
 
-    @abstractmethod
-    def replayed(self, names: Sequence[str], rows: int | None, notify: Notify) -> Replayed:
-        """What rules do with it, all or those of some ``names``; of at most ``rows`` drafts where laws are computed.
-
-        Raises ``ValueError`` for an unknown rule, or one that a recording has not all for.
-        """
-
     def _member(self, name: str) -> np.ndarray:
         try:
             return np.asarray(self._file[name])
         except WRONG as error:
             raise wrong(self.path, error) from None
-
-
-def read_recording(path: Path) -> Recording:
-    """The recording in a file, of either kind. Raises :class:`RecordingError` for what is none."""
-    from experiments.models.continuous.recording import KIND, Trajectories
-    from experiments.models.discrete.recording import Rows
-
-    file, manifest = opened(path)
-    file.close()
-    return Trajectories(path) if KIND in manifest else Rows(path)
 
 
 def opened(path: Path) -> tuple[Any, dict[str, Any]]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -21,10 +21,6 @@ from simlab.models.adapters.fashion import CLASSES, SHIPPED, load_classifier
 from simlab.models.architectures.classifier import Classifier
 from simlab.models.engine.requests import out_of_memory
 from simlab.models.process.cached import NOT_NUMBERS
-
-if TYPE_CHECKING:
-    from experiments.models.compare import Comparison, Request
-    from experiments.models.record import Recorder
 
 Notify = Callable[[int], None]  # called with how many images are done
 
@@ -109,14 +105,6 @@ class Models(ABC):
     @abstractmethod
     def pictures(self, samples: Any, batch: int) -> np.ndarray:
         """``float32[n, H, W]`` or ``[n, H, W, 3]`` from 0 to 1: the images of samples."""
-
-    @abstractmethod
-    def comparison(self, request: Request) -> Comparison:
-        """What is measured of methods where they are compared."""
-
-    @abstractmethod
-    def recorder(self, method: Any, sampling: Any, calls: int | None) -> Recorder:
-        """What is kept of drafts that are verified, of up to ``calls`` calls an image where a kind counts them."""
 
 
 def labels_of(name: str, count: int, labels: Sequence[str] = CLASSES) -> np.ndarray:

@@ -35,6 +35,7 @@ from experiments.models.timing import ROUNDS, rounds, speedup
 from simlab.continuous.decoders import Verified, autoregressive
 from simlab.randomness import Tape
 from simlab.statistics import estimate
+from theory.acceptance import speedup as eq_51
 
 CHUNK = 100  # images of a piece
 SHOWN = 10  # images of each method in the grid
@@ -119,9 +120,14 @@ class OfVectors(Comparison):
         return samples, {"ranks": counts[None], "gap": _lengths(found.away), "log_sigma": found.log_sigma}
 
     def drawn(self, arrays: Arrays) -> Drawn:
-        samples, classes = (kind(*(arrays[name] for name in kind._fields)) for kind in (Samples, Classified))
-        ranks = arrays["ranks"].sum(axis=0)
-        return Drawn(samples, classes, arrays["shown"][:SHOWN], ranks, arrays["gap"], arrays["log_sigma"])
+        return Drawn(
+            Samples(*(arrays[name] for name in Samples._fields)),
+            Classified(*(arrays[name] for name in Classified._fields)),
+            arrays["shown"][:SHOWN],
+            arrays["ranks"].sum(axis=0),
+            arrays["gap"],
+            arrays["log_sigma"],
+        )
 
     def row(
         self, method: Method, own: Drawn, reference: Drawn, level: float, held_out: np.ndarray | None
@@ -170,13 +176,12 @@ class OfVectors(Comparison):
         seconds = found["seconds"]
         cost = sum(seconds["draft"]) / sum(seconds["target"])
         rate = float(own.samples.accepted.sum() / max(int(own.samples.verified.sum()), 1))
-        block = sum(rate**k for k in range(method.gamma + 1))
         return {
             "batch": found["batch"],
             "seconds": float(np.mean(seconds[method.name])) / found["batch"],
             **speedup(seconds["target"], seconds[method.name]),
             "cost": cost,
-            "predicted": block / (method.gamma * cost + 1),
+            "predicted": float(eq_51(rate, method.gamma, cost)),
         }
 
     def head(self) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,11 +21,6 @@ from simlab.continuous.networks.adapter import NetworkTokens
 from simlab.continuous.networks.fashion import ORDERS, FashionContinuous, load_fashion_continuous, orders
 from simlab.continuous.networks.sampler import Sampler
 from simlab.randomness import Tape
-
-if TYPE_CHECKING:
-    from experiments.models import compare
-    from experiments.models.continuous.compare import OfVectors
-    from experiments.models.continuous.record import OfTrajectories
 
 
 @dataclass(frozen=True)
@@ -160,15 +155,3 @@ class Continuous(Models):
     def pictures(self, samples: Samples, batch: int) -> np.ndarray:
         """``float32[n, side, side]`` from 0 to 1: the images of samples."""
         return self.pair.images(samples.tokens, samples.places)
-
-    def comparison(self, request: compare.Request) -> OfVectors:
-        """Acceptance, proposals, distances between kernels, and time beside CSpD's eq. 51."""
-        from experiments.models.continuous.compare import OfVectors  # loads what fits and tests
-
-        return OfVectors(self, request)
-
-    def recorder(self, method: Method, sampling: Settings, calls: int | None) -> OfTrajectories:
-        """Trajectories and kernels of every verified draft."""
-        from experiments.models.continuous.record import OfTrajectories
-
-        return OfTrajectories(self, method, sampling)

@@ -38,6 +38,7 @@ from simlab.continuous.networks.sampler import Sampler
 from simlab.continuous.rules import Rule, make_rule
 from simlab.continuous.rules.base import log_acceptance
 from simlab.randomness import Tape
+from theory.acceptance import speedup as eq_51
 
 RESULT = Path(__file__).parents[3] / "theory" / "measured" / "fashion_continuous.json"
 USUAL = Sampler(12, least=250, noisy_end=True)
@@ -187,12 +188,11 @@ def seconds(call: Callable[[], object]) -> float:
 def speed(setting: Setting, acceptance: float, taken: float, alone: list[float]) -> dict[str, float]:
     """The speedup over the target alone, and eq. 51's; ``alone`` are the seconds of target and draft."""
     target, draft = alone
-    block = sum(acceptance**k for k in range(setting.gamma + 1))
     return {
         "seconds": taken,
         "speedup": target / taken,
         "cost": draft / target,
-        "predicted": block / (setting.gamma * draft / target + 1),
+        "predicted": float(eq_51(acceptance, setting.gamma, draft / target)),
     }
 
 

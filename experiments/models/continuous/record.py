@@ -5,13 +5,14 @@ Their format on disk is that of :mod:`experiments.models.continuous.recording`.
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
 
 from experiments.models.continuous.kind import Continuous, Settings
 from experiments.models.continuous.methods import Method
-from experiments.models.continuous.recording import written
+from experiments.models.continuous.recording import KIND, VERSION
 from experiments.models.record import Recorder
 from simlab.continuous.decoders import Verified
 from simlab.continuous.models.trajectories import Trajectory
@@ -27,16 +28,6 @@ class OfTrajectories(Recorder):
             raise ValueError(f"{method.name} verifies no drafts; expected a method that does, such as last-step")
         self.models, self.method, self.rule, self.sampling = models, method, method.rule, sampling
         self.parts: list[dict[str, np.ndarray]] = []
-
-    @property
-    def manifest(self) -> dict[str, Any]:
-        return {
-            "rule": self.rule.name,
-            "aligned": self.rule.aligned,
-            "gamma": self.method.gamma,
-            "noisy_end": self.sampling.of(self.method).noisy_end,
-            "settings": self.sampling.record(),
-        }
 
     def draw(self, labels: np.ndarray, seed: int, first: int) -> None:
         self.models.draw(self.method, labels, seed, self.sampling, len(labels), first, watch=self.keep)
@@ -59,7 +50,16 @@ class OfTrajectories(Recorder):
     def arrays(self, manifest: dict[str, Any]) -> dict[str, np.ndarray]:
         if not self.parts:
             raise ValueError("no draft was verified; expected a prefill below the number of tokens")
-        return written({name: np.concatenate([part[name] for part in self.parts]) for name in self.parts[0]}, manifest)
+        own = {
+            KIND: VERSION,
+            "rule": self.rule.name,
+            "aligned": self.rule.aligned,
+            "gamma": self.method.gamma,
+            "noisy_end": self.sampling.of(self.method).noisy_end,
+            "settings": self.sampling.record(),
+        }
+        arrays = {name: np.concatenate([part[name] for part in self.parts]) for name in self.parts[0]}
+        return arrays | {"manifest": np.array(json.dumps(manifest | own))}
 
 
 def _laid(of: Trajectory) -> dict[str, np.ndarray]:

@@ -21,14 +21,13 @@ block up to the first that was rejected in the run.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from experiments.models.recording import WRONG, Notify, Recording, RecordingError, Replayed, wrong
+from experiments.models.recording import WRONG, Recording, RecordingError, Replayed, wrong
 from simlab.continuous.models.gaussians import DIAGONAL, Layout
 from simlab.continuous.models.protocol import Kernel, Kernels
 from simlab.continuous.models.trajectories import Trajectory, TrajectoryPair
@@ -119,7 +118,7 @@ class Trajectories(Recording):
         images, accepted = len(self.manifest["labels"]), float(self.arrays["accepted"].mean())
         return f"{self.manifest['method']}  {len(self):,} drafts of {images} images, {accepted:.1%} accepted"
 
-    def replayed(self, names: Sequence[str], rows: int | None, notify: Notify) -> Replayed:
+    def replayed(self, names: Sequence[str] = ()) -> Replayed:
         """A line a rule, of all drafts; ``refused`` says why a rule has no ratio there, and is None where it has."""
         rules = [make_rule(name, aligned=self.manifest["aligned"]) for name in names or RULES]
         return Replayed({"drafts": len(self)}, [self._line(rule) for rule in rules])
@@ -140,8 +139,3 @@ class Trajectories(Recording):
             "decisions": float(((self.arrays["coin"] < rates) == self.arrays["accepted"]).mean()),
             "refused": None,
         }
-
-
-def written(arrays: dict[str, np.ndarray], manifest: dict[str, Any]) -> dict[str, np.ndarray]:
-    """What is written of a run: its arrays, and its manifest with the version of the format."""
-    return arrays | {"manifest": np.array(json.dumps(manifest | {KIND: VERSION}))}

@@ -97,9 +97,9 @@ class OfCodes(Comparison):
         return samples, {**found._asdict(), **as_arrays(far)}
 
     def drawn(self, arrays: Arrays) -> Drawn:
-        samples, found, classes = (
-            kind(*(arrays[name] for name in kind._fields)) for kind in (Samples, Likelihood, Classified)
-        )
+        samples = Samples(*(arrays[name] for name in Samples._fields))
+        found = Likelihood(*(arrays[name] for name in Likelihood._fields))
+        classes = Classified(*(arrays[name] for name in Classified._fields))
         return Drawn(samples, Sample(found, classes), arrays["shown"], document_of(arrays))
 
     def row(

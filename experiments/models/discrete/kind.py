@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 import torch
@@ -31,11 +31,6 @@ from simlab.models.process.cached import Cached
 from simlab.models.process.clock import UNTIMED, Clock
 from simlab.models.process.sampling import Sampling
 from simlab.processes import Process
-
-if TYPE_CHECKING:
-    from experiments.models import compare
-    from experiments.models.discrete.compare import OfCodes
-    from experiments.models.discrete.record import OfRows
 
 
 class Samples(NamedTuple):
@@ -192,18 +187,6 @@ class Discrete(Models):
         parts = torch.from_numpy(samples.tokens).split(batch)
         images = torch.cat([self.pixels(part.to(self.device)).cpu() for part in parts])
         return np.asarray(images.movedim(1, -1).squeeze(-1))
-
-    def comparison(self, request: compare.Request) -> OfCodes:
-        """Steps, likelihoods, distortion of a token, locality, and time by part."""
-        from experiments.models.discrete.compare import OfCodes  # loads what fits and tests
-
-        return OfCodes(self, request)
-
-    def recorder(self, method: Method, sampling: Sampling, calls: int | None) -> OfRows:
-        """Rows of windows."""
-        from experiments.models.discrete.record import OfRows
-
-        return OfRows(self, method, sampling, calls)
 
     def _fits(self, kind: str, model: Transformer) -> None:
         """Raise ``ValueError`` unless a transformer is over the codes and the grid of the tokenizer."""

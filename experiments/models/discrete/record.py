@@ -38,22 +38,19 @@ class OfRows(Recorder):
         self.models, self.method, self.sampling, self.calls = models, method, sampling, calls or CALLS
         self.packed = Packed()
 
-    @property
-    def manifest(self) -> dict[str, Any]:
-        return {
-            "settings": self.method.settings,
-            "lossless": self.method.lossless,
-            "sampling": sampling_record(self.sampling),
-            "calls": self.calls,
-        }
-
     def draw(self, labels: np.ndarray, seed: int, first: int) -> None:
         images = range(first, first + len(labels))
         spread = Spread(self.packed, images, self.calls, self.models.target.config.length)
         watch(self.models, self.method, labels, self.sampling, Tape(seed, images), spread)
 
     def arrays(self, manifest: dict[str, Any]) -> dict[str, np.ndarray]:
-        return self.packed.arrays(manifest, self.models.codebook)
+        own = {
+            "settings": self.method.settings,
+            "lossless": self.method.lossless,
+            "sampling": sampling_record(self.sampling),
+            "calls": self.calls,
+        }
+        return self.packed.arrays(manifest | own, self.models.codebook)
 
 
 class Spread:

@@ -8,14 +8,14 @@ stands in the file. Rows come in blocks that are read one at a time.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from experiments.models.recording import WRONG, Notify, Recording, RecordingError, Replayed, wrong
+from experiments.models.recording import WRONG, Recording, RecordingError, wrong
 from experiments.results import versions
 from simlab.arrays import total_variation
 
@@ -127,12 +127,6 @@ class Rows(Recording):
             f"{len(set(self.image.tolist()))} images, V = {self.vocabulary}\n"
             f"rounding  TV {rounding['mean_tv']:.1e}, at most {rounding['max_tv']:.1e}"
         )
-
-    def replayed(self, names: Sequence[str], rows: int | None, notify: Notify) -> Replayed:
-        """By :mod:`experiments.models.discrete.replay`."""
-        from experiments.models.discrete.replay import replayed  # loads Numba
-
-        return replayed(self, names, rows, notify)
 
     @property
     def windows(self) -> np.ndarray:

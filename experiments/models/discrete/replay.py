@@ -129,7 +129,8 @@ def replayed(recording: Rows, names: Sequence[str], rows: int | None, notify: No
         "wasserstein": "99 % of the mass" if large else "exact",
     }
     lines = summary(table)
-    return Replayed(counts, lines.astype(object).where(lines.notna(), None).to_dict("records"), table)
+    told: list[Any] = lines.astype(object).where(lines.notna(), None).to_dict("records")
+    return Replayed(counts, told, table)
 
 
 def replay(recording: Rows, rules: list[Named], rows: int, notify: Notify = lambda done, total: None) -> pd.DataFrame:

@@ -20,7 +20,7 @@ from experiments.models.continuous.kind import Continuous, Settings
 from experiments.models.continuous.methods import NAMES
 from experiments.models.discrete.kind import Discrete
 from experiments.models.methods import METHODS
-from experiments.models.recording import read_recording
+from experiments.models.replay import read_recording
 from experiments.models.session import Models
 from simlab.continuous.decoders import autoregressive
 from simlab.continuous.networks.sampler import Sampler

@@ -420,7 +420,7 @@ INTERRUPTED = {  # a command, and what it is doing meanwhile
     "compare --model fashion-continuous --models pair": "experiments.models.compare.compare",
     "record --models models": "experiments.models.record.record",
     "record --model fashion-continuous --models pair": "experiments.models.record.record",
-    "replay good.toml": "experiments.models.recording.read_recording",
+    "replay good.toml": "experiments.models.replay.read_recording",
     "model train tokenizer": "experiments.training.commands.train_model",
     "model convert kl16.ckpt --out kl16.safetensors": "simlab.continuous.networks.mar.files.converted",
     "model device --small --device cpu": "experiments.models.device.measure",
