@@ -199,11 +199,9 @@ def test_a_stopped_comparison_goes_on_where_it_was(
     own = KINDS[kind]
     draw, asked, stops = own.models.draw, list[tuple[str, int]](), {own.drafting}
 
-    def drawing(
-        self: Models, method: Any, labels: np.ndarray, seed: int, sampling: Any, *more: Any, **told: Any
-    ) -> Any:
+    def drawing(self: Models, method: Any, labels: np.ndarray, *more: Any, **told: Any) -> Any:
         if len(labels) > 1:  # one at a time where times are taken
-            asked.append((method.name, more[1]))
+            asked.append((method.name, more[3]))
             if method.name in stops:
                 stops.remove(method.name)
                 raise KeyboardInterrupt
