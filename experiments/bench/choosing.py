@@ -27,10 +27,10 @@ def auto(quick: bool, watch: Callable[[str], None]) -> Results:
     from experiments.models import curve, payoff
     from experiments.models.choice import known_steps
     from experiments.models.compression import named
-    from experiments.models.session import Models
+    from experiments.models.discrete.kind import Discrete
     from simlab.models.process.sampling import Sampling
 
-    models, sampling = Models(), Sampling()
+    models, sampling = Discrete(), Sampling()
     with one_thread():
         steps = known_steps(models, sampling)
         most = max(step.tokens for step in steps)

@@ -8,16 +8,17 @@ from typing import Annotated, Any
 
 import typer
 
-from experiments.cli import continuous
 from experiments.cli.options import (
     CONTINUOUS,
+    DISCRETE,
     Models,
     Rows,
     Run,
     Shipped,
     Vectors,
+    check_kind,
     out_option,
-    refuse_given,
+    sampling_of,
     with_records,
 )
 from experiments.cli.terminal import (
@@ -30,7 +31,10 @@ from experiments.cli.terminal import (
     usage_errors,
 )
 
-FILES = ("compare.json", "compare.npz", "compare.parquet", "samples.png")
+FILES = {  # a document, arrays, a table and images
+    DISCRETE: ("compare.json", "compare.npz", "compare.parquet", "samples.png"),
+    CONTINUOUS: tuple(f"compare-continuous.{kind}" for kind in ("json", "npz", "parquet", "png")),
+}
 LEAST = 10  # images: fewer say nothing of a distribution
 PARTS = "parts"  # a folder: what is finished of a comparison that is not
 TIMED = (1, 16)  # images at a time
@@ -70,45 +74,54 @@ def compare_command(
     Of fashion-continuous methods are compared by acceptance, calls, proposals a rejected draft, speedup beside what
     CSpD's eq. 51 predicts, and whether their images can be told from the target's own; one batch is timed.
     """
-    if model == CONTINUOUS:
-        refuse_given(model, top_k=rows.top_k, top_p=rows.top_p, drafts=drafts)
-        one = (timing or TIMED[-1:])[0]
-        return continuous.compare(methods, count, one, data, out, models, rows, vectors, run)
-    refuse_given(model, vectors)
+    check_kind(model, rows, vectors, drafts=drafts)
 
-    from experiments.models import session
-    from experiments.models.compare import Request, compare, table
+    from experiments.models.compare import Comparison, Request, compare, table
     from experiments.models.grid import write_grid
-    from experiments.models.methods import METHODS
-    from experiments.models.timing import ROUNDS
+    from experiments.models.own import load_models
+    from experiments.models.session import check_device
     from experiments.results import write_arrays, write_json, write_table
 
-    batches = tuple(dict.fromkeys(timing or TIMED))
     check_writable("--out", out)
-    parts = out / PARTS
+    parts, files = out / PARTS, [out / name for name in FILES[model]]
+    comparison: type[Comparison]
+    if model == CONTINUOUS:
+        from experiments.models.continuous.compare import OfVectors as comparison
+        from experiments.models.continuous.methods import GAMMA
+
+        batches, settings = list(timing or TIMED[-1:])[:1], {"gamma": GAMMA, "prefill": 0} | vectors.drafts
+    else:
+        from experiments.models.discrete.compare import OfCodes as comparison
+
+        batches, settings = list(dict.fromkeys(timing or TIMED)), {} if drafts is None else {"drafts": drafts}
     try:
         with usage_errors(run.batch, "--batch or --timing-batch"):
-            names = tuple(METHODS) if methods is None else tuple(dict.fromkeys(methods.split(",")))
-            request = Request(names, count, run.batch, batches, run.seed, rows.sampling(), data, drafts)
-            loaded = session.Models(models, session.check_device(run.device))
-            request.sampling.check(loaded.target.config.length, loaded.target.config.vocabulary)
+            sampling, loaded = sampling_of(model, rows, vectors), load_models(model, models, check_device(run.device))
+            names = loaded.names(sampling) if methods is None else tuple(dict.fromkeys(methods.split(",")))
+            loaded.check(sampling)
+            request = Request(names, count, run.batch, tuple(batches), run.seed, sampling, data, settings)
             with progress_bar() as progress:
-                bar = progress.add_task("starting", total=3 + len(names) * (1 + len(batches) * (1 + ROUNDS)))
-                found = compare(loaded, request, lambda what: progress.update(bar, description=what, advance=1), parts)
+                asked = comparison(loaded, request)
+                bar = progress.add_task("starting", total=asked.notices)
+                found = compare(asked, lambda what: progress.update(bar, description=what, advance=1), parts)
     except KeyboardInterrupt:
         print_text(error_output(), f"simlab: interrupted; what is finished is in {parts}, the same command goes on")
         return 130
-    write_json(out / "compare.json", found.document)
-    write_arrays(out / "compare.npz", found.arrays)
-    write_table(out / "compare.parquet", table(found.document))
-    images = found.arrays["images"]
-    write_grid(out / "samples.png", images.reshape(-1, *images.shape[2:]) / 255, images.shape[1], names)
+    document, images = found.document, found.arrays["images"]
+    write_json(files[0], document)
+    write_arrays(files[1], found.arrays)
+    write_table(files[2], table(document))
+    write_grid(files[3], images.reshape(-1, *images.shape[2:]) / 255, images.shape[1], names)
     rmtree(parts, ignore_errors=True)
-    _print(found.document, out)
+    (_print_vectors if model == CONTINUOUS else _print_codes)(document)
+    print_text(output(), "\n".join(f"{path.suffix[1:]:<9}{path}" for path in files))
     return 0
 
 
-def _print(document: dict[str, Any], out: Path) -> None:
+# columns ----------------------------------------------------------------------------------------------------------
+
+
+def _print_codes(document: dict[str, Any]) -> None:
     console = output()
     batches = [entry["batch"] for entry in document["methods"][0]["timing"]]
     names = (
@@ -126,7 +139,6 @@ def _print(document: dict[str, Any], out: Path) -> None:
     console.print(table, highlight=False)
     print_text(console, "speedup: against ar, ± its standard error, and in brackets what was predicted of this machine")
     print_text(console, "Frechet: distance on features of simlab's classifier, to images of ar")
-    print_text(console, "\n".join(f"{Path(name).suffix[1:]:<9}{out / name}" for name in FILES))
 
 
 def _row(row: dict[str, Any]) -> tuple[str, ...]:
@@ -160,3 +172,38 @@ def _verdict(row: dict[str, Any]) -> str:
         return f"no: {', '.join(failed)}" if failed else f"no difference found ({detects} would be)"
     far = row["distortion"]
     return "lossy" if far is None else f"lossy: TV {far['tv']:.3f}, distance {far['wasserstein']:.3f} a token"
+
+
+def _print_vectors(document: dict[str, Any]) -> None:
+    console = output()
+    names = (
+        "method", "accepted", "calls", "proposals", "speedup (eq. 51)", "accuracy", "Frechet", "told from the target"
+    )  # fmt: skip
+    title = f"{document['n']} images a method, {document['device']}, seed {document['seed']}"
+    rows = [_row_of_vectors(row) for row in document["methods"]]
+    console.print(numbers_table(console, names, rows, title), highlight=False)
+    print_text(console, "Frechet: distance on features of simlab's classifier, to images of the target alone")
+
+
+def _row_of_vectors(row: dict[str, Any]) -> tuple[str, ...]:
+    rate, proposals, quality, time = row["acceptance"], row["proposals"], row["quality"], row["timing"]
+    error = "" if rate["error"] is None else f" ± {rate['error']:.3f}"
+    return (
+        row["method"],
+        "" if rate["mean"] is None else f"{rate['mean']:.3f}{error}",
+        f"{row['steps']['mean']:.1f}",
+        "" if proposals["mean"] is None else f"{proposals['mean']:.2f}",
+        f"{time['speedup']:.2f} ({time['predicted']:.2f})",
+        f"{quality['accuracy']:.3f}",
+        f"{quality['frechet_to_ar']:.3f}",
+        _told_apart(row["checks"]),
+    )
+
+
+def _told_apart(checks: dict[str, Any]) -> str:
+    """By which tests samples are told from the target's, or what surely would have been."""
+    failed = [name for name, check in checks.items() if not check["passes"]]
+    if failed:
+        return f"yes: {', '.join(failed)}"
+    said = [f"{name} TV {check['detects']:.2g}" for name, check in checks.items() if check["detects"] is not None]
+    return f"no ({', '.join(said)} would be)" if said else "no (nothing surely would be)"

@@ -6,20 +6,27 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from experiments.cli.options import DISCRETE
 from experiments.cli.terminal import UsageError, check_copy, output, plain_table, print_text, progress_bar
 
 Measure = Callable[[Any, Any, Callable[[str], None]], dict[str, Any]]  # of models and a sampling, with progress
 
 
-def measure_and_write(measure: Measure, models: Path | None, device: str, guidance: float, out: Path) -> dict[str, Any]:
+def measure_and_write(
+    measure: Measure, model: str, models: Path | None, device: str, guidance: float, out: Path
+) -> dict[str, Any]:
     """Measure something of the models at a guidance and write it to ``out``; raises :class:`UsageError`."""
     from experiments.models import session
+    from experiments.models.discrete.kind import Discrete
+    from experiments.models.own import load_models
     from experiments.results import write_json
     from simlab.models.process.sampling import Sampling
 
     check_copy("--out", out)
     try:
-        loaded = session.Models(models, session.check_device(device))
+        loaded = load_models(model, models, session.check_device(device))
+        if not isinstance(loaded, Discrete):
+            raise ValueError(f"--model {model}: its calls have no rows; expected a model of discrete tokens")
         with progress_bar() as progress, session.memory():
             bar = progress.add_task("starting", total=None)
             found = measure(loaded, Sampling(guidance), lambda what: progress.update(bar, description=what))
@@ -31,13 +38,13 @@ def measure_and_write(measure: Measure, models: Path | None, device: str, guidan
     return found
 
 
-def curve(models: Path | None, device: str, guidance: float, batches: list[int] | None, out: Path) -> int:
+def curve(model: str, models: Path | None, device: str, guidance: float, batches: list[int] | None, out: Path) -> int:
     """``--curve``: seconds of calls by their rows."""
     from experiments.models.curve import BATCHES, curve_of, measure
 
     found = measure_and_write(
         lambda loaded, sampling, notify: measure(loaded, sampling, batches or BATCHES, notify=notify),
-        models, device, guidance, out,
+        model, models, device, guidance, out,
     )  # fmt: skip
     cost, console = curve_of(found), output()
     sizes = sorted({entry["rows"] for entry in found["target"]})
@@ -61,7 +68,7 @@ def compression(models: Path | None, device: str, out: Path) -> int:
     samplings = [Sampling(scale) for scale in GUIDANCE]
     found = measure_and_write(
         lambda loaded, _, notify: measure(loaded, samplings, list(candidates()), IMAGES, notify=notify),
-        models, device, 1.0, out,
+        DISCRETE, models, device, 1.0, out,
     )  # fmt: skip
     tables = [of_sampling(found, sampling) for sampling in samplings]
     rows = [
@@ -82,7 +89,7 @@ def payoff(models: Path | None, device: str, guidance: float, batches: list[int]
 
     found = measure_and_write(
         lambda loaded, sampling, notify: measure(loaded, sampling, batches or BATCHES, notify=notify),
-        models, device, guidance, out,
+        DISCRETE, models, device, guidance, out,
     )  # fmt: skip
     console = output()
     names = dict.fromkeys(named(Candidate(each["method"], each["settings"])) for each in found["measured"])

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from experiments.cli.options import GUIDANCE, Model, Models, file_option
+from experiments.cli.options import DISCRETE, GUIDANCE, Model, Models, file_option
 from experiments.cli.terminal import (
     UsageError,
     check_copy,
@@ -51,7 +51,9 @@ def device_command(
 
         place = device or "cpu"
         if curve:
-            return kinds.curve(models, place, guidance, batches, out or Path("out/curve.json"))
+            return kinds.curve(model, models, place, guidance, batches, out or Path("out/curve.json"))
+        if model != DISCRETE:
+            raise UsageError(f"--model {model}: is for --curve; expected {DISCRETE}, whose methods are known")
         if compression:
             return kinds.compression(models, place, out or Path("out/compression.json"))
         return kinds.payoff(models, place, guidance, batches, out or Path("out/map.json"))

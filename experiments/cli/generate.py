@@ -5,25 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
 
-from experiments.cli import continuous
 from experiments.cli.compiling import BEGUN, compiling
 from experiments.cli.options import (
     CONTINUOUS,
     KINDS,
-    Images,
     Label,
     Models,
     Rows,
     Run,
     Settings,
     Vectors,
+    check_kind,
     count_option,
     file_option,
-    refuse_given,
+    sampling_of,
+    settings_of,
     with_records,
 )
 from experiments.cli.prompts import PAINTERS, Texts, draw_texts
@@ -37,11 +37,8 @@ from experiments.cli.terminal import (
     usage_errors,
 )
 
-if TYPE_CHECKING:
-    from experiments.models.methods import Method
-    from experiments.models.session import Samples
-
 AUTO, UNMEASURED = "auto", "sjd-ac"  # what auto takes where nobody has measured what a model's steps commit
+LOSSLESS = "last-step"  # what it takes for continuous tokens
 TOKENS = Path("out/tokens.npz")  # where tokens go that no image is made of
 
 
@@ -91,20 +88,14 @@ def generate_command(
     algorithm-1, algorithm-1-unaligned, two-path, path, published-code, last-step, last-step-unaligned, last-noise,
     target-end and, with --variances posterior or upper, reflection; auto takes last-step.
     """
-    if model == CONTINUOUS:
-        refuse_given(
-            model, prompt=prompt, size=size, top_k=rows.top_k, top_p=rows.top_p, settings=settings, curve=curve
-        )
-        images = Images(label, count or 16, models)
-        return continuous.generate(None if method == AUTO else method, images, out, tokens, rows, vectors, run)
-    refuse_given(model, vectors)
+    check_kind(model, rows, vectors, prompt=prompt, size=size, settings=settings, curve=curve)
 
     import numpy as np
 
     from experiments.models import choice, session
+    from experiments.models.discrete.kind import Discrete
     from experiments.models.grid import write_grid
-    from experiments.models.methods import make_method, read_settings
-    from experiments.models.own import SHIPPED, is_own, load_models
+    from experiments.models.own import is_own, load_models
     from experiments.results import write_arrays
 
     if prompt or model in PAINTERS:
@@ -116,7 +107,9 @@ def generate_command(
     why = ""
     if is_own(model) and method == AUTO:
         method, why = UNMEASURED, f"{unmeasured(model)}\n"
-    elif not is_own(model) and model != SHIPPED:
+    elif model == CONTINUOUS and method == AUTO:
+        method = LOSSLESS
+    elif not is_own(model) and model not in KINDS:
         named = ", ".join((*KINDS, *PAINTERS))
         raise UsageError(f"--model {model}: is no model; expected {named}, module:factory or file.py:factory")
     count = count or 16
@@ -124,19 +117,21 @@ def generate_command(
     if tokens is not None:
         check_copy("--tokens", tokens)
     with usage_errors(run.batch):
+        sampling = sampling_of(model, rows, vectors)
         loaded = load_models(model, models, session.check_device(run.device))
-        labels, sampling = session.labels_of(label, count, loaded.labels), rows.sampling()
-        sampling.check(loaded.target.config.length, loaded.target.config.vocabulary)
+        labels = session.labels_of(label, count, loaded.labels)
+        loaded.check(sampling)
         if method == AUTO:
+            assert isinstance(loaded, Discrete)
             _check_free(settings)
             chosen = choice.choice(loaded, sampling, min(run.batch, count), curve)
             costs = curve or choice.curve_file(loaded, sampling)
             print_text(output(), f"{chosen.reason}\ncosts   {costs if costs.exists() else 'not kept'}")
-            made = make_method(chosen.candidate.method, loaded.codebook, chosen.candidate.settings)
+            made = loaded.method(chosen.candidate.method, chosen.candidate.settings)
         elif curve is not None:
             raise ValueError(f"--curve {curve}: is for --method auto; expected it alone")
         else:
-            made = make_method(method, loaded.codebook, read_settings(settings or []))
+            made = loaded.method(method, settings_of(model, method, settings, vectors))
         with progress_bar() as progress, compiling() as compiled:
             bar = progress.add_task(made.name, total=count)
             compiled.tell = lambda: progress.update(bar, description="compiling, once")
@@ -151,23 +146,25 @@ def generate_command(
 
             begun = perf_counter()
             lost: dict[int, str] = {}
-            samples = session.draw(
-                loaded, made, labels, run.seed, sampling, run.batch,
+            samples = loaded.draw(
+                made, labels, run.seed, sampling, run.batch,
                 notify=done, stepped=stepped, failed=lost.__setitem__,
             )  # fmt: skip
             seconds = perf_counter() - begun
-        pictures = session.pictures(loaded, samples.tokens, run.batch) if loaded.draws else None
+        pictures = loaded.pictures(samples, run.batch) if loaded.draws else None
     console = output()
-    print_text(console, f"{why}{summary(made, samples, seconds)}\n{first_step(times, compiled.seconds)}")
+    print_text(console, f"{why}{summary(made, samples, seconds)}")
+    if model != CONTINUOUS:
+        print_text(console, first_step(times, compiled.seconds))
     if pictures is not None:
-        write_grid(out, pictures.movedim(1, -1).squeeze(-1).numpy())
+        write_grid(out, pictures)
         print_text(console, f"images  {out}")
     else:
         tokens = tokens or TOKENS
         print_text(console, "images  none: the model has no pixels(tokens)")
     if tokens is not None:
         drawn = np.delete(labels, list(lost))
-        write_arrays(tokens, {"tokens": samples.tokens, "labels": drawn, "steps": samples.steps})
+        write_arrays(tokens, {"labels": drawn, **{name: getattr(samples, name) for name in samples.saved}})
         print_text(console, f"tokens  {tokens}")
     for image, why in lost.items():
         print_text(error_output(), f"simlab: image {image}: {why}")
@@ -198,12 +195,9 @@ def first_step(steps: Sequence[float], compiled: float) -> str:
     return f"first step {steps[0] - BEGUN:.1f} s after the command{late}"
 
 
-def summary(method: Method, samples: Samples, seconds: float) -> str:
-    """How many steps and seconds the images took."""
-    count, length = samples.tokens.shape
+def summary(method: Any, samples: Any, seconds: float) -> str:
+    """What was drawn by which method, what it took, and what became of drafts where samples say."""
+    count, length = samples.tokens.shape[:2]
     kind = "lossless" if method.lossless else "lossy"
-    return (
-        f"{method.name} ({kind})  {count} images of {length} tokens\n"
-        f"steps {samples.steps.mean():.1f} an image, step compression {count * length / samples.steps.sum():.2f}, "
-        f"{seconds:.1f} s"
-    )
+    took, *more = samples.took()
+    return "\n".join([f"{method.name} ({kind})  {count} images of {length} tokens", f"{took}, {seconds:.1f} s", *more])

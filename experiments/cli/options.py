@@ -16,8 +16,7 @@ import typer
 from experiments.cli.terminal import UsageError
 
 if TYPE_CHECKING:
-    from experiments.models.continuous.methods import Method
-    from experiments.models.continuous.session import Settings as VectorSettings
+    from experiments.models.continuous.kind import Settings as VectorSettings
     from simlab.models.process.sampling import Sampling
 
 MOST_SEED = (1 << 32) - 1
@@ -174,37 +173,51 @@ class Vectors:
         typer.Option("--variances", help="continuous: of the steps' noise [default: learned]"),
     ] = None
 
-    def settings(self, rows: Rows, seed: int) -> VectorSettings:
+    def sampling(self, rows: Rows) -> VectorSettings:
         """How images are drawn. Raises ``ValueError`` for values that are out of range."""
-        from experiments.models.continuous.session import Settings
+        from experiments.models.continuous.kind import Settings
         from simlab.continuous.networks.sampler import Sampler
 
         names = "steps", "spacing", "least", "variances", "temperature", "guidance"
         given = given_of(self) | given_of(rows)
-        return Settings(Sampler(**{name: given[name] for name in names if name in given}), self.order or "raster", seed)
+        return Settings(Sampler(**{name: given[name] for name in names if name in given}), self.order or "raster")
 
-    def method(self, name: str) -> Method:
-        """The method called ``name``. Raises ``ValueError`` for an unknown one."""
-        from experiments.models.continuous.methods import AR, GAMMA, make_method
-
-        if name == AR and (self.gamma, self.prefill) != (None, None):
-            raise ValueError(f"--gamma and --prefill are not for --method {AR}; expected neither")
-        return make_method(name, self.gamma or GAMMA, self.prefill or 0)
+    @property
+    def drafts(self) -> dict[str, int]:
+        """Of ``gamma`` and ``prefill`` those that were given."""
+        return {name: value for name, value in given_of(self).items() if name in ("gamma", "prefill")}
 
 
-@dataclass(frozen=True)
-class Images:
-    """What is drawn of a model, and the files it is read from."""
+def sampling_of(model: str, rows: Rows, vectors: Vectors) -> Any:
+    """How images are drawn, as the models called ``model`` take it. Raises ``ValueError`` for what is out of range."""
+    return vectors.sampling(rows) if model == CONTINUOUS else rows.sampling()
 
-    label: str
-    count: int
-    models: Path | None
+
+def settings_of(model: str, method: str, settings: list[str] | None, vectors: Vectors) -> dict[str, Any]:
+    """Parameters of a method of these models. Raises ``ValueError`` for what is none of its."""
+    if model != CONTINUOUS:
+        from experiments.models.methods import read_settings
+
+        return read_settings(settings or [])
+    from experiments.models.continuous.methods import AR
+
+    if method == AR and vectors.drafts:
+        raise ValueError(f"--gamma and --prefill are not for --method {AR}; expected neither")
+    return vectors.drafts
 
 
 def given_of(record: Any) -> dict[str, Any]:
     """The fields of a record that were given, by their names."""
     values = {each.name: getattr(record, each.name) for each in fields(record)}
     return {name: value for name, value in values.items() if value is not None}
+
+
+def check_kind(model: str, rows: Rows, vectors: Vectors, **others: Any) -> None:
+    """Raise :class:`UsageError` for options of the other kind of token; ``others`` are of discrete tokens alone."""
+    if model == CONTINUOUS:
+        refuse_given(model, top_k=rows.top_k, top_p=rows.top_p, **others)
+    else:
+        refuse_given(model, vectors)
 
 
 def refuse_given(model: str, *options: Any, **others: Any) -> None:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
 
-from experiments.cli import continuous
 from experiments.cli.options import (
     CONTINUOUS,
-    Images,
     Label,
     Model,
     Models,
@@ -18,15 +16,16 @@ from experiments.cli.options import (
     Run,
     Settings,
     Vectors,
+    check_kind,
     count_option,
     file_option,
-    refuse_given,
+    sampling_of,
+    settings_of,
     with_records,
 )
 from experiments.cli.terminal import UsageError, check_copy, output, print_text, progress_bar, usage_errors
 
-if TYPE_CHECKING:
-    from experiments.models.recording import Recording
+USUAL = "sjd", "last-step"  # methods of discrete and of continuous tokens
 
 
 @with_records
@@ -56,41 +55,38 @@ def record_command(
     if out.suffix != ".npz":
         raise UsageError(f"--out {out}: expected a name that ends in .npz")
     check_copy("--out", out)
-    if model == CONTINUOUS:
-        refuse_given(model, top_k=rows.top_k, top_p=rows.top_p, settings=settings, calls=calls)
-        return continuous.record(method, Images(label, count, models), out, rows, vectors, run)
-    refuse_given(model, vectors)
-    method, calls = method or "sjd", calls or 8
+    check_kind(model, rows, vectors, settings=settings, calls=calls)
+    method = method or USUAL[model == CONTINUOUS]
 
     from experiments.models import session
-    from experiments.models.methods import make_method, read_settings
     from experiments.models.own import load_models
-    from experiments.models.record import record
-    from experiments.models.recording import Recording, write_recording
+    from experiments.models.record import Recorder, record
+    from experiments.models.replay import read_recording
+    from experiments.results import write_arrays
 
-    with usage_errors(run.batch, "--batch or --calls"):
-        loaded = load_models(model, models, session.check_device(run.device))
+    with usage_errors(run.batch, "--batch" if model == CONTINUOUS else "--batch or --calls"):
+        sampling, own = sampling_of(model, rows, vectors), settings_of(model, method, settings, vectors)
+        loaded: Any = load_models(model, models, session.check_device(run.device))
         labels = session.labels_of(label, count, loaded.labels)
-        sampling = rows.sampling()
-        sampling.check(loaded.target.config.length, loaded.target.config.vocabulary)
-        made = make_method(method, loaded.codebook, read_settings(settings or []))
+        loaded.check(sampling)
+        made = loaded.method(method, own)
         with progress_bar() as progress:
             bar = progress.add_task(method, total=count)
 
             def done(images: int) -> None:
                 progress.update(bar, completed=images)
 
-            arrays = record(loaded, made, labels, run.seed, sampling, run.batch, calls, done)
-    write_recording(out, arrays)
-    print_text(output(), _summary(Recording(out), out))
+            recorder: Recorder
+            if model == CONTINUOUS:
+                from experiments.models.continuous.record import OfTrajectories
+
+                recorder = OfTrajectories(loaded, made, sampling)
+            else:
+                from experiments.models.discrete.record import OfRows
+
+                recorder = OfRows(loaded, made, sampling, calls)
+            arrays = record(recorder, labels, run.seed, run.batch, done)
+    write_arrays(out, arrays)
+    saved = read_recording(out)
+    print_text(output(), f"{saved.told()}\n{saved.holds:<10}{out}, {out.stat().st_size / 1e6:.1f} MB")
     return 0
-
-
-def _summary(recording: Recording, out: Path) -> str:
-    manifest, images = recording.manifest, len(set(recording.image.tolist()))
-    return (
-        f"{manifest['method']}  {len(recording):,} drafts in {recording.windows[-1] + 1} windows of {images} images, "
-        f"V = {recording.vocabulary}\n"
-        f"rounding  TV {manifest['rounding']['mean_tv']:.1e}, at most {manifest['rounding']['max_tv']:.1e}\n"
-        f"rows      {out}, {out.stat().st_size / 1e6:.1f} MB"
-    )

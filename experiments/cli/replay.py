@@ -7,11 +7,16 @@ from typing import Annotated, Any
 
 import typer
 
-from experiments.cli import continuous
 from experiments.cli.options import CONTINUOUS, out_option, refuse_given
-from experiments.cli.terminal import UsageError, check_writable, numbers_table, output, print_text, progress_bar
-
-FEW = 256, 32  # rows whose laws are computed, and of a large vocabulary: some minutes
+from experiments.cli.terminal import (
+    UsageError,
+    check_writable,
+    numbers_table,
+    output,
+    plain_table,
+    print_text,
+    progress_bar,
+)
 
 
 def replay_command(
@@ -31,46 +36,33 @@ def replay_command(
     What each rule would accept and emit in the contexts of a recorded run: acceptance, TV and Wasserstein-1 of its law,
     computed and not sampled, and the drafts of a window that it accepts.
     """
-    from experiments.models.continuous.recording import is_recording
-
-    check_writable("--out", out)
-    if is_recording(recording):
-        refuse_given(CONTINUOUS, rows=rows)
-        return continuous.replay(recording, rule or [], out)
-
-    from experiments.models.recording import Recording
-    from experiments.models.replay import EXACT, replay, rules_for, summary
+    from experiments.models.replay import read_recording, replay
     from experiments.results import versions, write_json, write_table
 
+    check_writable("--out", out)
     try:
-        saved = Recording(recording)
-        rules = rules_for(saved.vocabulary, saved.codebook, rule or [])
+        saved = read_recording(recording)
+        if saved.holds != "rows":
+            refuse_given(CONTINUOUS, rows=rows)
         with progress_bar() as progress:
-            bar = progress.add_task("rules through rows", total=None)
-            table = replay(
-                saved,
-                rules,
-                FEW[saved.vocabulary > EXACT] if rows is None else rows,
-                lambda done, total: progress.update(bar, completed=done, total=total),
+            bar = progress.add_task("rules through a recording", total=None)
+            found = replay(
+                saved, rule or [], rows, lambda done, total: progress.update(bar, completed=done, total=total)
             )
     except ValueError as error:
         raise UsageError(str(error)) from None
-    lines = summary(table)
-    document = {
-        "recording": saved.manifest,
-        "rows": int(table.groupby(["rule", "parameters"], sort=False)["rows"].sum().iloc[0]),
-        "windows": int(saved.windows[-1] + 1),
-        "wasserstein": "exact" if saved.vocabulary <= EXACT else "99 % of the mass",
-        "rules": lines.astype(object).where(lines.notna(), None).to_dict("records"),
-        "versions": versions(),
-    }
-    write_table(out / "replay.parquet", table)
-    write_json(out / "replay.json", document)
-    _print(document, out)
+    document = {"recording": saved.manifest, **found.counts, "rules": found.rules, "versions": versions()}
+    written = [out / "replay.json"]
+    if found.table is not None:
+        write_table(out / "replay.parquet", found.table)
+        written.append(out / "replay.parquet")
+    write_json(written[0], document)
+    (_print_rows if saved.holds == "rows" else _print_kernels)(document)
+    print_text(output(), f"written   {f'{chr(10):<11}'.join(map(str, written))}")
     return 0
 
 
-def _print(document: dict[str, Any], out: Path) -> None:
+def _print_rows(document: dict[str, Any]) -> None:
     console = output()
     title = f"{document['recording']['method']}, {document['windows']} windows; laws of {document['rows']} rows, exact"
     print_text(console, title, "bold")
@@ -82,4 +74,15 @@ def _print(document: dict[str, Any], out: Path) -> None:
     ]
     console.print(numbers_table(console, names, rows))
     print_text(console, "no rule gains more acceptance than it spends TV; wasted is what it spends beyond")
-    print_text(console, f"written   {out / 'replay.json'}\n          {out / 'replay.parquet'}")
+
+
+def _print_kernels(document: dict[str, Any]) -> None:
+    console, manifest = output(), document["recording"]
+    title = f"{manifest['method']}: {document['drafts']:,} drafts of {len(manifest['labels'])} images"
+    lines = [
+        (line["rule"], "", "", line["refused"])
+        if line["refused"]
+        else (line["rule"], f"{line['acceptance']:.4f} ± {line['error'] or 0:.4f}", f"{line['decisions']:.4f}", "")
+        for line in document["rules"]
+    ]
+    console.print(plain_table(console, ("rule", "acceptance", "same decisions", "has no ratio there"), lines, title))

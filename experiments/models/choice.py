@@ -22,8 +22,8 @@ import platformdirs
 from experiments.models import compression, curve
 from experiments.models.compression import Candidate, Compression, named
 from experiments.models.curve import Curve
+from experiments.models.discrete.kind import Discrete, sampling_record
 from experiments.models.methods import METHODS
-from experiments.models.session import Models, sampling_record
 from experiments.results import write_json
 from simlab.models.process.sampling import Sampling
 from theory.cost_of_rows import speedup_by_rows
@@ -94,7 +94,7 @@ def _name(predicted: Predicted) -> str:
 
 
 def choice(
-    models: Models,
+    models: Discrete,
     sampling: Sampling,
     batch: int,
     cost: Path | None = None,
@@ -119,17 +119,17 @@ def folder() -> Path:
     return platformdirs.user_cache_path("simlab", appauthor=False)
 
 
-def curve_file(models: Models, sampling: Sampling) -> Path:
+def curve_file(models: Discrete, sampling: Sampling) -> Path:
     """Where the cost of calls is kept."""
     return _file("curve", curve.identity(models, sampling))
 
 
-def known_steps(models: Models, sampling: Sampling, notify: Notify = lambda what: None) -> list[Compression]:
+def known_steps(models: Discrete, sampling: Sampling, notify: Notify = lambda what: None) -> list[Compression]:
     """The step compression that comes with the models, or that of a few images, measured once."""
     return compression.of_sampling(_known_steps(models, sampling, notify), sampling)
 
 
-def _known_steps(models: Models, sampling: Sampling, notify: Notify) -> dict[str, Any]:
+def _known_steps(models: Discrete, sampling: Sampling, notify: Notify) -> dict[str, Any]:
     known, own = compression.shipped(), compression.identity(models)
     if known["model"] == own:
         return known
@@ -143,7 +143,7 @@ def _known_steps(models: Models, sampling: Sampling, notify: Notify) -> dict[str
     return kept
 
 
-def _known_costs(models: Models, sampling: Sampling, batch: int, most: float, notify: Notify) -> dict[str, Any]:
+def _known_costs(models: Discrete, sampling: Sampling, batch: int, most: float, notify: Notify) -> dict[str, Any]:
     """The cost of calls at a batch, and at others that were measured before."""
     path = curve_file(models, sampling)
     kept = _kept(path, curve.curve_of)

@@ -16,8 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from experiments.models.curve import Entry
+from experiments.models.discrete.kind import Discrete, sampling_record
 from experiments.models.methods import Drafter, make_method, nodes
-from experiments.models.session import Models, draw, labels_for, sampling_record
+from experiments.models.session import labels_for
 from experiments.results import versions
 from simlab.models.process.sampling import Sampling
 from simlab.statistics import estimate
@@ -68,7 +69,7 @@ def few_candidates() -> Iterator[Candidate]:
 
 
 def measure(
-    models: Models,
+    models: Discrete,
     samplings: Sequence[Sampling],
     asked: Sequence[Candidate],
     images: int,
@@ -88,15 +89,15 @@ def measure(
     return head | {"tables": tables}
 
 
-def identity(models: Models) -> dict[str, str]:
+def identity(models: Discrete) -> dict[str, str]:
     """The models that step compression depends on, by what is in them."""
     return {kind: models.fingerprint(kind) for kind in ("target", *models.drafters)}
 
 
-def _row(models: Models, candidate: Candidate, labels: np.ndarray, seed: int, sampling: Sampling) -> Entry:
+def _row(models: Discrete, candidate: Candidate, labels: np.ndarray, seed: int, sampling: Sampling) -> Entry:
     """Of a run: tokens of all images by all their steps, and the standard error of the steps carried over."""
     method = make_method(candidate.method, models.codebook, candidate.settings)
-    samples = draw(models, method, labels, seed, sampling, len(labels))
+    samples = models.draw(method, labels, seed, sampling, len(labels))
     found, drafts = estimate(samples.steps), nodes(method.decoder)
     tokens = samples.tokens.shape[1] / found.mean
     return {

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from experiments.models.discrete.kind import Discrete
 from experiments.models.methods import Drafter
-from experiments.models.session import Models, processes
 from experiments.results import device_name
 from simlab.models.process.sampling import Sampling
 
@@ -107,7 +107,7 @@ def _rising(times: Mapping[int, float]) -> dict[int, float]:
 
 
 def measure(
-    models: Models,
+    models: Discrete,
     sampling: Sampling,
     batches: Sequence[int] = BATCHES,
     most: float = float("inf"),
@@ -140,7 +140,7 @@ def disturbed(document: Mapping[str, Any]) -> bool:
     return document.get("clock") == WALL and document.get("core", 1.0) < UNDISTURBED
 
 
-def identity(models: Models, sampling: Sampling) -> dict[str, Any]:
+def identity(models: Discrete, sampling: Sampling) -> dict[str, Any]:
     """What has to be the same for a curve to be of use: model, device, threads, versions, how rows are made."""
     return {
         "model": models.fingerprint("target"),
@@ -174,8 +174,8 @@ class Half:
     """Images of which half is there, for the target and for what drafts."""
 
     @torch.no_grad()
-    def __init__(self, models: Models, sampling: Sampling, drafter: Drafter | None, batch: int, clock: Clock) -> None:
-        self.target, self.draft = processes(models, drafter, np.zeros(batch, np.int64), sampling)
+    def __init__(self, models: Discrete, sampling: Sampling, drafter: Drafter | None, batch: int, clock: Clock) -> None:
+        self.target, self.draft = models.processes(drafter, np.zeros(batch, np.int64), sampling)
         self.batch, self.clock = batch, clock
         self.tokens = torch.zeros(batch, self.target.length, dtype=torch.int64, device=models.device)
         place = self.target.length // 2

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 import numpy as np
 import torch
 
+from experiments.models.discrete.kind import Discrete
 from experiments.models.methods import Method
-from experiments.models.session import Models
 from experiments.models.watched import Windows, watch
 from experiments.sweeps.distortion import FIRST, STRIDE
 from simlab.arrays import total_variation
@@ -33,7 +33,7 @@ def measurable(method: Method) -> bool:
 
 
 def distortion(
-    models: Models, method: Method, labels: np.ndarray, seed: int, sampling: Sampling
+    models: Discrete, method: Method, labels: np.ndarray, seed: int, sampling: Sampling
 ) -> dict[str, float] | None:
     """Means over the contexts of one batch of images, ``labels[n]`` with n >= 2; None for what is not measured."""
     if not measurable(method):

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
+from experiments.models.discrete.kind import Discrete
 from experiments.models.session import Models
 from simlab.models.process.sampling import Sampling
 from simlab.models.process.uncached import Uncached
@@ -28,7 +29,7 @@ class Classified(NamedTuple):
 
 
 @torch.no_grad()
-def likelihood(models: Models, labels: np.ndarray, tokens: np.ndarray, sampling: Sampling, batch: int) -> Likelihood:
+def likelihood(models: Discrete, labels: np.ndarray, tokens: np.ndarray, sampling: Sampling, batch: int) -> Likelihood:
     """What the rows that are sampled from, computed without a cache, say of ``tokens[n, N]``."""
     parts = []
     for first in range(0, len(tokens), batch):

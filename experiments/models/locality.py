@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from experiments.models.session import Models
+from experiments.models.discrete.kind import Discrete
 from simlab.arrays import at, total_variation, without
 from simlab.models.process.sampling import Sampling
 from simlab.models.process.uncached import Uncached
@@ -34,7 +34,7 @@ class Locality(NamedTuple):
 
 
 @torch.no_grad()
-def locality(models: Models, labels: np.ndarray, tokens: np.ndarray, seed: int, sampling: Sampling) -> Locality:
+def locality(models: Discrete, labels: np.ndarray, tokens: np.ndarray, seed: int, sampling: Sampling) -> Locality:
     """Of the sequences ``tokens[n, N]``, n >= 2, with replicates 0, 1, ... of a tape to replace tokens by."""
     given = torch.from_numpy(labels).to(models.device)
     process, own = Uncached(models.target, given, sampling), torch.from_numpy(tokens).to(models.device)

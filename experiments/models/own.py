@@ -22,20 +22,25 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from experiments.models.discrete.kind import Discrete
 from experiments.models.methods import Drafter
 from experiments.models.session import Models
 from simlab.models.architectures.backbone import check_parts
 
-SHIPPED = "fashion"
+SHIPPED, CONTINUOUS = "fashion", "fashion-continuous"
 
 
 def load_models(name: str, folder: Path | None, device: str) -> Models:
-    """The models called ``name``: ``fashion``, those of a ``folder`` if there is one; or one's own.
+    """The models called ``name``: those that come along, or of a ``folder`` if there is one; or one's own.
 
     Raises ``ValueError`` for a name there is none of, or an object that is no model.
     """
     if name == SHIPPED:
-        return Models(folder, device)
+        return Discrete(folder, device)
+    if name == CONTINUOUS:
+        from experiments.models.continuous.kind import Continuous
+
+        return Continuous(folder, device)
     if not is_own(name):
         raise ValueError(f"{name!r} is no model; expected {SHIPPED}, or one's own as module:factory or file.py:factory")
     if folder is not None:
@@ -48,7 +53,7 @@ def is_own(name: str) -> bool:
     return ":" in name or name.endswith(".py")
 
 
-class Own(Models):
+class Own(Discrete):
     """A model of the user's own, and what belongs to it, made when it is first asked for."""
 
     def __init__(self, spec: str, device: str) -> None:

@@ -13,8 +13,9 @@ from experiments.models import compression, curve
 from experiments.models.choice import Choice, Predicted, choose, known_steps, predict
 from experiments.models.compression import Candidate, Compression
 from experiments.models.curve import Clock, Curve, Entry
+from experiments.models.discrete.kind import Discrete, sampling_record
 from experiments.models.methods import make_method
-from experiments.models.session import Models, draw, labels_for, sampling_record
+from experiments.models.session import labels_for
 from experiments.results import versions
 from simlab.models.process.sampling import Sampling
 
@@ -35,7 +36,7 @@ Notify = Callable[[str], None]
 
 
 def measure(
-    models: Models,
+    models: Discrete,
     sampling: Sampling,
     batches: Sequence[int] = BATCHES,
     seed: int = 0,
@@ -85,7 +86,7 @@ class Raced(NamedTuple):
 
 
 def race(
-    models: Models,
+    models: Discrete,
     sampling: Sampling,
     steps: Sequence[Compression],
     cost: Curve,
@@ -121,14 +122,14 @@ def _asked(predicted: Sequence[Predicted], shown: Sequence[Candidate], count: in
 
 
 def _seconds(
-    models: Models, candidate: Candidate, batch: int, images: int, seed: int, sampling: Sampling, clock: Clock
+    models: Discrete, candidate: Candidate, batch: int, images: int, seed: int, sampling: Sampling, clock: Clock
 ) -> float:
     """An image, of so many ``batch`` at a time, after one that is not timed: it loads kernels."""
     method = make_method(candidate.method, models.codebook, candidate.settings)
     labels = labels_for(seed, images)
-    draw(models, method, labels[:1], seed, sampling, 1)
+    models.draw(method, labels[:1], seed, sampling, 1)
     begun = clock()
-    draw(models, method, labels, seed, sampling, batch)
+    models.draw(method, labels, seed, sampling, batch)
     return (clock() - begun) / images
 
 

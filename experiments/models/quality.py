@@ -49,17 +49,34 @@ class Sample(NamedTuple):
 
 def checks(sample: Sample, reference: Sample, level: float, seed: int) -> dict[str, dict[str, Any]]:
     """By test: its p-value, whether that is above ``level``, and the smallest deviation it detects."""
-    n, tokens = len(sample.bits), sample.likelihood.bits.size
-    ranks, two, half = GTest(dict.fromkeys(range(CELLS), 1 / CELLS)), TwoSampleG(cells(n)), TwoSampleG(2)
-    right = [np.bincount(side.classes.right, minlength=2) for side in (sample, reference)]
+    counts = rank_counts(sample.likelihood, seed)
+    return tested(counts, "likelihood", (sample.bits, reference.bits), (sample.classes, reference.classes), level)
+
+
+def tested(
+    ranks: np.ndarray | None,
+    name: str,
+    numbers: tuple[np.ndarray, np.ndarray],
+    classes: tuple[Classified, Classified],
+    level: float,
+) -> dict[str, dict[str, Any]]:
+    """The same of counts ``ranks[CELLS]``, where there are any, and of two samples of n images.
+
+    The test called ``name`` is of ``numbers``, one of each image.
+    """
+    n = len(classes[0].right)
+    two, half = TwoSampleG(cells(n)), TwoSampleG(2)
+    right = [np.bincount(side.right, minlength=2) for side in classes]
     p_values = {
-        "ranks": ranks.p_value(rank_counts(sample.likelihood, seed)),
-        "likelihood": two.p_value(*in_cells(sample.bits, reference.bits)),
-        "features": two.p_value(*in_clusters(sample.classes.features, reference.classes.features)),
+        name: two.p_value(*in_cells(*numbers)),
+        "features": two.p_value(*in_clusters(*(side.features for side in classes))),
         "accuracy": half.p_value(*right),
     }
-    says = stated(n, tokens, level)
-    return {name: summary(p_values[name], *says[name]) for name in TESTS}
+    if ranks is not None:
+        p_values = {"ranks": GTest(dict.fromkeys(range(CELLS), 1 / CELLS)).p_value(ranks)} | p_values
+    says = stated(n, 1 if ranks is None else int(ranks.sum()), level)
+    says[name] = says["likelihood"]
+    return {test: summary(p_value, *says[test]) for test, p_value in p_values.items()}
 
 
 def stated(n: int, tokens: int, level: float) -> dict[str, tuple[Stated, int]]:
@@ -72,16 +89,23 @@ def stated(n: int, tokens: int, level: float) -> dict[str, tuple[Stated, int]]:
 
 def measures(sample: Sample, reference: Sample, held_out: np.ndarray | None) -> dict[str, Any]:
     """How good the samples are; bits are None where a token is impossible."""
-    bits, accuracy = estimate(_finite(sample.bits)), estimate(sample.classes.right)
-    impossible = int(np.isinf(sample.likelihood.bits).sum())
+    bits, impossible = estimate(_finite(sample.bits)), int(np.isinf(sample.likelihood.bits).sum())
     return {
         "bits_per_token": bits.mean if not impossible else None,
         "bits_per_token_error": bits.error if not impossible else None,
         "impossible_tokens": impossible,
+        **of_classes(sample.classes, reference.classes, held_out),
+    }
+
+
+def of_classes(own: Classified, reference: Classified, held_out: np.ndarray | None) -> dict[str, Any]:
+    """How good images are, as the classifier sees them."""
+    accuracy = estimate(own.right)
+    return {
         "accuracy": accuracy.mean,
         "accuracy_error": accuracy.error,
-        "frechet_to_ar": frechet(sample.classes.features, reference.classes.features),
-        "frechet_to_held_out": None if held_out is None else frechet(sample.classes.features, held_out),
+        "frechet_to_ar": frechet(own.features, reference.features),
+        "frechet_to_held_out": None if held_out is None else frechet(own.features, held_out),
     }
 
 

@@ -1,92 +1,55 @@
-"""Record the rows (p, q, x) of a real run, for replay under other rules.
+"""Record what a run of a model verifies, for replay under other rules.
 
-Recorded is the window of a call of the target, as the decoder has it before it verifies: for every draft x in it the
-row p of the target after the drafts before it, the row q that the decoder *declares* for it, and where it stands:
-image, call, place in the window, position in the sequence. So also behind the first rejection, where a scan does not
-look any more but another rule might. Drafts past the end of a sequence are none and left out.
-
-Which window that is, of a tree and with adaptive continuation too, says :mod:`experiments.models.watched`. Decoders
-that verify no drafts (``ar``, ``jacobi``) leave nothing to record.
-
-Of each image as many calls are recorded as asked for: with N calls, the first that begins in each N-th of the sequence.
-
-Their format on disk is that of :mod:`experiments.models.recording`.
+What is kept of a draft, and its format on disk, are the kind of token's: rows of discrete tokens
+(:mod:`experiments.models.discrete.record`), trajectories of continuous ones
+(:mod:`experiments.models.continuous.record`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from typing import Any
 
 import numpy as np
 import torch
 
-from experiments.models.methods import Method
-from experiments.models.recording import Packed, Recorded
-from experiments.models.session import Models, Notify, sampling_record
-from experiments.models.watched import Windows, watch
-from simlab.models.process.sampling import Sampling
-from simlab.randomness import Tape
+from experiments.models.session import Notify, unheard
+
+
+class Recorder(ABC):
+    """Drafts of a ``method``, as they are verified."""
+
+    models: Any  # of its kind
+    method: Any
+
+    @abstractmethod
+    def draw(self, labels: np.ndarray, seed: int, first: int) -> None:
+        """Draw an image of each of ``labels[B]`` at once, and keep what is verified; the first is replicate ``first``.
+
+        Raises ``ValueError`` for a method that verifies no drafts.
+        """
+
+    @abstractmethod
+    def arrays(self, manifest: dict[str, Any]) -> dict[str, np.ndarray]:
+        """What is written: all that was kept by name, and the ``manifest`` of the run with what the kind says of it."""
 
 
 def record(
-    models: Models,
-    method: Method,
-    labels: np.ndarray,
-    seed: int,
-    sampling: Sampling,
-    batch: int,
-    calls: int,
-    notify: Notify = lambda done: None,
+    recorder: Recorder, labels: np.ndarray, seed: int, batch: int, notify: Notify = unheard
 ) -> dict[str, np.ndarray]:
-    """What to write of up to ``calls`` calls for an image of each of ``labels[n]``: arrays by name.
+    """What to write of an image of each of ``labels[n]``, ``batch`` at a time.
 
     Raises ``ValueError`` for a method that verifies no drafts.
     """
-    packed, config = Packed(), models.target.config
     for begin in range(0, len(labels), batch):
         own = labels[begin : begin + batch]
-        images = range(begin, begin + len(own))
-        watch(models, method, own, sampling, Tape(seed, images), Recorder(packed, images, calls, config.length))
+        recorder.draw(own, seed, begin)
         notify(begin + len(own))
     manifest = {
-        "method": method.name,
-        "settings": method.settings,
-        "lossless": method.lossless,
+        "method": recorder.method.name,
         "seed": seed,
         "labels": labels.tolist(),
-        "sampling": sampling_record(sampling),
-        "calls": calls,
-        "shape": list(config.shape),
+        "shape": list(recorder.models.shape),
         "torch": torch.__version__,
     }
-    return packed.arrays(manifest, models.codebook)
-
-
-class Recorder:
-    """Adds windows of ``images[B]`` to ``packed``: of each the first that begins in each ``calls``-th of its sequence,
-    ``length`` tokens."""
-
-    def __init__(self, packed: Packed, images: Sequence[int], calls: int, length: int) -> None:
-        self.packed, self.images = packed, np.asarray(images)
-        self.part, self.length = length / calls, length
-        self.due = np.zeros(len(self.images))  # the position from which on the next window is recorded
-        self.call = 0
-
-    def __call__(self, seen: Windows) -> None:
-        """Add those that are due of the windows of the next call."""
-        self.call += 1
-        which = np.flatnonzero(seen.start >= self.due[seen.sequences])
-        if not len(which):
-            return
-        rows, start = seen.sequences[which], seen.start[which]
-        self.due[rows] = (np.floor(start / self.part) + 1) * self.part
-
-        width = seen.q.shape[1]
-        p, q = (values[which, :width].double().cpu().numpy() for values in (seen.p, seen.q))
-        place = np.broadcast_to(np.arange(width), (len(which), width))
-        position = start[:, None] + place
-        inside = position < self.length
-        call, whole = np.full(len(which), self.call), (self.images[rows], seen.accepted[which])
-        image, verified, call = (np.broadcast_to(of[:, None], place.shape) for of in (*whole, call))
-        parts = p, q, image, call, place, position, seen.drafts[which], verified
-        self.packed.add(Recorded(*(of[inside] for of in parts)))
+    return recorder.arrays(manifest)

@@ -11,15 +11,16 @@ what slows a machine down for a while slows all methods down alike.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple, TypeVar, get_args
 
 import numpy as np
 import torch
 
 from experiments.models.curve import clock_of
+from experiments.models.discrete.kind import Discrete
 from experiments.models.methods import Method
-from experiments.models.session import Models, draw
 from simlab.models.process.clock import Part
 from simlab.models.process.sampling import Sampling
 from simlab.statistics import estimate
@@ -28,6 +29,7 @@ ROUNDS = 3  # that are timed, each of other images, after one that is not
 PARTS: tuple[Part, ...] = get_args(Part)
 
 Notify = Callable[[str], None]
+Run = TypeVar("Run")
 
 
 class _During:
@@ -87,36 +89,55 @@ class Cost(NamedTuple):
         return sum(self.seconds.values())
 
 
-def timed(models: Models, method: Method, labels: np.ndarray, seed: int, sampling: Sampling, first: int = 0) -> Cost:
+def timed(models: Discrete, method: Method, labels: np.ndarray, seed: int, sampling: Sampling, first: int = 0) -> Cost:
     """One run over one image of each of ``labels``, at once, from its first call on."""
     cuda, clock = models.device.type == "cuda", Clock(models.device)
     if cuda:
         torch.cuda.reset_peak_memory_stats(models.device)
-    steps = draw(models, method, labels, seed, sampling, len(labels), first, clock=clock).steps
+    steps = models.draw(method, labels, seed, sampling, len(labels), first, clock=clock).steps
     peak = torch.cuda.max_memory_allocated(models.device) if cuda else None
     return Cost(clock.seconds(), int(steps.max()), peak)
 
 
 def timing(
-    models: Models, methods: Sequence[Method], labels: np.ndarray, seed: int, sampling: Sampling, notify: Notify
+    models: Discrete, methods: Sequence[Method], labels: np.ndarray, seed: int, sampling: Sampling, notify: Notify
 ) -> dict[str, dict[str, Any]]:
-    """By name of the method, what its steps cost: means over ``ROUNDS`` rounds after one to warm up, of the images of
-    ``labels[ROUNDS * batch]``, a share each."""
+    """By name of the method, what its steps cost: means over rounds of the images of ``labels[ROUNDS * batch]``."""
     batch = len(labels) // ROUNDS
 
-    def one(number: int) -> dict[str, Cost]:
-        share, costs = range(number * batch, (number + 1) * batch), {}
-        for method in methods:
-            notify(f"{method.name}, time at batch {batch}")
-            costs[method.name] = timed(models, method, labels[share.start : share.stop], seed, sampling, share.start)
-        return costs
+    def run(method: Method, first: int) -> Cost:
+        return timed(models, method, labels[first : first + batch], seed, sampling, first)
 
-    one(0)
-    rounds = [one(number) for number in range(ROUNDS)]
+    found = rounds({method.name: partial(run, method) for method in methods}, batch, notify)
+    alone = [each["ar"].whole for each in found] if "ar" in found[0] else None
     return {
-        method.name: _summary([each[method.name] for each in rounds], batch) | _speedup(rounds, method.name)
+        method.name: _summary([each[method.name] for each in found], batch)
+        | speedup(alone, [each[method.name].whole for each in found])
         for method in methods
     }
+
+
+def rounds(runs: Mapping[str, Callable[[int], Run]], batch: int, notify: Notify) -> list[dict[str, Run]]:
+    """What ``runs`` of ``batch`` images return by their names, each told the number of the first image: ``ROUNDS``
+    rounds of all of them, each of other images, after one that is not counted."""
+
+    def one(number: int) -> dict[str, Run]:
+        found = {}
+        for name, run in runs.items():
+            notify(f"{name}, time at batch {batch}")
+            found[name] = run(number * batch)
+        return found
+
+    one(0)
+    return [one(number) for number in range(ROUNDS)]
+
+
+def speedup(alone: Sequence[float] | None, own: Sequence[float]) -> dict[str, float | None]:
+    """How many times as fast as the target alone in the same round, the mean of rounds; None without it."""
+    if alone is None:
+        return {"speedup": None, "speedup_error": None}
+    found = estimate(np.array(alone) / np.array(own))
+    return {"speedup": found.mean, "speedup_error": found.error}
 
 
 def _summary(costs: Sequence[Cost], batch: int) -> dict[str, Any]:
@@ -130,11 +151,3 @@ def _summary(costs: Sequence[Cost], batch: int) -> dict[str, Any]:
         "ms": {part: 1000 * sum(cost.seconds[part] for cost in costs) / calls for part in PARTS},
         "peak_bytes": max((cost.peak for cost in costs if cost.peak is not None), default=None),
     }
-
-
-def _speedup(rounds: Sequence[Mapping[str, Cost]], name: str) -> dict[str, float | None]:
-    """How many times as fast as ar in the same round, the mean of rounds; None without ar."""
-    if "ar" not in rounds[0]:
-        return {"speedup": None, "speedup_error": None}
-    found = estimate(np.array([each["ar"].whole / each[name].whole for each in rounds]))
-    return {"speedup": found.mean, "speedup_error": found.error}

@@ -17,8 +17,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from experiments.models.discrete.kind import Discrete
 from experiments.models.methods import Method
-from experiments.models.session import Models, processes
 from simlab.arrays import grid
 from simlab.decoders import Info, Sjd, SpeculativeDecoder, run
 from simlab.decoders.compiled import has_kernel, simulate
@@ -42,12 +42,12 @@ class Windows(NamedTuple):
 Look = Callable[[Windows], None]
 
 
-def watch(models: Models, method: Method, labels: np.ndarray, sampling: Sampling, tape: Tape, look: Look) -> None:
+def watch(models: Discrete, method: Method, labels: np.ndarray, sampling: Sampling, tape: Tape, look: Look) -> None:
     """Draw an image of each of ``labels[B]``, and ``look`` at what is verified in each call.
 
     Raises ``ValueError`` for a method that verifies no drafts.
     """
-    target, draft = processes(models, method.drafter, labels, sampling)
+    target, draft = models.processes(method.drafter, labels, sampling)
     watch_run(method.decoder, target, method.rule, tape, draft, look)
 
 

@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from torch.utils.flop_counter import FlopCounterMode
 
-from experiments.models.continuous.session import Models
+from experiments.models.continuous.kind import Continuous
 from experiments.results import write_json
 from simlab.continuous.decoders import InPlace, Truncating, autoregressive
 from simlab.continuous.decoders.base import Verified
@@ -38,6 +38,7 @@ from simlab.continuous.networks.sampler import Sampler
 from simlab.continuous.rules import Rule, make_rule
 from simlab.continuous.rules.base import log_acceptance
 from simlab.randomness import Tape
+from theory.acceptance import speedup as eq_51
 
 RESULT = Path(__file__).parents[3] / "theory" / "measured" / "fashion_continuous.json"
 USUAL = Sampler(12, least=250, noisy_end=True)
@@ -149,7 +150,7 @@ def clustered(images: np.ndarray, values: np.ndarray) -> dict[str, float | None]
     return {"mean": float(mean), "error": float(spread)}
 
 
-def cost(models: Models) -> dict[str, dict[str, float]]:
+def cost(models: Continuous) -> dict[str, dict[str, float]]:
     """What the tokens of ``BATCH`` images in the middle of their orders cost both models.
 
     Milliseconds of the processor, the median of ``CALLS``, and millions of multiply-adds.
@@ -187,16 +188,15 @@ def seconds(call: Callable[[], object]) -> float:
 def speed(setting: Setting, acceptance: float, taken: float, alone: list[float]) -> dict[str, float]:
     """The speedup over the target alone, and eq. 51's; ``alone`` are the seconds of target and draft."""
     target, draft = alone
-    block = sum(acceptance**k for k in range(setting.gamma + 1))
     return {
         "seconds": taken,
         "speedup": target / taken,
         "cost": draft / target,
-        "predicted": block / (setting.gamma * draft / target + 1),
+        "predicted": float(eq_51(acceptance, setting.gamma, draft / target)),
     }
 
 
-def measured(models: Models, setting: Setting, images: int, seed: int) -> dict[str, Any]:
+def measured(models: Continuous, setting: Setting, images: int, seed: int) -> dict[str, Any]:
     """What one setting does, over random orders and all classes in turn."""
     numbers = np.arange(images)
     order = orders("random", numbers, models.pair.length, seed)
@@ -258,7 +258,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="seed (default: %(default)s)")
     parser.add_argument("--out", type=Path, default=RESULT, help="where to write (default: %(default)s)")
     given = parser.parse_args()
-    models = Models()
+    models = Continuous()
     document = begun(given.out, given.images, given.seed, partial(cost, models))
     found = document["settings"]
     for name, setting in settings():

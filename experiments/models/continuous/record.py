@@ -1,42 +1,40 @@
-"""Record what a run verifies: (means, deviations, states, coin, decision) of every draft; and replay rules on it.
+"""Trajectories of a run over continuous tokens: (means, deviations, states, coin, decision) of every verified draft.
 
-Format and reader are in :mod:`experiments.models.continuous.recording`.
+Their format on disk is that of :mod:`experiments.models.continuous.recording`.
 """
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
-import torch
 
+from experiments.models.continuous.kind import Continuous, Settings
 from experiments.models.continuous.methods import Method
-from experiments.models.continuous.session import Models, Notify, Settings, draw
+from experiments.models.continuous.recording import KIND, VERSION
+from experiments.models.record import Recorder
 from simlab.continuous.decoders import Verified
 from simlab.continuous.models.trajectories import Trajectory
 from simlab.continuous.tape import coins
 from simlab.randomness import Purpose
 
 
-def record(
-    models: Models,
-    method: Method,
-    labels: np.ndarray,
-    settings: Settings,
-    batch: int,
-    notify: Notify = lambda done: None,
-) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """Arrays by name and a manifest, of an image of each of ``labels[n]``.
+class OfTrajectories(Recorder):
+    """Every draft that a method verifies."""
 
-    Raises ``ValueError`` for a method that verifies no drafts.
-    """
-    if method.rule is None:
-        raise ValueError(f"{method.name} verifies no drafts; expected a method that does, such as last-step")
-    parts: list[dict[str, np.ndarray]] = []
-    length = models.pair.length
+    def __init__(self, models: Continuous, method: Method, sampling: Settings) -> None:
+        if method.rule is None:
+            raise ValueError(f"{method.name} verifies no drafts; expected a method that does, such as last-step")
+        self.models, self.method, self.rule, self.sampling = models, method, method.rule, sampling
+        self.parts: list[dict[str, np.ndarray]] = []
 
-    def watch(verified: Verified) -> None:
-        inside = np.flatnonzero(verified.position < length)
+    def draw(self, labels: np.ndarray, seed: int, first: int) -> None:
+        self.models.draw(self.method, labels, seed, self.sampling, len(labels), first, watch=self.keep)
+
+    def keep(self, verified: Verified) -> None:
+        """Add drafts that were verified together, but those behind the end of their sequence."""
+        inside = np.flatnonzero(verified.position < self.models.pair.length)
         pair, tape, position = verified.pair.only(inside), verified.tape.subset(inside), verified.position[inside]
         flat = {
             "replicate": tape.replicates.astype(np.int64),
@@ -47,25 +45,21 @@ def record(
         }
         own = {f"{side}_{name}": values for side, of in pair._asdict().items() for name, values in _laid(of).items()}
         crossed = _laid(pair.target.through(pair.draft.states))
-        parts.append(flat | own | {f"crossed_{name}": crossed[name] for name in ("means", "sds")})
+        self.parts.append(flat | own | {f"crossed_{name}": crossed[name] for name in ("means", "sds")})
 
-    draw(models, method, labels, settings, batch, notify=notify, watch=watch)
-    if not parts:
-        raise ValueError("no draft was verified; expected a prefill below the number of tokens")
-    arrays = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-    manifest = {
-        "method": method.name,
-        "rule": method.rule.name,
-        "aligned": method.rule.aligned,
-        "gamma": method.gamma,
-        "noisy_end": settings.of(method).noisy_end,
-        "seed": settings.seed,
-        "labels": labels.tolist(),
-        "settings": settings.record(),
-        "shape": list(models.shape),
-        "torch": torch.__version__,
-    }
-    return arrays, manifest
+    def arrays(self, manifest: dict[str, Any]) -> dict[str, np.ndarray]:
+        if not self.parts:
+            raise ValueError("no draft was verified; expected a prefill below the number of tokens")
+        own = {
+            KIND: VERSION,
+            "rule": self.rule.name,
+            "aligned": self.rule.aligned,
+            "gamma": self.method.gamma,
+            "noisy_end": self.sampling.of(self.method).noisy_end,
+            "settings": self.sampling.record(),
+        }
+        arrays = {name: np.concatenate([part[name] for part in self.parts]) for name in self.parts[0]}
+        return arrays | {"manifest": np.array(json.dumps(manifest | own))}
 
 
 def _laid(of: Trajectory) -> dict[str, np.ndarray]:

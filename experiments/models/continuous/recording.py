@@ -1,6 +1,6 @@
-"""What a run of networks verified, on disk: trajectories and kernels of both models, and what was decided.
+"""Recorded drafts of continuous tokens: trajectories and kernels of both models, and what was decided.
 
-A recording is one ``.npz`` without pickles. Of every draft that was verified, ``[m]``:
+Of every draft that was verified, ``[m]``:
 
 ``replicate``, ``position``, ``place``
     The image, the token in its order, and the draft in its block.
@@ -12,24 +12,30 @@ A recording is one ``.npz`` without pickles. Of every draft that was verified, `
 ``crossed_means``, ``crossed_sds``
     ``[m, T, d]``: the target's kernels at the draft's states, which the path ratio asks for.
 
-Rules see a recording as they see a network (:class:`Recorded`), so that they are judged without one. Needs no torch.
+Rules see a recording as they see a network (:class:`Recorded`), so that they are judged without one. A rule has the
+probability min(1, rho) of accepting a draft, computed and not sampled; ``acceptance`` is its mean with an error over
+images, and ``decisions`` the share of recorded decisions that the rule takes on the recorded coins. Trajectories share
+their noise or do not, as the recorded rule had it, and every rule is put through those. A recording has the drafts of a
+block up to the first that was rejected in the run.
 """
 
 from __future__ import annotations
 
-import json
-import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from experiments.results import write_arrays
+from experiments.models.recording import WRONG, Recording, RecordingError, Replayed, wrong
 from simlab.continuous.models.gaussians import DIAGONAL, Layout
 from simlab.continuous.models.protocol import Kernel, Kernels
 from simlab.continuous.models.trajectories import Trajectory, TrajectoryPair
+from simlab.continuous.rules import RULES, make_rule
+from simlab.continuous.rules.base import Rule, log_acceptance
+from simlab.statistics import estimate
 
-VERSION = 1
+KIND, VERSION = "continuous", 1
 FLAT = "replicate", "position", "place", "coin", "accepted"
 SIDES = tuple(f"{side}_{part}" for side in ("target", "draft") for part in ("states", "means", "sds"))
 NAMES = (*FLAT, *SIDES, "crossed_means", "crossed_sds")
@@ -86,38 +92,50 @@ class Recorded(Kernels):
         return Trajectory(self, np.arange(len(states)), np.moveaxis(states, 1, 0), kernels)
 
 
-class Recording:
-    """A recording that was read: ``manifest``, arrays by name, and both trajectories of every draft."""
+class Trajectories(Recording):
+    """Recorded drafts that were read: arrays by name, and both trajectories of every one."""
+
+    holds = "kernels"
 
     def __init__(self, path: Path) -> None:
+        super().__init__(path)
         try:
-            with np.load(path, allow_pickle=False) as saved:
-                found = dict(saved)
-            self.manifest: dict[str, Any] = json.loads(str(found.pop("manifest")))
-        except FileNotFoundError:
-            raise ValueError(f"{path}: there is no such file; expected a recording") from None
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-            raise ValueError(f"{path}: {error}; expected a recording, as simlab record writes") from None
-        if self.manifest.get("continuous") != VERSION or set(NAMES) - found.keys():
-            raise ValueError(f"{path}: is no recording of continuous tokens; expected what simlab record writes")
-        self.arrays = found
+            with self._file as saved:
+                self.arrays = dict(saved)
+        except WRONG as error:
+            raise wrong(path, error) from None
+        if self.manifest.get(KIND) != VERSION or set(NAMES) - self.arrays.keys():
+            raise RecordingError(f"{path}: is no recording of continuous tokens; expected what simlab record writes")
         noisy_end = bool(self.manifest["noisy_end"])
-        self.target, self.draft = (Recorded(found, side, noisy_end) for side in ("target", "draft"))
+        self.target, self.draft = (Recorded(self.arrays, side, noisy_end) for side in ("target", "draft"))
         self.pair = TrajectoryPair(self.target.trajectory(), self.draft.trajectory())
 
     def __len__(self) -> int:
         return len(self.arrays["coin"])
 
+    def told(self) -> str:
+        """How many drafts, and how many of them were accepted."""
+        images, accepted = len(self.manifest["labels"]), float(self.arrays["accepted"].mean())
+        return f"{self.manifest['method']}  {len(self):,} drafts of {images} images, {accepted:.1%} accepted"
 
-def is_recording(path: Path) -> bool:
-    """Whether a file is a recording of continuous tokens, rather than of rows."""
-    try:
-        with np.load(path, allow_pickle=False) as saved:
-            return "crossed_means" in saved.files
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile):
-        return False
+    def replayed(self, names: Sequence[str] = ()) -> Replayed:
+        """A line a rule, of all drafts; ``refused`` says why a rule has no ratio there, and is None where it has."""
+        rules = [make_rule(name, aligned=self.manifest["aligned"]) for name in names or RULES]
+        return Replayed({"drafts": len(self)}, [self._line(rule) for rule in rules])
 
-
-def write_recording(path: Path, arrays: dict[str, np.ndarray], manifest: dict[str, Any]) -> None:
-    """Write a recording, whole or not at all."""
-    write_arrays(path, arrays | {"manifest": np.array(json.dumps(manifest | {"continuous": VERSION}))})
+    def _line(self, rule: Rule) -> dict[str, Any]:
+        empty = dict.fromkeys(("acceptance", "error", "decisions"))
+        try:
+            rule.check(self.target, self.draft)
+            rates = np.exp(log_acceptance(rule.log_draft_ratio(self.pair)))
+        except ValueError as error:
+            return {"rule": rule.name, **empty, "refused": str(error)}
+        images = np.unique(self.arrays["replicate"], return_inverse=True)[1]
+        means = np.bincount(images, rates) / np.bincount(images)
+        return {
+            "rule": rule.name,
+            "acceptance": float(rates.mean()),
+            "error": estimate(means).error if len(means) > 1 else None,
+            "decisions": float(((self.arrays["coin"] < rates) == self.arrays["accepted"]).mean()),
+            "refused": None,
+        }

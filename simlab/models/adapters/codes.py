@@ -21,44 +21,15 @@ DIGITS = str.maketrans("ABCDEFGHIJ", "0123456789")
 
 
 def chameleon_codes(names: Mapping[str, int]) -> dict[int, int]:
-    """The entry of the codebook of each id of a Chameleon, Lumina-mGPT or Anole.
+    """The entry of the codebook of each id of a Chameleon, Lumina-mGPT or Anole; ``IMGIMGBCZ`` is entry 12.
 
-    Parameters
-    ----------
-    names
-        The ids of a vocabulary by their names; ``IMGIMGBCZ`` is entry 12.
-
-    Returns
-    -------
-    dict
-        By id.
-
-    Raises
-    ------
-    ValueError
-        Where two names stand for one entry.
+    ``names`` are the ids of a vocabulary by their names. Raises ``ValueError`` where two stand for one entry.
     """
     return _codes(names, CHAMELEON)
 
 
 def emu3_codes(names: Mapping[str, int]) -> dict[int, int]:
-    """The entry of the codebook of each id of an Emu3.
-
-    Parameters
-    ----------
-    names
-        The ids of a vocabulary by their names; ``<|visual token 000012|>`` is entry 12.
-
-    Returns
-    -------
-    dict
-        By id.
-
-    Raises
-    ------
-    ValueError
-        Where two names stand for one entry.
-    """
+    """The same of an Emu3; ``<|visual token 000012|>`` is entry 12."""
     return _codes(names, EMU3)
 
 

@@ -240,44 +240,15 @@ def left_padded(texts: Sequence[Tensor], config: Config) -> tuple[Tensor, Tensor
 
 
 def class_sampling(guidance: float = CLASS_GUIDANCE) -> Sampling:
-    """How the official sampler draws behind a class.
+    """How the official sampler draws behind a class: with top-k 2000, and guidance if its scale is above 1.
 
-    Parameters
-    ----------
-    guidance
-        The scale; at most 1 is none.
-
-    Returns
-    -------
-    Sampling
-        With top-k 2000.
-
-    Raises
-    ------
-    ValueError
-        Unless ``guidance`` is a finite number of at least 0.
+    Raises ``ValueError`` unless ``guidance`` is a finite number of at least 0.
     """
     return _sampling(guidance, CLASS_TOP_K)
 
 
 def text_sampling(guidance: float = TEXT_GUIDANCE) -> Sampling:
-    """How the official sampler draws behind a text.
-
-    Parameters
-    ----------
-    guidance
-        The scale; at most 1 is none.
-
-    Returns
-    -------
-    Sampling
-        With top-k 1000.
-
-    Raises
-    ------
-    ValueError
-        Unless ``guidance`` is a finite number of at least 0.
-    """
+    """The same behind a text: with top-k 1000."""
     return _sampling(guidance, TEXT_TOP_K)
 
 

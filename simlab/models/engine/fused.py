@@ -1,4 +1,4 @@
-"""Requests decoded by fused kernels in one batch: what :mod:`simlab.models.engine.continuous` runs on a CUDA device.
+"""Requests decoded by fused kernels in one batch, on a CUDA device.
 
 The host reads the device once a step, all that it wants to know at once, and once more when a sequence is over.
 """

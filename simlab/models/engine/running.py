@@ -1,9 +1,13 @@
-"""A running batch of requests, whatever form of the decoders takes its steps."""
+"""A running batch of requests, whatever form of the decoders takes its steps.
+
+Who is over leaves it, and who waits enters: continuous batching.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +15,20 @@ import numpy as np
 
 from simlab.decoders.compiled.run import staying
 from simlab.models.engine.processes import processes_for
-from simlab.models.engine.requests import Asked, Request, Result, conditions, ended, failed, visible_of
+from simlab.models.engine.requests import (
+    CANCELLED,
+    Asked,
+    Cancelled,
+    Notify,
+    Request,
+    Result,
+    conditions,
+    ended,
+    failed,
+    never,
+    out_of_memory,
+    visible_of,
+)
 from simlab.models.process.cached import Cached
 from simlab.models.process.clock import Clock
 
@@ -130,3 +147,48 @@ class Running(ABC):
     @abstractmethod
     def keep(self, stay: np.ndarray) -> None:
         """Go on with the rows ``stay`` of the state, as :func:`~simlab.decoders.compiled.run.staying` has them."""
+
+
+def decode_continuously(
+    asked: list[Asked],
+    model: Any,
+    batch: int,
+    drafter: Any,
+    cancelled: Cancelled,
+    notify: Notify,
+    clock: Clock,
+    form: Callable[..., Running],
+) -> Iterator[Result]:
+    """Results of requests of one decoder and one rule, all guided or none; a running batch is a ``form``.
+
+    Where memory does not suffice, half as many go on, from their beginnings: their tokens are the same.
+    """
+    waiting, room = deque(asked), batch
+    rows: Running | None = None
+    while waiting or rows is not None:
+        if cancelled is not never:
+            for each in [each for each in waiting if cancelled(each.number)]:
+                waiting.remove(each)
+                yield failed(each.number, CANCELLED)
+            if not waiting and not (rows and rows.rows):
+                return  # all that were left were cancelled before their first call
+        entering: list[Asked] = []
+        try:
+            if rows is None:
+                rows = form(model, drafter, asked, min(room, max(1, len(waiting))), clock)
+            if waiting and len(rows.rows) < rows.room:
+                entering = [waiting.popleft() for _ in range(min(len(waiting), rows.room - len(rows.rows)))]
+                rows.enter(entering)
+            notify(rows.step())
+            told = () if cancelled is never else enumerate(rows.rows)
+            found = rows.leave({b: CANCELLED for b, row in told if cancelled(row.asked.number)})
+        except Exception as error:
+            if (reason := out_of_memory(error)) is None:
+                raise
+            inside = ([row.asked for row in rows.rows] if rows else []) or entering
+            waiting.extendleft(reversed(inside))
+            found = [failed(waiting.popleft().number, reason)] if room == 1 else []
+            rows, room = None, max(1, min(room, len(inside) or room) // 2)
+        yield from found
+        if rows is not None and not rows.rows and not waiting:
+            rows = None

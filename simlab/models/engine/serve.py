@@ -93,10 +93,12 @@ def serve(
 
 def form(request: Request, kind: str) -> Callable[..., Iterator[Result]]:
     """What decodes requests of one decoder and rule on a kind of device: a function that yields their results."""
-    from simlab.models.engine.continuous import decode_continuously  # loads Numba
+    from simlab.models.engine.running import decode_continuously  # loads Numba
 
     if kind == "cpu" and has_kernel(request.decoder, request.rule):
-        return decode_continuously
+        from simlab.models.engine.compiled import CompiledRows
+
+        return partial(decode_continuously, form=CompiledRows)
     if kind == "cuda" and unsupported(request.decoder, request.rule) is None:
         from simlab.models.engine.fused import FusedRows  # loads Triton
 

@@ -52,11 +52,11 @@ def test_a_command_loads_nothing_that_it_does_not_need(line: str, printed: str, 
         ("import reports.__main__", f"simlab theory experiments {HEAVY}"),
         ("import reports.pages.report, reports.pages.claims", f"seaborn {HEAVY}"),
         ("import reports.site.build", "torch"),
-        ("import experiments.models.recording, experiments.models.replay", "torch"),
+        ("import experiments.models.discrete.replay, experiments.models.continuous.recording", "torch"),
         pytest.param(
-            "from experiments.models import choice, session\n"
+            "from experiments.models import choice\nfrom experiments.models.discrete.kind import Discrete\n"
             "from experiments.models.methods import make_method\n"
-            "models = session.Models(); models.target, models.tokenizer, make_method('sjd-ac', models.codebook)",
+            "models = Discrete(); models.target, models.tokenizer, make_method('sjd-ac', models.codebook)",
             "torch._dynamo pandas pydantic simlab.certify",  # a second or more before the first step
             marks=pytest.mark.slow,
         ),

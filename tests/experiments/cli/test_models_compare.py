@@ -17,11 +17,12 @@ import torch
 from PIL import Image
 
 from experiments.cli.main import main
-from experiments.models import compare, timing
+from experiments.models import timing
+from experiments.models.discrete import compare
+from experiments.models.discrete.kind import Discrete, Samples
 from experiments.models.kept import Kept
 from experiments.models.methods import GAMMA, NODES, make_method, rows
 from experiments.models.methods import METHODS as METHODS_ALL
-from experiments.models.session import Models, Samples, draw
 from experiments.models.timing import PARTS, Clock
 from simlab.models.process.cached_compiled import CachedOnHost
 from simlab.models.process.sampling import Sampling
@@ -134,8 +135,8 @@ def test_images_are_those_of_their_own_numbers(results: Path, models: Path) -> N
     """A method draws what it draws alone: same labels, same replicates."""
     with np.load(results / "compare.npz", allow_pickle=False) as saved:
         labels, tokens = saved["labels"], saved["tokens"][METHODS.index("sjd-pac")]
-    loaded = Models(models)
-    again = draw(loaded, make_method("sjd-pac", loaded.codebook), labels, 0, Sampling(1.5), COUNT)
+    loaded = Discrete(models)
+    again = loaded.draw(make_method("sjd-pac", loaded.codebook), labels, 0, Sampling(1.5), COUNT)
     assert (again.tokens == tokens).all()
 
 
@@ -150,46 +151,6 @@ def test_the_same_seed_gives_the_same_numbers(models: Path, tmp_path: Path) -> N
         found.append((own, document["locality"]))
     assert found[0] == found[1]
     assert found[0] != found[2]
-
-
-def test_a_stopped_comparison_goes_on_where_it_was(
-    models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Stopped while the last method is drawn, then before a time is taken: nothing that was finished is done again."""
-    asked = "--methods", "ar,sjd", "--count", "10", "--timing-batch", "1", "--models", str(models)
-    drawn: list[tuple[str, int]] = []
-
-    def drawing(models: Models, method: Any, labels: np.ndarray, *more: Any) -> Samples:
-        drawn.append((method.name, more[3] if len(more) > 3 else 0))
-        if method.name in stops:
-            stops.remove(method.name)
-            raise KeyboardInterrupt
-        return draw(models, method, labels, *more)
-
-    def stop(*_: Any) -> Any:
-        raise KeyboardInterrupt
-
-    stops = ["sjd"]
-    monkeypatch.setattr(compare, "draw", drawing)
-    out = tmp_path / "out"
-    assert main(["compare", *asked, "--out", str(out)]) == 130
-    assert "simlab: interrupted" in capsys.readouterr().err
-    assert drawn == [("ar", 10), ("ar", 0), ("sjd", 0)]
-    assert {path.name for path in out.iterdir()} == {"parts"}
-    with monkeypatch.context() as patched:
-        patched.setattr(compare, "timing", stop)
-        assert main(["compare", *asked, "--out", str(out)]) == 130
-    assert drawn[3:] == [("sjd", 0)]
-    assert main(["compare", *asked, "--out", str(out)]) == 0
-    assert len(drawn) == 4
-    assert {path.name for path in out.iterdir()} == set(FILES)
-    assert main(["compare", *asked, "--out", str(tmp_path / "whole")]) == 0
-    once, twice = (json.loads((folder / "compare.json").read_text()) for folder in (tmp_path / "whole", out))
-    for document in (once, twice):
-        del document["machine"], document["costs"]  # of the moment
-        for row in document["methods"]:
-            del row["timing"]
-    assert once == twice
 
 
 def test_pieces_of_another_comparison_are_not_taken_up(tmp_path: Path) -> None:
@@ -225,7 +186,7 @@ def test_kept_places_are_those_of_the_drafts() -> None:
 @pytest.mark.parametrize(("name", "drafting"), [("sjd", 0.0), ("sjd-pac", 0.0), ("eagle", 1.5)])
 def test_a_speedup_is_predicted_from_calls_and_what_they_cost(name: str, drafting: float, models: Path) -> None:
     """As leviathan.cost-of-rows.speedup has it: rows for nothing are worth all tokens a call, paid ones a share."""
-    method = make_method(name, Models(models).codebook)
+    method = make_method(name, Discrete(models).codebook)
     samples = Samples(np.zeros((2, 16), dtype=np.int64), np.array([4, 6]), np.zeros((2, 6)), np.zeros((2, 6)))
     own = rows(method.decoder)
 
@@ -242,9 +203,9 @@ def test_a_speedup_is_predicted_from_calls_and_what_they_cost(name: str, draftin
 @pytest.mark.parametrize("name", ["eagle", "speculative", "sjd-pac"])
 def test_the_clock_changes_nothing_and_sees_what_is_slow(name: str, models: Path) -> None:
     """Logits of the target that are slow are the model's, and those of what drafts are drafting."""
-    loaded = Models(models)
+    loaded = Discrete(models)
     method, labels = make_method(name, loaded.codebook), np.arange(3)
-    plain = draw(loaded, method, labels, 0, Sampling(), 3)
+    plain = loaded.draw(method, labels, 0, Sampling(), 3)
     before, calls, clock = loaded.target.logits, {"model": 0, "drafting": 0}, Clock(torch.device("cpu"))
 
     def slow(features: torch.Tensor) -> torch.Tensor:
@@ -256,7 +217,7 @@ def test_the_clock_changes_nothing_and_sees_what_is_slow(name: str, models: Path
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(loaded.target, "logits", slow)
-        seen = draw(loaded, method, labels, 0, Sampling(), 3, clock=clock)
+        seen = loaded.draw(method, labels, 0, Sampling(), 3, clock=clock)
     parts = clock.seconds()
     assert calls["model"] == seen.steps.max()
     assert calls["drafting"] == (GAMMA * seen.steps.max() if name == "eagle" else 0)  # by the target's own last layer
@@ -291,7 +252,7 @@ def test_time_belongs_to_the_innermost_part(monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.parametrize("name", METHODS_ALL)
 def test_every_call_asks_for_as_many_rows(name: str, models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Windows and trees for NODES + 1, draft models for GAMMA + 1, ar for one: counted where rows are made."""
-    loaded, asked = Models(models), set()
+    loaded, asked = Discrete(models), set()
     method, chain, tree = make_method(name, loaded.codebook), CachedOnHost.chain, CachedOnHost.tree
 
     def counted(self: CachedOnHost, tokens: Any, start: Any, count: int) -> Any:
@@ -304,14 +265,14 @@ def test_every_call_asks_for_as_many_rows(name: str, models: Path, monkeypatch: 
 
     monkeypatch.setattr(CachedOnHost, "chain", counted)
     monkeypatch.setattr(CachedOnHost, "tree", counted_tree)
-    draw(loaded, method, np.arange(2), 0, Sampling(), 2)
+    loaded.draw(method, np.arange(2), 0, Sampling(), 2)
     wanted = 1 if name == "ar" else GAMMA + 1 if method.drafter else NODES + 1
     assert asked == {rows(method.decoder)} == {wanted}
 
 
 def test_every_round_draws_the_same_images_by_every_method(models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run to warm up is not counted; a speedup is that of its round, whatever slows the machine down meanwhile."""
-    met, loaded = [], Models(models)
+    met, loaded = [], Discrete(models)
     slowness = {(0, 1): iter([50.0, 1.0]), (2, 3): iter([10.0]), (4, 5): iter([100.0])}
     now: dict[tuple[int, ...], float] = {}
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from experiments.models.continuous.kind import Continuous
 from experiments.models.continuous.measurement import Setting, begun, clustered, measured, settings
-from experiments.models.continuous.session import Models
 
 pytestmark = pytest.mark.property
 
@@ -40,7 +40,7 @@ def test_settings_have_names_of_their_own() -> None:
 
 @pytest.mark.slow
 def test_a_setting_is_measured() -> None:
-    found = measured(Models(), Setting(gamma=8), 2, 0)
+    found = measured(Continuous(), Setting(gamma=8), 2, 0)
     assert 0 < found["acceptance"]["mean"] < 1
     assert len(found["by_place"]) <= 8
     assert found["calls"]["mean"] < 49

@@ -17,9 +17,9 @@ from experiments.models import choice, compression, curve
 from experiments.models.choice import Choice, choose, predict
 from experiments.models.compression import Candidate, Compression, named
 from experiments.models.curve import Curve
+from experiments.models.discrete.kind import Discrete
 from experiments.models.methods import make_method, nodes
 from experiments.models.own import Own
-from experiments.models.session import Models
 from experiments.results import write_json
 from simlab.models.process.sampling import Sampling
 from tests.support.fashion import write_models
@@ -126,7 +126,7 @@ def test_more_rows_never_cost_less_whatever_a_busy_machine_measured() -> None:
 
 def test_the_table_that_comes_along_is_of_the_models_that_come_along() -> None:
     known = compression.shipped()
-    models = Models()
+    models = Discrete()
     assert known["model"] == compression.identity(models)
     for table in known["tables"]:
         steps = compression.of_sampling(known, Sampling(table["sampling"]["guidance"]))
@@ -166,7 +166,7 @@ class Counted:
         self.asked: list[int] = []
         self.core = 1.0  # the share of one that the calls had
 
-    def __call__(self, models: Models, sampling: Sampling, batches: list[int], *_: Any) -> dict[str, Any]:
+    def __call__(self, models: Discrete, sampling: Sampling, batches: list[int], *_: Any) -> dict[str, Any]:
         self.asked += batches
         target = [{"batch": b, "rows": rows, "seconds": 5 + 0.05 * b * rows} for b in batches for rows in ROWS]
         drafting = {
@@ -185,7 +185,7 @@ def counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Counted:
 
 
 def test_a_machine_is_measured_once(counted: Counted) -> None:
-    models = Models()
+    models = Discrete()
     first, again = (choice.choice(models, Sampling(), 16) for _ in range(2))
     assert first == again
     assert counted.asked == [16]
@@ -199,7 +199,7 @@ def test_a_machine_is_measured_once(counted: Counted) -> None:
 
 
 def test_times_of_a_busy_machine_are_told_and_not_kept(counted: Counted) -> None:
-    models, counted.core = Models(), 0.5
+    models, counted.core = Discrete(), 0.5
     choice.choice(models, Sampling(), 16)
     assert choice.choice(models, Sampling(), 16).reason.endswith("what calls cost was timed on a busy machine")
     assert not choice.curve_file(models, Sampling()).exists()
@@ -228,7 +228,7 @@ def test_a_model_of_ones_own_is_known_by_its_own_weights(tmp_path: Path) -> None
         "def other():\n    return model('draft')\n"
     )
     one, again, other = (Own(f"{path}:{name}", "cpu") for name in ("one", "one", "other"))
-    known = [curve.identity(each, Sampling())["model"] for each in (one, again, other, Models())]
+    known = [curve.identity(each, Sampling())["model"] for each in (one, again, other, Discrete())]
     assert known[0] == known[1]
     assert len(set(known)) == 3
     assert one.drafters == ()
@@ -237,7 +237,7 @@ def test_a_model_of_ones_own_is_known_by_its_own_weights(tmp_path: Path) -> None
 
 
 def test_what_cannot_be_read_is_measured_again(counted: Counted) -> None:
-    models = Models()
+    models = Discrete()
     path = choice.curve_file(models, Sampling())
     for broken in ("", "[]", "{}", '{"target": [{}], "drafting": {}}'):
         path.parent.mkdir(exist_ok=True)
@@ -251,14 +251,14 @@ def test_a_folder_that_cannot_be_written_is_no_reason_to_stop(
 ) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv(choice.CACHE, str(tmp_path / "file"))
-    choice.choice(Models(), Sampling(), 4)
+    choice.choice(Discrete(), Sampling(), 4)
     assert counted.asked == [4]
 
 
 def test_a_file_of_costs_is_taken_instead(counted: Counted, tmp_path: Path) -> None:
     path = tmp_path / "curve.json"
-    write_json(path, Counted()(Models(), Sampling(), [1, 64]))
-    assert choice.choice(Models(), Sampling(), 8, path).candidate.method != "ar"
+    write_json(path, Counted()(Discrete(), Sampling(), [1, 64]))
+    assert choice.choice(Discrete(), Sampling(), 8, path).candidate.method != "ar"
     assert counted.asked == []
 
 
@@ -277,7 +277,7 @@ def test_a_file_of_something_else_is_refused(text: str | None, says: str, tmp_pa
     if text is not None:
         path.write_text(text)
     with pytest.raises(ValueError, match=says):
-        choice.choice(Models(), Sampling(), 8, path)
+        choice.choice(Discrete(), Sampling(), 8, path)
 
 
 def test_the_folder_is_the_users(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -298,7 +298,7 @@ def test_models_of_ones_own_are_measured_and_kept(
     write_models(folder)
     (folder / "head.safetensors").unlink()
     monkeypatch.setattr(compression, "FEW", 2)
-    models = Models(folder)
+    models = Discrete(folder)
     first = choice.known_steps(models, Sampling())
     assert {step.candidate.method for step in first} == {"ar", "sjd", "sjd-ac", "speculative"}
     monkeypatch.setattr(compression, "measure", None)  # would fail: it is not asked again
@@ -308,7 +308,7 @@ def test_models_of_ones_own_are_measured_and_kept(
 
 def test_calls_are_timed_in_the_middle_of_images(tmp_path: Path) -> None:
     write_models(tmp_path)
-    found = curve.measure(Models(tmp_path), Sampling(2.0), [2], most=0.0)
+    found = curve.measure(Discrete(tmp_path), Sampling(2.0), [2], most=0.0)
     assert [(entry["batch"], entry["rows"]) for entry in found["target"]] == [(2, 1), (2, 2)]  # no wider one could pay
     assert {name: len(entries) for name, entries in found["drafting"].items()} == {"draft": 2, "head": 2}
     cost = curve.curve_of(found)

@@ -17,6 +17,7 @@ import torch
 from scipy.linalg import sqrtm
 from scipy.stats import binom, hypergeom
 
+from experiments.models.discrete.kind import Discrete
 from experiments.models.distortion import distortion
 from experiments.models.likelihood import Classified, Likelihood, likelihood
 from experiments.models.locality import locality
@@ -32,7 +33,7 @@ from experiments.models.quality import (
     measures,
     stated,
 )
-from experiments.models.session import Models, draw, labels_for
+from experiments.models.session import labels_for
 from experiments.models.watched import Windows, watch
 from simlab import mutants
 from simlab.models.process.sampling import Sampling
@@ -51,25 +52,25 @@ LEVEL = FALSE_ALARMS / 4
 
 
 @pytest.fixture(scope="module")
-def models(tmp_path_factory: pytest.TempPathFactory) -> Models:
+def models(tmp_path_factory: pytest.TempPathFactory) -> Discrete:
     folder = tmp_path_factory.mktemp("models")
     write_models(folder)
-    return Models(folder)
+    return Discrete(folder)
 
 
 @pytest.fixture(scope="module")
-def reference(models: Models) -> Sample:
+def reference(models: Discrete) -> Sample:
     return sample(models, made(models, "ar"), first=IMAGES)
 
 
-def made(models: Models, name: str) -> Method:
+def made(models: Discrete, name: str) -> Method:
     return make_method(name, models.codebook)
 
 
-def sample(models: Models, method: Method, first: int = 0, sampling: Sampling = PLAIN) -> Sample:
+def sample(models: Discrete, method: Method, first: int = 0, sampling: Sampling = PLAIN) -> Sample:
     """Images as the target sees them; what the classifier says is left out, for it has learned nothing."""
     labels = labels_for(0, first + IMAGES)[first:]
-    drawn = draw(models, method, labels, 0, sampling, IMAGES, first)
+    drawn = models.draw(method, labels, 0, sampling, IMAGES, first)
     nothing = Classified(np.random.default_rng(first).normal(size=(IMAGES, 3)), np.arange(IMAGES) % 2 == 0)
     return Sample(likelihood(models, labels, drawn.tokens, PLAIN, IMAGES), nothing)
 
@@ -78,7 +79,7 @@ def sample(models: Models, method: Method, first: int = 0, sampling: Sampling = 
 
 
 @pytest.mark.parametrize("name", ["ar", "speculative", "eagle", "sjd", "sjd-pac"])
-def test_a_lossless_method_is_not_told_apart(name: str, models: Models, reference: Sample) -> None:
+def test_a_lossless_method_is_not_told_apart(name: str, models: Discrete, reference: Sample) -> None:
     found = checks(sample(models, made(models, name)), reference, LEVEL, 0)
     assert [name for name, check in found.items() if not check["passes"]] == []
     assert found["ranks"]["detects"] < 0.1
@@ -95,17 +96,17 @@ def test_a_lossless_method_is_not_told_apart(name: str, models: Models, referenc
         ("sjd", "residual = [q - p]+"),
     ],
 )
-def test_a_broken_rule_is(name: str, bug: str, models: Models, reference: Sample) -> None:
+def test_a_broken_rule_is(name: str, bug: str, models: Discrete, reference: Sample) -> None:
     broken = replace(made(models, name), rule=mutants.RULES[bug])
     assert not checks(sample(models, broken), reference, LEVEL, 0)["ranks"]["passes"]
 
 
-def test_a_broken_loop_is(models: Models, reference: Sample) -> None:
+def test_a_broken_loop_is(models: Discrete, reference: Sample) -> None:
     broken = replace(made(models, "sjd"), decoder=mutants.TailStale(window=8))
     assert not checks(sample(models, broken), reference, LEVEL, 0)["ranks"]["passes"]
 
 
-def test_sharper_rows_are(models: Models, reference: Sample) -> None:
+def test_sharper_rows_are(models: Discrete, reference: Sample) -> None:
     sharper = sample(models, made(models, "ar"), sampling=Sampling(temperature=0.6))
     found = checks(sharper, reference, LEVEL, 0)
     assert not found["ranks"]["passes"]
@@ -193,16 +194,16 @@ def test_sixteen_cells_have_the_power_that_is_stated(name: str, share: float, he
     assert (np.sum(p_values > level) <= MOST_MISSED) == held
 
 
-def test_an_impossible_token_has_no_bits(models: Models, reference: Sample) -> None:
+def test_an_impossible_token_has_no_bits(models: Discrete, reference: Sample) -> None:
     labels = labels_for(0, 20)
-    drawn = draw(models, made(models, "ar"), labels, 0, PLAIN, 20)
+    drawn = models.draw(made(models, "ar"), labels, 0, PLAIN, 20)
     found = likelihood(models, labels, drawn.tokens, Sampling(top_k=3), 20)
     told = measures(Sample(found, Classified(*(part[:20] for part in reference.classes))), reference, None)
     assert told["bits_per_token"] is None
     assert told["impossible_tokens"] == np.isinf(found.bits).sum() > 0
 
 
-def test_likelihoods_are_those_of_the_rows(models: Models) -> None:
+def test_likelihoods_are_those_of_the_rows(models: Discrete) -> None:
     labels, tokens = np.array([3, 7]), np.random.default_rng(0).integers(80, size=(2, N))
     found = likelihood(models, labels, tokens, Sampling(guidance=2.0, top_p=0.95), 1)
     process = Uncached(models.target, torch.from_numpy(labels), Sampling(guidance=2.0, top_p=0.95))
@@ -242,7 +243,7 @@ def test_the_frechet_distance_of_fewer_points_than_coordinates_is_a_number() -> 
 
 
 @pytest.mark.parametrize("name", ["speculative", "eagle", "sjd", "sjd-ac"])
-def test_a_lossless_rule_distorts_nothing(name: str, models: Models) -> None:
+def test_a_lossless_rule_distorts_nothing(name: str, models: Discrete) -> None:
     found = distortion(models, made(models, name), labels_for(0, 20), 0, PLAIN)
     assert found is not None
     assert found["tv"] == pytest.approx(0, abs=1e-6)
@@ -250,7 +251,7 @@ def test_a_lossless_rule_distorts_nothing(name: str, models: Models) -> None:
 
 
 @pytest.mark.parametrize("name", ["gsd", "lantern"])
-def test_a_lossy_rule_does(name: str, models: Models) -> None:
+def test_a_lossy_rule_does(name: str, models: Discrete) -> None:
     found = distortion(models, made(models, name), labels_for(0, 20), 0, PLAIN)
     assert found is not None
     assert found["tv"] > 0.01
@@ -258,12 +259,12 @@ def test_a_lossy_rule_does(name: str, models: Models) -> None:
     assert found["acceptance"] - found["acceptance_lossless"] <= found["tv"] * 1.5
 
 
-def test_a_tree_is_not_measured(models: Models) -> None:
+def test_a_tree_is_not_measured(models: Discrete) -> None:
     assert distortion(models, made(models, "sjd-pac+grouped"), labels_for(0, 2), 0, PLAIN) is None
 
 
 @pytest.mark.parametrize(("name", "shift", "same"), [("gsd", 0, True), ("lantern", 0, True), ("gsd", 1, False)])
-def test_the_contexts_are_those_that_are_visited(name: str, shift: int, same: bool, models: Models) -> None:
+def test_the_contexts_are_those_that_are_visited(name: str, shift: int, same: bool, models: Discrete) -> None:
     """The rows of a committed token are the target's after the tokens before it; those one place off are not."""
     labels, method = labels_for(0, 6), made(models, name)
     met: list[tuple[int, int, torch.Tensor]] = []
@@ -274,7 +275,7 @@ def test_the_contexts_are_those_that_are_visited(name: str, shift: int, same: bo
             met.extend((image, start + k, seen.p[b, k]) for k in range(count))
 
     watch(models, method, labels, PLAIN, Tape(0, 6), look)
-    tokens = torch.from_numpy(draw(models, method, labels, 0, PLAIN, 6).tokens)
+    tokens = torch.from_numpy(models.draw(method, labels, 0, PLAIN, 6).tokens)
     plain = Uncached(models.target, torch.from_numpy(labels), PLAIN)
     rows = plain.forward(tokens, tokens[:, 0] * 0, N)
     off = [float((row - rows[image, min(place + shift, N - 1)]).abs().max()) for image, place, row in met]
@@ -285,10 +286,10 @@ def test_the_contexts_are_those_that_are_visited(name: str, shift: int, same: bo
 # Locality ---------------------------------------------------------------------------------------------------------
 
 
-def test_locality_is_what_the_claim_says(models: Models) -> None:
+def test_locality_is_what_the_claim_says(models: Discrete) -> None:
     """Against a token replaced by hand, whose row is looked up with nothing before it but what is given."""
     labels = labels_for(0, 4)
-    tokens = draw(models, made(models, "ar"), labels, 0, PLAIN, 4).tokens
+    tokens = models.draw(made(models, "ar"), labels, 0, PLAIN, 4).tokens
     found = locality(models, labels, tokens, 5, PLAIN)
     assert found.offsets.tolist() == list(range(1, 3 * (SIDE // 2) + 1))
     offsets = len(found.offsets)

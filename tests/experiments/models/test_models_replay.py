@@ -9,10 +9,11 @@ import pytest
 import torch
 
 from experiments.models import watched
-from experiments.models.record import Recorder
-from experiments.models.recording import PLACES, Packed, Recording, halved, whole, write_recording
-from experiments.models.replay import prefixes, replay, rules_for, summary
+from experiments.models.discrete.record import Spread
+from experiments.models.discrete.recording import PLACES, Packed, Rows, halved, whole
+from experiments.models.discrete.replay import prefixes, replay, rules_for, summary
 from experiments.models.watched import Heard, Windows, watch_run
+from experiments.results import write_arrays
 from simlab.decoders import Decoder, make_decoder
 from simlab.models.process.cached import Cached
 from simlab.models.process.cached_compiled import CachedOnHost
@@ -40,26 +41,26 @@ DECODERS = {
 SCANS = "sjd", "sjd-repeat-left", "sjd-ac", "speculative"  # keep what a scan to the first rejection keeps
 
 
-def recorded(decoder: Decoder, folder: Path, calls: int = CALLS, form: type[Cached] = CachedOnHost) -> Recording:
+def recorded(decoder: Decoder, folder: Path, calls: int = CALLS, form: type[Cached] = CachedOnHost) -> Rows:
     """A recording of a run over a tiny model."""
     given, sampling = torch.arange(IMAGES) % CLASSES, Sampling(guidance=1.5)
     target = form(model("target"), given, sampling)
     draft = form(model("draft"), given, sampling, lag=1) if decoder.needs_draft else None
     packed = Packed()
-    recorder = Recorder(packed, range(IMAGES), calls, target.length)
+    recorder = Spread(packed, range(IMAGES), calls, target.length)
     watch_run(decoder, target, Speculative(), Tape(SEED, IMAGES), draft, recorder)
     path = folder / "rows.npz"
-    write_recording(path, packed.arrays({"method": "test"}, CODEBOOK))
-    return Recording(path)
+    write_arrays(path, packed.arrays({"method": "test"}, CODEBOOK))
+    return Rows(path)
 
 
-def rows_of(recording: Recording) -> tuple[np.ndarray, np.ndarray]:
+def rows_of(recording: Rows) -> tuple[np.ndarray, np.ndarray]:
     """All its rows."""
     blocks = [(p, q) for _, p, q in recording.blocks()]
     return np.concatenate([p for p, _ in blocks]), np.concatenate([q for _, q in blocks])
 
 
-def disagreements(recording: Recording) -> int:
+def disagreements(recording: Rows) -> int:
     """In how many windows the coins of the tape, tossed for the recorded rows, keep another number of drafts than the
     run did; coins that rounding may have turned are not counted."""
     p, q = rows_of(recording)
@@ -94,12 +95,12 @@ def test_rows_recorded_one_place_off_are_noticed(tmp_path: Path, monkeypatch: py
 
 
 def test_q_of_the_next_call_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    look = Recorder.__call__
+    look = Spread.__call__
 
-    def moved(self: Recorder, seen: Windows) -> None:
+    def moved(self: Spread, seen: Windows) -> None:
         look(self, seen._replace(q=seen.q.roll(-1, dims=1)))
 
-    monkeypatch.setattr(Recorder, "__call__", moved)
+    monkeypatch.setattr(Spread, "__call__", moved)
     assert disagreements(recorded(DECODERS["sjd"], tmp_path)) > 0
 
 
@@ -168,7 +169,7 @@ def test_every_rule_is_there() -> None:
 
 
 def test_a_replay_is_what_is_computed_directly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("experiments.models.recording.ENTRIES", 7 * V)  # several blocks, which cut windows
+    monkeypatch.setattr("experiments.models.discrete.recording.ENTRIES", 7 * V)  # several blocks, which cut windows
     recording = recorded(DECODERS["sjd"], tmp_path)
     assert recording.manifest["blocks"] > 3
     p, q = rows_of(recording)

@@ -10,8 +10,8 @@ import pytest
 
 from simlab.decoders import make_decoder
 from simlab.decoders.compiled.tensors import Tensors
-from simlab.models.engine import continuous
-from simlab.models.engine.continuous import Rows
+from simlab.models.engine import compiled
+from simlab.models.engine.compiled import CompiledRows
 from simlab.models.engine.requests import Asked, Request
 from simlab.models.process.clock import UNTIMED
 from simlab.rules import Speculative
@@ -27,7 +27,7 @@ MODULES = "architectures"
 def calls_of_a_step(name: str, parameters: dict[str, Any]) -> tuple[int, int]:
     """How many functions of ``simlab`` one step calls, and how many tensors are made over arrays; buffers are there."""
     asked = [Asked(0, Request(0, make_decoder(name, **parameters), Speculative()))]
-    rows = Rows(model("target"), model("draft"), asked, 1, UNTIMED)
+    rows = CompiledRows(model("target"), model("draft"), asked, 1, UNTIMED)
     rows.enter(asked)
     rows.step()
     called, made = 0, 0
@@ -53,5 +53,5 @@ def test_a_step_is_few_calls(name: str, parameters: dict[str, Any], monkeypatch:
     waits = 2 if name == "sjd-pac" else 0  # where a tree begins, and its nodes
     assert called <= MOST
     assert made == waits
-    monkeypatch.setattr(continuous, "shown", Tensors)  # as any process of torch is shown
+    monkeypatch.setattr(compiled, "shown", Tensors)  # as any process of torch is shown
     assert calls_of_a_step(name, parameters)[1] > waits

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 import torch
 
 from simlab.decoders import make_decoder
 from simlab.models.engine import Request
-from simlab.models.engine.continuous import decode_continuously
 from simlab.models.engine.reference import decode_batches
 from simlab.models.engine.serve import form
-from simlab.rules import Speculative, make_rule
+from simlab.rules import make_rule
 from tests.support.children import output
 from tests.support.engine_cases import CHECKS
 from tests.support.networks import model
@@ -37,13 +38,11 @@ def test_requests_on_a_device(name: str) -> None:
 def test_which_form_is_taken() -> None:
     def taken(name: str, rule: str, device: str, **more: float) -> object:
         own = {"gamma": 2} if name == "block" else {"window": 2}
-        return form(Request(0, make_decoder(name, **own), make_rule(rule, **more)), device)
+        found = form(Request(0, make_decoder(name, **own), make_rule(rule, **more)), device)
+        return found.keywords["form"].__name__ if isinstance(found, partial) else found
 
-    assert taken("sjd", "speculative", "cpu") is decode_continuously
+    assert taken("sjd", "speculative", "cpu") == "CompiledRows"
     assert taken("block", "speculative", "cuda") is decode_batches
     assert taken("sjd", "amplify", "cuda", k=2.0) is decode_batches
     assert taken("sjd", "speculative", "mps") is decode_batches
-    assert form(Request(0, make_decoder("sjd-pac", window=2), Speculative()), "cuda") not in (
-        decode_continuously,
-        decode_batches,
-    )
+    assert taken("sjd-pac", "speculative", "cuda") == "FusedRows"

@@ -19,7 +19,7 @@ from torch.profiler import ProfilerActivity, profile
 from simlab.decoders import Decoder, make_decoder
 from simlab.models.architectures.transformer import Config, Transformer
 from simlab.models.engine import Request, Result, serve
-from simlab.models.engine.continuous import Rows
+from simlab.models.engine.compiled import CompiledRows
 from simlab.models.engine.requests import Asked
 from simlab.models.process import cached
 from simlab.models.process.clock import UNTIMED
@@ -41,7 +41,7 @@ def step_peak(decoder: Decoder) -> tuple[int, int]:
     asked = [Asked(i, Request(i % 3, decoder, rule, seed=i)) for i in range(BATCH)]
     tracemalloc.start()
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as seen:
-        rows = Rows(network, None, asked, BATCH, UNTIMED)
+        rows = CompiledRows(network, None, asked, BATCH, UNTIMED)
         rows.enter(asked)
         for _ in range(2):
             rows.step()

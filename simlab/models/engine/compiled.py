@@ -1,9 +1,8 @@
-"""Requests decoded in one batch, by compiled kernels on a CPU: who is over leaves it, and who waits enters."""
+"""Requests decoded by compiled kernels in one batch, on a CPU."""
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,72 +11,15 @@ from numba import njit
 from simlab.decoders.compiled.kernels import KERNELS
 from simlab.decoders.compiled.run import first, kept
 from simlab.decoders.compiled.tensors import Tensors
-from simlab.models.engine.requests import (
-    CANCELLED,
-    Asked,
-    Cancelled,
-    Notify,
-    Request,
-    Result,
-    failed,
-    never,
-    out_of_memory,
-)
+from simlab.models.engine.requests import Request
 from simlab.models.engine.running import Row, Running
 from simlab.models.process.cached_compiled import CachedOnHost, Shown
-from simlab.models.process.clock import Clock
 from simlab.processes import Process
 from simlab.randomness.tape_compiled import Uniforms
 from simlab.rules.compiled.dispatch import compiled
 
 
-def decode_continuously(
-    asked: list[Asked],
-    model: Any,
-    batch: int,
-    drafter: Any,
-    cancelled: Cancelled,
-    notify: Notify,
-    clock: Clock,
-    form: Callable[..., Running] | None = None,
-) -> Iterator[Result]:
-    """Results of requests of one decoder and one rule, all guided or none; a running batch is a ``form``, of compiled
-    kernels unless given.
-
-    Where memory does not suffice, half as many go on, from their beginnings: their tokens are the same.
-    """
-    waiting, room = deque(asked), batch
-    rows: Running | None = None
-    while waiting or rows is not None:
-        if cancelled is not never:
-            for each in [each for each in waiting if cancelled(each.number)]:
-                waiting.remove(each)
-                yield failed(each.number, CANCELLED)
-            if not waiting and not (rows and rows.rows):
-                return  # all that were left were cancelled before their first call
-        entering: list[Asked] = []
-        try:
-            if rows is None:
-                rows = (form or Rows)(model, drafter, asked, min(room, max(1, len(waiting))), clock)
-            if waiting and len(rows.rows) < rows.room:
-                entering = [waiting.popleft() for _ in range(min(len(waiting), rows.room - len(rows.rows)))]
-                rows.enter(entering)
-            notify(rows.step())
-            told = () if cancelled is never else enumerate(rows.rows)
-            found = rows.leave({b: CANCELLED for b, row in told if cancelled(row.asked.number)})
-        except Exception as error:
-            if (reason := out_of_memory(error)) is None:
-                raise
-            inside = ([row.asked for row in rows.rows] if rows else []) or entering
-            waiting.extendleft(reversed(inside))
-            found = [failed(waiting.popleft().number, reason)] if room == 1 else []
-            rows, room = None, max(1, min(room, len(inside) or room) // 2)
-        yield from found
-        if rows is not None and not rows.rows and not waiting:
-            rows = None
-
-
-class Rows(Running):
+class CompiledRows(Running):
     """A running batch of compiled kernels."""
 
     cache = CachedOnHost

@@ -1,0 +1,1 @@
+"""Running models of continuous tokens: generate, compare, record, replay."""
