@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from importlib.util import find_spec
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
@@ -64,7 +65,8 @@ def prove_command(
     """Prove a statement for all rows, or find rows at which it fails.
 
     Asks whether a rule, a decoder or a verifier is lossless, or what --that says: "accepts >= speculative",
-    "tv <= 1/10", frontier. Exit status 0: proven; 1: refuted, with the simplest rows that were found; 3: unknown.
+    "tv <= 1/10", frontier. Exit status 0: proven, and cvc5 agrees where it is installed; 1: refuted, with the simplest
+    rows that were found; 3: unknown.
     --at P Q shows what a rule does to one target row and one draft row instead: what comes out, how often a draft is
     accepted, how far that is from p, and the most that any rule accepts at this distance.
 
@@ -143,8 +145,28 @@ def prove_command(
         write_json(copy, answer)
     console = output()
     _print(console, answer, "" if decoder else _shown_by(spec, settings or []))
+    agreed = answer["outcome"] != "proven" or _second_solver(console, answer, folder, limit)
     print_text(console, where(answer=shown / "answer.json", checker=shown / "check.py"))
-    return status or STATUS[answer["outcome"]]
+    return status or (STATUS[answer["outcome"]] if agreed else STATUS["unknown"])
+
+
+def _second_solver(console: Console, answer: dict[str, Any], folder: Path, seconds: float) -> bool:
+    """Ask cvc5 what z3 was asked, where it is installed; False if it says otherwise."""
+    from theory.failures import CheckFailed
+    from theory.proofs.making import second_solver_agrees
+
+    told = f"{len(answer['files'])} files for other solvers: pip install cvc5 z3-solver; python check.py"
+    agreed = True
+    if find_spec("cvc5"):
+        try:
+            if second_solver_agrees(folder / "check.py", folder, seconds):
+                told = (
+                    f"cvc5 agrees with z3 on every question of {len(answer['files'])} files; check.py asks both again"
+                )
+        except CheckFailed as error:
+            told, agreed = f"so it is not proven: {error}", False
+    print_text(console, told)
+    return agreed
 
 
 def _print(console: Console, answer: dict[str, Any], show: str) -> None:
@@ -171,10 +193,6 @@ def _print(console: Console, answer: dict[str, Any], show: str) -> None:
         print_text(console, "--positive leaves rows with zeros out")
     if show and {"p", "q"} <= rows.keys():
         print_text(console, f"simlab prove {show} --at {','.join(rows['p'])} {','.join(rows['q'])}")
-    if outcome == "proven":
-        print_text(
-            console, f"{len(answer['files'])} files for other solvers: pip install cvc5 z3-solver; python check.py"
-        )
 
 
 def _shown_by(spec: str, settings: list[str]) -> str:

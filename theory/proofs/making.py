@@ -15,14 +15,14 @@ from theory.symbolic.smtlib import CHECKER, written
 
 LONGEST = 600.0  # seconds that cvc5 is given for a proof
 
-__all__ = ["make_again"]
+__all__ = ["make_again", "second_solver_agrees"]
 
 
 def make_again(name: str, out: Path, check: bool) -> Entry:
     """Make a proof, write its files, and let a second solver check them."""
     entry, answers = made(name)
     _write_files(out, name, answers)
-    if check and _checked(out, name):
+    if check and second_solver_agrees(out / CHECKER.name, out / name):
         entry["solvers"]["cvc5"] = version("cvc5")
     return entry
 
@@ -38,11 +38,31 @@ def _write_files(out: Path, name: str, answers: list[Any]) -> None:
     shutil.copy(CHECKER, out / CHECKER.name)
 
 
-def _checked(out: Path, name: str) -> bool:
-    """Whether cvc5 answers every question of a proof in time; raise :class:`CheckFailed` if it says otherwise."""
-    command = [sys.executable, str(out / CHECKER.name), str(out / name), "--solver", "cvc5"]
+def second_solver_agrees(checker: Path, folder: Path, seconds: float = LONGEST) -> bool:
+    """Whether cvc5 answers every question of the files in a folder as z3 has.
+
+    Parameters
+    ----------
+    checker
+        ``check.py``, which ships beside the files.
+    folder
+        Where the files are.
+    seconds
+        The longest that it may take.
+
+    Returns
+    -------
+    bool
+        False if time did not suffice.
+
+    Raises
+    ------
+    CheckFailed
+        If cvc5 says otherwise.
+    """
+    command = [sys.executable, str(checker), str(folder), "--solver", "cvc5"]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=LONGEST)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=seconds)
     except subprocess.TimeoutExpired:
         return False
     if done.returncode not in (0, 2):

@@ -17,8 +17,10 @@ from experiments.judging.proving import prove
 from simlab.decoders import Sjd
 from simlab.rules import Amplify, Speculative
 from tests.support.cli import usage_error
+from theory.failures import CheckFailed
 from theory.judge.on_unknowns import BrokenRule, RuleOnUnknowns
 from theory.judge.user_rule import Functions
+from theory.proofs import making
 from theory.symbolic.unknown import Refused
 
 pytestmark = pytest.mark.cli
@@ -155,6 +157,28 @@ def test_the_files_of_a_proof(folder: Path) -> None:
     assert "(check-sat)" in text
     assert main(["prove", "mine.py:Mine", "--out", str(out)]) == 1  # nothing is left of what was proven
     assert {path.name for path in out.iterdir()} == {"answer.json"}
+
+
+def test_a_second_solver_is_asked_and_a_disagreement_is_no_proof(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert main(["prove", "mine.py"]) == 0
+    assert "cvc5 agrees" in capsys.readouterr().out
+    out = folder / "out" / "proofs" / "mine"
+    question = out / "proof-1.smt2"
+    altered = "(set-logic QF_NRA)\n(push 1)\n(assert true)\n(check-sat)\n(pop 1)\n"
+    question.write_text(altered, encoding="utf-8")
+    with pytest.raises(CheckFailed, match="does not agree"):
+        making.second_solver_agrees(out / "check.py", out)
+    right = making.second_solver_agrees
+
+    def disagrees(checker: Path, where: Path, seconds: float) -> bool:
+        question.write_text(altered, encoding="utf-8")
+        return right(checker, where, seconds)
+
+    monkeypatch.setattr(making, "second_solver_agrees", disagrees)
+    assert main(["prove", "mine.py"]) == 3
+    assert "so it is not proven" in capsys.readouterr().out
 
 
 def test_the_rows_that_are_printed_can_be_drawn(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
