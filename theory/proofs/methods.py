@@ -64,7 +64,7 @@ METHOD_PROOFS = (
         "declared-draft.speculative",
         SERVED,
         "speculative sampling of drafts from r, declared as q: TV(law, p) <= TV(r, q); r is emitted where p = q",
-        asks(declared, "TV(law, p) <= TV(r, q)", rows="pqr"),
+        asks(declared, "TV(law, p) <= TV(r, q)", rows="pqr", sizes=(2,)),
         {"half of it": asks(declared, "half of it", {"share": HALF}, rows="pqr", sizes=(2,))[0]},
     ),
     Proof(
