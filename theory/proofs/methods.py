@@ -55,7 +55,7 @@ ANY_CHANNEL = ("q", "r", "k0", "k1")
 METHOD_PROOFS = (
     Proof(
         "sampler-match.law",
-        ("sampler-match.law",),
+        ("sampler-match.law", "sampler-match.biased"),
         "drafts from r, declared as q: p is emitted, and sum r p accepted",
         asks(matched, "law = p, acceptance = sum r p", rows="pqr"),
         {"speculative": asks(matched, "law = p, acceptance = sum r p", {"rule": Speculative()}, rows="pqr")[0]},

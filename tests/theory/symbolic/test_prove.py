@@ -111,6 +111,7 @@ RIGHT: dict[str, tuple[Decoder, int]] = {
     "autoregressive": (make_decoder("autoregressive"), 2),
     "jacobi": (make_decoder("jacobi", window=2), 2),
     "sjd-pd": (make_decoder("sjd-pd", window=2, candidates=2, depth=1), 2),
+    "sjd-pp": (make_decoder("sjd-pp", window=2), 3),
     "sjd-unrefined": (make_decoder("sjd-unrefined", window=2), 3),
     "sjd-reference": (make_decoder("sjd-reference", window=2), 3),
     "dynamic-tree": (make_decoder("dynamic-tree", top_k=1, depth=1, total=1), 2),

@@ -74,7 +74,7 @@ def sampler_match_biased(seed: int) -> Finding:
     survive = tuple(a * b / acceptance(SamplerMatch(), p, q) for a, b in zip(p, q, strict=True))
     law = step_law(SamplerMatch(), p, q)
     return refuted_if(
-        proven("sampler-match.law") and tv(law, p) == 0,
+        proven("sampler-match.biased") and tv(law, p) == 0,
         counterexample(
             f"p = {fmt_row(p)}, q = {fmt_row(q)}: accepted tokens follow {fmt_row(survive)}, and what is emitted is "
             f"{fmt_row(law)}",
