@@ -12,6 +12,8 @@ from simlab.arrays import Array
 from simlab.mutants.gated.base import DRAWS, Block, Fault, Source, Wrong, drawn, of_streams
 from simlab.mutants.gated.weights import greedy, rooted, squared
 
+Left = tuple[Array, Array]  # what is left of p and q
+
 
 @dataclass(frozen=True)
 class CandidateFault(Fault):
@@ -24,9 +26,10 @@ class CandidateFault(Fault):
     coin
         The number of the candidate whose coin it is compared with.
     target, draft
-        What is left of p and q after a rejection, of p, q and what was left of both.
+        What is left of p and of q after a rejection: of p, q, what was left of both, and the token; of q, what was left
+        of it, and the token.
     last
-        The weights after all rejections, of p, q and what is left of both.
+        The weights after all rejections, of p, q, what is left of p, and what was left of both before the last one.
     weights, chosen, reused
         What the last token is drawn from; the index that comes out; whether the last coin is used again.
     order
@@ -35,9 +38,9 @@ class CandidateFault(Fault):
 
     ratio: Callable[[float, float], float] | None = None
     coin: Callable[[int], int] | None = None
-    target: Callable[[Array, Array, Array, Array], Array] | None = None
+    target: Callable[[Array, Array, Array, Array, int], Array] | None = None
     draft: Callable[[Array, Array, int], Array] | None = None
-    last: Callable[[Array, Array, Array], Array] | None = None
+    last: Callable[[Array, Array, Array, Left], Array] | None = None
     weights: Callable[[Array], Array] | None = None
     chosen: Callable[[int, int], int] | None = None
     reused: bool = False
@@ -54,15 +57,16 @@ def taken(block: Block, source: Source, wrong: Wrong) -> list[int]:
     if fault.order and bool(wrong.inside(block, 0)):
         block.drafts = fault.order(p, q, block.drafts)
     uniforms = source.uniforms(block)
-    rest, left = p, q
+    rest, left = before = p, q
     for k, x in enumerate(block.drafts.tolist()):
         here = fault if bool(wrong.inside(block, k)) else RIGHT
         coin = uniforms[here.coin(k) if here.coin else k]
         ratio = _ratio(float(rest[x]), float(left[x]), here)
         if source.kept(_one(coin), np.array([ratio])):
             return [x]
+        before = rest, left
         rest, left = _after(p, q, rest, left, x, here)
-    return [_last(block, p, q, rest, left, uniforms, source, wrong)]
+    return [_last(block, p, q, rest, before, uniforms, source, wrong)]
 
 
 def _one(coin: Any) -> Any:
@@ -77,9 +81,9 @@ def _ratio(p: float, q: float, fault: CandidateFault) -> float:
     return p / q if q > 0 else float(p > 0)
 
 
-def _after(p: Array, q: Array, rest: Array, left: Array, x: int, fault: CandidateFault) -> tuple[Array, Array]:
+def _after(p: Array, q: Array, rest: Array, left: Array, x: int, fault: CandidateFault) -> Left:
     """What is left of p and q after x was rejected."""
-    target = fault.target(p, q, rest, left) if fault.target else excess(rest, left)
+    target = fault.target(p, q, rest, left, x) if fault.target else excess(rest, left)
     return target, (fault.draft(q, left, x) if fault.draft else without(left, x))
 
 
@@ -99,13 +103,13 @@ def without(left: Array, x: int) -> Array:
 
 
 def _last(
-    block: Block, p: Array, q: Array, rest: Array, left: Array, uniforms: Any, source: Source, wrong: Wrong
+    block: Block, p: Array, q: Array, rest: Array, before: Left, uniforms: Any, source: Source, wrong: Wrong
 ) -> int:
     """The token after all rejections."""
     last = block.gamma - 1
     fault: CandidateFault = wrong.fault if bool(wrong.inside(block, last)) else RIGHT
     rest = rest if rest.any() else p  # what is not scaled can vanish
-    weights = fault.last(p, q, rest) if fault.last else rest
+    weights = fault.last(p, q, rest, before) if fault.last else rest
     weights = fault.weights(weights) if fault.weights else weights
     if fault.reused:
         return source.of_coin(uniforms[last], weights)
@@ -113,7 +117,7 @@ def _last(
     return fault.chosen(token, block.V) if fault.chosen else token
 
 
-def _unscaled(p: Array, q: Array, rest: Array, left: Array) -> Array:
+def _unscaled(p: Array, q: Array, rest: Array, left: Array, x: int) -> Array:
     return np.maximum(rest - left, 0)
 
 
@@ -138,7 +142,7 @@ def _struck(q: Array, left: Array, x: int) -> Array:
     return found
 
 
-def _missing_on_last(p: Array, q: Array, rest: Array) -> Array:
+def _missing_on_last(p: Array, q: Array, rest: Array, before: Left) -> Array:
     """Not scaled: what is missing of 1 is on the last token."""
     found = rest.copy()
     found[-1] += max(0.0, 1 - float(found.sum()))
@@ -158,10 +162,11 @@ def _made() -> tuple[CandidateFault, ...]:
     found = [
         make("ratio inverted", "10", ratio=lambda p, q: _over(q, p)),
         make("ratio times 1.1", "11", ratio=lambda p, q: 1.1 * _over(p, q)),
+        make("ratio times 1.05", "11", ratio=lambda p, q: 1.05 * _over(p, q)),
         make("ratio times 0.8", "39", ratio=lambda p, q: 0.8 * _over(p, q)),
         make("0.1 added to the ratio", "39", ratio=lambda p, q: _over(p, q) + 0.1),
         make("ratio times 1.01", "11", faint=True, ratio=lambda p, q: 1.01 * _over(p, q)),
-        make("verified by argmax", "7", ratio=lambda p, q: 0.0, last=lambda p, q, rest: greedy(p)),
+        make("verified by argmax", "7", ratio=lambda p, q: 0.0, last=lambda p, q, rest, before: greedy(p)),
         make("coin <= ratio where the ratio is 0", "19", faint=True, lawless=True, ratio=_not_above),
         make("candidates unverified", "16", ratio=lambda p, q: 1.0),
         make("candidates accepted where p is at least q", "7", ratio=lambda p, q: float(p >= q)),
@@ -171,13 +176,24 @@ def _made() -> tuple[CandidateFault, ...]:
         make("siblings scored with the unconditional q", "30", draft=lambda q, left, x: q),
         make("what is left of q not scaled", "30", draft=_struck),
         make("siblings scored as if they did not exclude the first", "33", draft=_first_not_excluded),
-        make("p not updated between siblings", "31", target=lambda p, q, rest, left: rest),
-        make("[q - p]+ left of p", "13", target=lambda p, q, rest, left: excess(left, rest)),
+        make("p not updated between siblings", "31", target=lambda p, q, rest, left, x: rest),
+        make(
+            "rejected tokens struck from p, q not subtracted", "12", target=lambda p, q, rest, left, x: without(rest, x)
+        ),
+        make("[q - p]+ left of p", "13", target=lambda p, q, rest, left, x: excess(left, rest)),
         make("what is left of p not scaled", "31", target=_unscaled),
         make("residual not scaled", "14", target=_unscaled, last=_missing_on_last),
-        make("residual not carried to the next sibling", "31", target=lambda p, q, rest, left: excess(p, left)),
-        make("after all rejections drawn from p", "12", last=lambda p, q, rest: p),
-        make("after all rejections drawn from q", "12", last=lambda p, q, rest: q),
+        make("residual not carried to the next sibling", "31", target=lambda p, q, rest, left, x: excess(p, left)),
+        make("after all rejections drawn from p", "12", last=lambda p, q, rest, before: p),
+        make("after all rejections drawn from q", "12", last=lambda p, q, rest, before: q),
+        make("the last rejection not taken from p", "12", last=lambda p, q, rest, before: before[0]),
+        make("last residual = [q - p]+", "13", last=lambda p, q, rest, before: excess(before[1], before[0])),
+        make(
+            "only the last rejection taken from p",
+            "31",
+            target=lambda p, q, rest, left, x: rest,
+            last=lambda p, q, rest, before: excess(*before),
+        ),
         make("temperature 1/2 on what is left", "15", weights=squared),
         make("temperature 2 on what is left", "15", weights=rooted),
         make("the largest of what is left", "15", weights=greedy),

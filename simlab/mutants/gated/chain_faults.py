@@ -197,6 +197,13 @@ def _where_first_ends(block: Block) -> Array:
     return np.asarray(block.p[min(block.first.gamma, len(block.p) - 1)])
 
 
+def _where_padding_ends(block: Block) -> Array:
+    """The last row of a padded batch: behind fewer drafts it holds zeros, of which a CDF gives the first token."""
+    if block.gamma == block.call.widest:
+        return np.asarray(block.p[block.gamma])
+    return (np.arange(block.V) == 0).astype(np.float64)
+
+
 def _coins_of_first(block: Block, place: Any) -> Any:
     own = block.call.uniforms[block.sequence]
     theirs = block.call.uniforms.get(0, own)
@@ -410,6 +417,7 @@ def _made() -> tuple[ChainFault, ...]:
         # the ratio
         make("ratio inverted", "10", ratio=_ratio(lambda p, q: over(q, p))),
         make("ratio times 1.1", "11", ratio=_ratio(lambda p, q: 1.1 * over(p, q))),
+        make("ratio times 1.05", "11", ratio=_ratio(lambda p, q: 1.05 * over(p, q))),
         make("ratio times 1.2", "39", ratio=_ratio(lambda p, q: 1.2 * over(p, q))),
         make("ratio times 0.8", "39", ratio=_ratio(lambda p, q: 0.8 * over(p, q))),
         make("0.1 added to the ratio", "39", ratio=_ratio(lambda p, q: over(p, q) + 0.1)),
@@ -491,6 +499,12 @@ def _made() -> tuple[ChainFault, ...]:
             "9",
             _needing(BONUS_ROW, BATCH, "ragged"),
             bonus=_bonus_of(_where_first_ends),
+        ),
+        make(
+            "bonus from the last row of a padded batch",
+            "9",
+            _needing(BONUS_ROW, BATCH, "ragged"),
+            bonus=_bonus_of(_where_padding_ends),
         ),
         make("bonus token of another sequence", "9", _needing("bonus tokens", BATCH), given=_bonus_of_next),
         make("last token of a block twice", "21", tokens=_twice),

@@ -130,9 +130,9 @@ def _scenes(fault: Fault, gate: Gate, of: Contract) -> Iterator[Scene]:
     shorter = "ragged" in gate.needs
     for V, batch, gamma in _open_shapes(gate, fault.least, BATCH in of.has, of.group, several or shorter):
         sequence = _sequence(gate, V, batch, gamma, shorter)
-        fewer = sequence if shorter else 0 if "ragged" in fault.needs else None
-        for position in _positions(gate, gamma - (fewer == sequence), of.group):
-            yield Scene(V, gamma, batch, sequence, position, _call(gate), fewer)
+        for fewer in (sequence,) if shorter else (0, sequence) if "ragged" in fault.needs else (None,):
+            for position in _positions(gate, gamma - (fewer == sequence), of.group):
+                yield Scene(V, gamma, batch, sequence, position, _call(gate), fewer)
 
 
 def _open_shapes(gate: Gate, least: int, batches: bool, group: str, several: bool) -> list[tuple[int, int, int]]:

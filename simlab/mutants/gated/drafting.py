@@ -24,7 +24,7 @@ import numpy as np
 
 from simlab.arrays import Array
 from simlab.mutants.gated.base import DRAWS, Block, Call, Fault, Source, Wrong, drawn, of_streams
-from simlab.mutants.gated.weights import even, greedy, largest_two, rooted, squared, without_small
+from simlab.mutants.gated.weights import even, greedy, largest_two, likeliest, rooted, squared, without_small
 
 
 @dataclass(frozen=True)
@@ -127,6 +127,7 @@ def _made() -> tuple[DraftFault, ...]:
         make("temperature 1/2", "2", weights=squared),
         make("temperature 2", "2", weights=rooted),
         make("top-2", "2", weights=largest_two),
+        make("top-p 0.9", "2", weights=likeliest),
         make("small masses cut", "2", weights=without_small),
         make("even over its tokens", "2", weights=even),
         make("mixed with an even row", "2", weights=_one_part),

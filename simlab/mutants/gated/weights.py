@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from simlab.arrays import Array
+from simlab.processes.processors import top_p
 
 SMALL = 0.1  # of the largest: masses that are cut
 
@@ -31,6 +32,11 @@ def largest_two(weights: Array) -> Array:
     if len(weights) < 3:
         return weights
     return np.where(weights >= np.partition(weights, -2)[-2], weights, 0)
+
+
+def likeliest(weights: Array) -> Array:
+    """Cut to the fewest that have nine tenths together."""
+    return np.asarray(top_p(weights, 0.9))
 
 
 def without_small(weights: Array) -> Array:
