@@ -90,12 +90,15 @@ class DecodeFault(ChainFault):
         The row p of a model after a context.
     after
         What becomes of the tokens that come of a block.
+    lasting
+        Whether coins of a block are used in later ones, so that blocks are not independent.
     """
 
     step: Step | None = None
     drawn: Callable[[Array], Array] | None = None
     target: Callable[[Model, Tokens], Array] | None = None
     after: Callable[[Request, State, Block, list[int]], State] | None = None
+    lasting: bool = False
 
 
 def drafted(model: Model, context: Tokens) -> Array:
@@ -151,7 +154,9 @@ def _inside(request: Request, state: State, wrong: Wrong, call: Call) -> bool:
 
 
 def law(request: Request, wrong: Wrong) -> dict[Tokens, float]:
-    """The probability of every sequence, step by step; equal states are merged."""
+    """The probability of every sequence, step by step; equal states are merged, unless coins outlast a step."""
+    if wrong.fault.lasting:
+        return outcomes(lambda coins: _decoded(request, OverCoins(coins), wrong))
     found: dict[Tokens, float] = {}
     waiting = {State(): 1.0}
     while waiting:
@@ -169,6 +174,19 @@ def _stepped(request: Request, state: State, wrong: Wrong, coins: Coins) -> Stat
     return _step(request, state, OverCoins(coins), wrong, Call())
 
 
+def _decoded(request: Request, source: Source, wrong: Wrong, number: int = 0) -> Tokens:
+    """A sequence, in the call of this number."""
+    state, before = State(), Call()
+    streams, blocks = wrong.fault.streams, 0
+    while not request.complete(state.tokens):
+        call, taken = Call(blocks if streams else number, before=before), source
+        if streams and isinstance(source, Generated) and _inside(request, state, wrong, call):
+            taken = Generated(streams(call, source.rng))
+        state = _step(request, state, taken, wrong, call)
+        before, blocks = Call(seed=call.seed, uniforms=call.uniforms), blocks + 1
+    return state.tokens
+
+
 class Decoding:
     """An implementation of ``decode`` with a fault behind a gate; it counts its calls."""
 
@@ -176,16 +194,9 @@ class Decoding:
         self.wrong, self.number = wrong, 0
 
     def __call__(self, model: Any, length: int, rng: np.random.Generator, eos: int | None = None) -> list[int]:
-        request, state, before = Request(model, length, eos), State(), Call()
-        streams, blocks = self.wrong.fault.streams, 0
-        while not request.complete(state.tokens):
-            call = Call(blocks if streams else self.number, before=before)
-            changed = streams and _inside(request, state, self.wrong, call)
-            source = Generated(streams(call, rng) if streams and changed else rng)
-            state = _step(request, state, source, self.wrong, call)
-            before, blocks = Call(seed=call.seed), blocks + 1
+        tokens = _decoded(Request(model, length, eos), Generated(rng), self.wrong, self.number)
         self.number += 1
-        return list(state.tokens)
+        return list(tokens)
 
 
 # What is done with the tokens of a block ---------------------------------------------------------------------------
@@ -211,6 +222,13 @@ def _end_missed(request: Request, state: State, block: Block, tokens: list[int])
 def _end_dropped(request: Request, state: State, block: Block, tokens: list[int]) -> State:
     """An end inside a block is taken out, and decoding goes on."""
     return emit(request, state, (*(token for token in tokens[:-1] if token != request.eos), tokens[-1]))
+
+
+def _one_coin(block: Block, place: Any) -> Any:
+    """The first coin of a sequence, in all of its blocks."""
+    coins, before = block.call.uniforms, block.call.before
+    coins[0] = before.uniforms.get(0, coins[0]) if before else coins[0]
+    return [coins[0][0]] * len(place)
 
 
 def _elsewhere(model: Model, context: Tokens) -> Array:
@@ -367,6 +385,7 @@ def _made() -> tuple[DecodeFault, ...]:
             lawless=True,
             step=with_noise(True),
         ),
+        make("one coin for all blocks of a sequence", "28", **some, lasting=True, coins=_one_coin),
         make("on down the first chain after the second candidate", "34", **some, step=in_trees(first=True)),
         *(make(f"in trees: {name}", no, **some, step=in_trees(candidates.FAULTS[name])) for name, no in TREES.items()),
     )

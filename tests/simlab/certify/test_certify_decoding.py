@@ -207,7 +207,9 @@ def test_a_correct_decoder_is_enumerated(decode: Any) -> None:
     assert total_variation(found.law, case.events[0].law) < 1e-9
 
 
-@pytest.mark.parametrize("name", ["residual drawn from p", "rejected token kept in the cache"])
+@pytest.mark.parametrize(
+    "name", ["residual drawn from p", "rejected token kept in the cache", "one coin for all blocks of a sequence"]
+)
 def test_a_wrong_decoder_is_enumerated(name: str) -> None:
     case = named("two tokens of two")
     found = enumerate_law(0, case, implementation(name, ALWAYS, "decode"), np.random.default_rng(0))
