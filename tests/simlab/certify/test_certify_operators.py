@@ -402,11 +402,11 @@ def test_logits_are_those_of_the_rows_and_no_filter_is_at_a_tie(contract: str) -
 @pytest.mark.slow
 @pytest.mark.parametrize("contract", filters.FILTERS)
 def test_operators_of_logits_are_told_apart(contract: str) -> None:
-    """The right one follows the target in the case where each bug does not."""
+    """The right one follows the target in the cases of which each bug does not in one."""
     right = reference(contract)
     cases: Any = [case for case in CONTRACTS[contract].cases() if case.branches and case.vocabulary == 3]
     shown = {"temperature": cases[1], "filters": cases[3], "way": cases[-1]}
     assert max(tv_of(case, right) for case in shown.values()) < 1e-6
     for name in (name for name, fault in WRITTEN[contract].faults.items() if "logits" in fault.needs):
-        case = next((case for word, case in shown.items() if word in name), shown["filters"])
-        assert tv_of(case, wrong(contract, name)) > 0.005, name
+        named = [case for word, case in shown.items() if word in name] or list(shown.values())
+        assert any(tv_of(case, wrong(contract, name)) > 0.005 for case in named), name
