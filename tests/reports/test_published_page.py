@@ -63,7 +63,7 @@ def test_links_lead_from_a_comparison_to_its_numbers_and_back(out: Path) -> None
         assert link.startswith("#") or (out / link).exists()
     row = published().one({"G": "50"}, paper="sjd-pac", method="gsd", metric="CLIP")
     assert f"#line-{row.line}" in page.links
-    assert "#published-sjd-pac-baselines-gsd" in page.links
+    assert "#published-sjd-pac-baselines" in page.links
     assert "published.html" in Page(out / "report.html").links
 
 
