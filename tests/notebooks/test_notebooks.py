@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+import sys
 from fractions import Fraction
+from importlib import import_module
 from pathlib import Path
 
 import jupytext
 import pandas as pd
 import pytest
 from ipykernel.kernelspec import write_kernel_spec
+from jupyter_client.channels import AsyncZMQSocketChannel
 from nbclient import NotebookClient
 
 from experiments.exploring import decided, row, typeset
@@ -32,6 +35,8 @@ def this_interpreter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for variable in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR"):
         monkeypatch.setenv(variable, str(tmp_path / variable.lower()))
     monkeypatch.setenv("HYPOTHESIS_STORAGE_DIRECTORY", str(tmp_path / "hypothesis"))
+    monkeypatch.setattr(sys, "path", [str(Path(__file__).parents[2] / "docs" / "extensions"), *sys.path])
+    monkeypatch.setattr(AsyncZMQSocketChannel, "get_msg", import_module("kernels").get_msg)  # no reply is missed
     monkeypatch.delenv("MPLBACKEND", raising=False)  # figures are drawn as JupyterLab draws them
 
 
