@@ -29,6 +29,7 @@ COLOURS = {"proven": "green", "counterexample": "red", "unknown": "yellow"}
 WORDS = {"proven": "proven", "counterexample": "refuted", "unknown": "unknown"}
 SIZE = re.compile(r"(?:V=)?(\d+)")
 MOST_SIZE = 8
+SECOND = 60.0  # seconds that the second solver is given
 
 
 def prove_command(
@@ -159,7 +160,10 @@ def _second_solver(console: Console, answer: dict[str, Any], folder: Path, secon
     agreed = True
     if find_spec("cvc5"):
         try:
-            if second_solver_agrees(folder / "check.py", folder, seconds):
+            with progress_bar() as progress:
+                progress.add_task("cvc5 is asked as well", total=None)
+                agrees = second_solver_agrees(folder / "check.py", folder, min(seconds, SECOND))
+            if agrees:
                 told = (
                     f"cvc5 agrees with z3 on every question of {len(answer['files'])} files; check.py asks both again"
                 )
