@@ -26,6 +26,13 @@ def softmax(logits: Array) -> Array:
     return np.asarray(masses / masses.sum(axis=-1, keepdims=True))
 
 
+def bfloat16(values: Array) -> Array:
+    """float64 ``[...]`` rounded to bfloat16, to nearest with ties to even, by way of float32."""
+    bits = np.asarray(values, np.float32).view(np.uint32).astype(np.uint64)
+    bits += 0x7FFF + ((bits >> np.uint64(16)) & np.uint64(1))
+    return (bits & np.uint64(0xFFFF0000)).astype(np.uint32).view(np.float32).astype(np.float64)
+
+
 def in_turn(rows: Array, settings: Settings) -> Array:
     """Top-p of what top-k has left of rows ``[..., V]`` at the temperature."""
     return top_p(top_k(tempered(rows, settings.temperature), settings.top_k), settings.top_p)

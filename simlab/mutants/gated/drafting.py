@@ -25,6 +25,7 @@ import numpy as np
 from simlab.arrays import Array
 from simlab.mutants.gated.base import DRAWS, Block, Call, Fault, Source, Wrong, drawn, of_streams
 from simlab.mutants.gated.weights import even, greedy, largest_two, likeliest, rooted, squared, without_small
+from simlab.processes.filters import bfloat16
 
 
 @dataclass(frozen=True)
@@ -72,13 +73,6 @@ def _ranked(block: Block, i: int) -> Array:
 
 
 # bfloat16 ----------------------------------------------------------------------------------------------------------
-
-
-def bfloat16(values: Array) -> Array:
-    """float64 ``[...]`` rounded to bfloat16, to nearest with ties to even, by way of float32."""
-    bits = np.asarray(values, np.float32).view(np.uint32).astype(np.uint64)
-    bits += 0x7FFF + ((bits >> np.uint64(16)) & np.uint64(1))
-    return (bits & np.uint64(0xFFFF0000)).astype(np.uint32).view(np.float32).astype(np.float64)
 
 
 def of_rounded_logs(row: Array) -> Array:

@@ -12,8 +12,9 @@ from simlab.arrays import total_variation
 from simlab.certify import certify
 from simlab.certify.battery.drafting import both_ends, cases, simplest
 from simlab.mutants.gated.contracts import CONTRACTS, implementation, known, over_coins, reference
-from simlab.mutants.gated.drafting import bfloat16, of_accumulated_cdf, of_rounded_cdf
+from simlab.mutants.gated.drafting import of_accumulated_cdf, of_rounded_cdf
 from simlab.mutants.gated.gates import ALWAYS
+from simlab.processes.filters import bfloat16
 from tests.support.certify import REACHABLE, Stuck, calls_to_tell_apart, exact_law, found_in
 
 pytestmark = pytest.mark.exact

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from simlab.processes.filters import bfloat16, softmax
 from simlab.rules import SamplerMatch, Speculative
 from theory.claims.base import Claims, Finding
 from theory.claims.evidence import counterexample, example, holds_if, refuted_if, rejects_mutants
@@ -123,25 +124,13 @@ TOKENS, ROWS = 16_384, 8  # V, and how many rows
 SCALES, SHIFTS, TEMPERATURES = (2, 4), (0, 20), (1.0, 0.8, 0.7)
 
 
-def bfloat16(values: np.ndarray) -> np.ndarray:
-    """float32 numbers rounded to the nearest bfloat16, ties to even."""
-    bits = np.asarray(values, np.float32).view(np.uint32).astype(np.uint64)
-    return (((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16) << 16).astype(np.uint32).view(np.float32)
-
-
-def softmax(logits: np.ndarray) -> np.ndarray:
-    """Rows of probabilities in float64."""
-    masses = np.exp(logits.astype(np.float64) - logits.max(axis=-1, keepdims=True))
-    return masses / masses.sum(axis=-1, keepdims=True)
-
-
 def rounding(scale: float, shift: float, temperature: float, rounded: bool = True) -> float:
     """Mean TV(r, q): r from logits divided, and a softmax rounded, in bfloat16, q in float32 of the same logits."""
     normal = np.random.default_rng(1).standard_normal((ROWS, TOKENS))
-    logits = bfloat16(normal * scale + shift)
+    logits = bfloat16(normal * scale + shift).astype(np.float32)
     scaled = logits / np.float32(temperature)
     masses = softmax(bfloat16(scaled) if rounded else scaled)
-    masses = bfloat16(masses).astype(np.float64) if rounded else masses
+    masses = bfloat16(masses) if rounded else masses
     drawn = masses / masses.sum(axis=-1, keepdims=True)
     return float(np.abs(drawn - softmax(scaled)).sum(axis=-1).mean() / 2)
 
