@@ -2,6 +2,7 @@
 
 ``python -m reports DIR [verify|judge|certify|selftest]`` draws what one command, or any, has left in DIR.
 ``python -m reports DIR site [RUNS ...]`` draws the whole site, with the sweeps in the folders RUNS.
+``python -m reports DIR paper`` writes an article on the verdicts, and sets it where there is a LaTeX.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ DRAWING = ("matplotlib", "seaborn")  # of simlab[report]
 UNDRAWN = 3  # the status where these are missing
 USAGE = (
     "usage: python -m reports DIR [verify|judge|certify|selftest]  (DIR is what one of these wrote)\n"
-    "       python -m reports DIR site [RUNS ...]                  (RUNS is what simlab run wrote)"
+    "       python -m reports DIR site [RUNS ...]                  (RUNS is what simlab run wrote)\n"
+    "       python -m reports DIR paper                            (DIR is what simlab verify wrote)"
 )
 
 
@@ -42,6 +44,8 @@ def main() -> int:
 def _draw() -> int:
     if len(sys.argv) > 2 and sys.argv[2] == "site":
         return _site(Path(sys.argv[1]), [Path(folder) for folder in sys.argv[3:]])
+    if sys.argv[2:] == ["paper"]:
+        return _paper(Path(sys.argv[1]))
     wanted = sys.argv[2:] or list(PAGES)
     if len(sys.argv) not in (2, 3) or not set(wanted) <= PAGES.keys():
         print(USAGE, file=sys.stderr)
@@ -92,6 +96,23 @@ def _site(out: Path, runs: list[Path]) -> int:
     for problem in built.problems:
         print(f"simlab: {problem}", file=sys.stderr)
     return 1 if built.problems else 0
+
+
+def _paper(out: Path) -> int:
+    """Write the article, and set it; 1 where LaTeX cannot, 2 where there are no results."""
+    from reports.pages.article import SOURCE, build, typeset
+
+    try:
+        folder = build(out)
+        print(folder / SOURCE, flush=True)
+        print(typeset(folder) or "there is no pdflatex here, which would make it a PDF")
+    except FileNotFoundError as error:
+        print(f"reports: {error.filename or error} is missing; expected the results of simlab verify", file=sys.stderr)
+        return 2
+    except (Unreadable, ValueError) as error:
+        print(f"reports: {error}", file=sys.stderr)
+        return 1
+    return 0
 
 
 if __name__ == "__main__":

@@ -41,18 +41,26 @@ def report_command(
         list[Path] | None,
         typer.Option(metavar="DIR...", help="runs, or folders of runs (default: DIR/runs, DIR/sweeps)"),
     ] = None,
+    paper: Annotated[
+        bool,
+        typer.Option("--paper", help="an article instead: LaTeX, and PDF where pdflatex is"),
+    ] = False,
 ) -> int:
     """Draw all pages again from saved results.
 
     Draws the whole site without simulating anything: the claims, a page for each run, benchmarks, certificates, an
-    index, and every figure as PDF. What is missing is named with the command that makes it.
+    index, and every figure as PDF. What is missing is named with the command that makes it. With --paper it writes
+    paper/simlab.tex in place of pages: theorems with proofs, counterexamples, tables, figures.
     """
+    if paper and runs:
+        raise UsageError("--paper has no runs; expected --paper alone, or --runs for the site")
     for option, folder in (("--out", out), *(("--runs", folder) for folder in runs or [])):
         if not folder.is_dir():
             raise UsageError(f"{option} {folder}: there is no such folder; expected one with results")
     if (out / "table.parquet").exists() and (out / "cells").is_dir():
         raise UsageError(f"--out {out}: is a run; expected a folder of results. simlab report --runs {out} draws it")
     check_writable("--out", out)
-    command = [sys.executable, "-P", "-m", "reports", str(out), "site", *map(str, runs or [])]
+    what = ["paper"] if paper else ["site", *map(str, runs or [])]
+    command = [sys.executable, "-P", "-m", "reports", str(out), *what]
     status = run_held(command)
     return 2 if status == UNDRAWN else status

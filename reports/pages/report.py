@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +104,12 @@ def report(out: Path, draw: Draw = inline, indexed: bool = False) -> Report:
         home=INDEX if indexed or (out / INDEX).exists() else "",
     )
     return Report(found, text)
+
+
+@cache
+def introductions() -> dict[str, dict[str, str]]:
+    """What each paper does, what to do instead, a figure of it and its reference, by the id of the paper."""
+    return tomllib.loads((files("reports") / "templates" / "papers.toml").read_text(encoding="utf-8"))
 
 
 def counts(claims: Sequence[dict[str, Any]]) -> dict[str, dict[str, int]]:

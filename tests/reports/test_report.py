@@ -16,6 +16,7 @@ from experiments.verification import measurements, pool, verify
 from experiments.verification.pool import Done, Task
 from reports.data.files import Unreadable
 from reports.figures.plot_style import RULE_STYLES, rule_style
+from reports.pages import article
 from reports.pages.report import PAPERS, build, papers
 from reports.site import build as site
 from simlab.processes.digits import fit_digits
@@ -142,6 +143,22 @@ def test_on_the_site_every_figure_of_the_report_is_a_pdf_too(results: Path) -> N
     assert "figures/" not in alone
     assert 'href="index.html"' in page
     assert 'href="index.html"' not in alone
+
+
+def test_the_article_is_written_and_typeset_where_there_is_a_latex(results: Path) -> None:
+    folder = article.build(results)
+    text = (folder / article.SOURCE).read_text(encoding="utf-8")
+    assert text.count(r"\begin{") == text.count(r"\end{")
+    drawn = {path.stem for path in (folder / "figures").glob("*.pdf")}
+    assert set(re.findall(r"figures/([\w-]+)\.pdf", text)) <= drawn
+    made = article.typeset(folder)
+    assert (made is None) == (shutil.which("pdflatex") is None)
+    if made:
+        assert made.read_bytes().startswith(b"%PDF")
+        assert "Overfull" not in (folder / "simlab.log").read_text(encoding="latin-1")
+        (folder / article.SOURCE).write_text(text.replace(r"\begin{document}", r"\nothing\begin{document}"))
+        with pytest.raises(ValueError, match="Undefined control sequence"):
+            article.typeset(folder)
 
 
 def test_a_measurement_that_cannot_be_read_is_named(results: Path, tmp_path: Path) -> None:
