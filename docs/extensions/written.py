@@ -24,12 +24,13 @@ from sphinx.application import Sphinx
 
 from experiments.cli.main import app as commands
 from experiments.sweeps import spec
-from reports.pages.claims import ARXIV, NOTEBOOKS
-from reports.pages.report import KINDS, PAPERS
+from reports.pages.claims import NOTEBOOKS
+from reports.pages.report import KINDS
 from simlab.continuous import RULES as CONTINUOUS_RULES
 from simlab.decoders import DECODERS
 from simlab.rules import RULES
 from theory.claims import CLAIMS, HEADLINES, TAKE_HOME
+from theory.papers import PAPERS
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ROOT / "docs" / "written"
@@ -128,8 +129,8 @@ def verdicts() -> dict[str, dict[str, Any]]:
 def findings() -> str:
     """The headline claims of all papers, and results of ours."""
     parts = ["# Findings\n", "What a reader asks about each paper first. The verdict links to its evidence.\n"]
-    for paper, title in PAPERS.items():
-        parts += headlines(paper, title, "##")
+    for paper, about in PAPERS.items():
+        parts += headlines(paper, about.name, "##")
     return "\n".join(parts)
 
 
@@ -148,9 +149,9 @@ def paper_index(found: Mapping[str, dict[str, Any]]) -> str:
     """Every paper, and how many of its claims have which verdict."""
     names = sorted({entry["verdict"] for entry in found.values()})
     rows = []
-    for paper, title in PAPERS.items():
+    for paper, about in PAPERS.items():
         counts = [sum(e["verdict"] == name for e in found.values() if e["paper"] == paper) for name in names]
-        rows.append((f"[{title}]({paper}.md)", *(str(count or "") for count in counts)))
+        rows.append((f"[{about.name}]({paper}.md)", *(str(count or "") for count in counts)))
     pages = "\n".join(PAPERS)
     return "\n".join(
         [
@@ -164,11 +165,10 @@ def paper_index(found: Mapping[str, dict[str, Any]]) -> str:
 
 def paper_page(paper: str, found: Mapping[str, dict[str, Any]]) -> str:
     """One paper: what to ask first, what to take home, every claim."""
-    parts = headlines(paper, PAPERS[paper], "#")
-    if not parts:
-        parts = [f"# {PAPERS[paper]}\n"]
-    if paper in ARXIV:
-        parts.append(f"The paper: [arXiv {ARXIV[paper]}](https://arxiv.org/abs/{ARXIV[paper]}).\n")
+    about = PAPERS[paper]
+    parts = headlines(paper, about.name, "#") or [f"# {about.name}\n"]
+    if about.arxiv:
+        parts.append(f"The paper: [arXiv {about.arxiv}](https://arxiv.org/abs/{about.arxiv}).\n")
     if paper in NOTEBOOKS:
         parts.append(f"A proof that one runs, and what breaks it: [the notebook](../notebooks/{NOTEBOOKS[paper]}).\n")
     for kind, title in KINDS.items():

@@ -64,16 +64,7 @@ def not_decided(reason: Failure) -> Finding:
 def entry(id: str, finding: Finding) -> dict[str, Any]:
     """What ``verdicts.json`` holds of a claim."""
     claim = CLAIMS[id]
-    return {
-        "id": id,
-        "paper": claim.paper,
-        "source": claim.source.origin,
-        "where": claim.source.where,
-        "quote": claim.source.quote,
-        "statement": claim.statement,
-        "relation": claim.source.relation,
-        "kind": claim.source.kind,
-        "note": claim.source.note,
+    return claim.described() | {
         "verdict": finding.verdict,
         "assumptions": _assumptions(id) if finding.verdict == "holds-under-assumptions" else [],
         "parts": list(claim.parts),

@@ -17,9 +17,10 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from pylatexenc.latexencode import UnicodeToLatexEncoder
 
 from experiments.results import write
-from reports.pages.report import PAPERS, VERDICT_NAMES, counts, introductions, report, rests
+from reports.pages.report import VERDICT_NAMES, counts, introductions, report, rests
 from reports.site.gallery import FOLDER, Gallery
 from reports.site.html import save
+from theory.papers import PAPERS
 from theory.proofs.support import MEANING
 
 SOURCE = "simlab.tex"
@@ -66,7 +67,7 @@ def source(verdicts: dict[str, Any], figures: Sequence[str] | dict[str, bytes]) 
     """The article as LaTeX; ``figures`` are the names of those that lie beside it."""
     claims = {claim["id"]: claim for claim in verdicts["claims"]}
     sections = [
-        {"key": key, "title": PAPERS[key], **paper, "table": table, **_theorems(key, table, verdicts, claims)}
+        {"key": key, "cited": PAPERS[key], **paper, "table": table, **_theorems(key, table, verdicts, claims)}
         for key, paper in introductions().items()
         if (table := [line for line in verdicts["headlines"] if line["paper"] == key])
     ]

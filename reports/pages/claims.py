@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from reports.site.html import remove, save, template
+from theory.papers import PAPERS
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = {
@@ -16,17 +17,6 @@ NOTEBOOKS = {
     "lantern": "lantern.py",
     "sjd-pac": "sjd_pac.py",
     "cspd": "cspd.py",
-}
-ARXIV = {  # of papers with claims
-    "leviathan": "2211.17192",
-    "gsd": "2508.07747",
-    "sjd": "2410.01699",
-    "lantern": "2410.03355",
-    "sjd-pac": "2603.18599",
-    "cspd": "2411.11925",
-    "scd": "2510.24211",
-    "hierarchical": "2601.05724",
-    "traversal": "2505.12398",
 }
 COLOURS = {  # of badges; white letters are readable on each
     "holds": "#18794e",
@@ -54,7 +44,7 @@ def build(out: Path, verdicts: dict[str, Any], papers: dict[str, str]) -> None:
             simlab=verdicts["simlab"],
             failed=verdicts["failed"].get(id),
             paper=papers[claim["paper"]],
-            arxiv=ARXIV.get(claim["paper"]),
+            arxiv=PAPERS[claim["paper"]].arxiv if claim["paper"] in PAPERS else "",
             before=before,
             after=after,
             parents=[other for other in entries.values() if id in other["parts"]],

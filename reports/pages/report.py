@@ -15,6 +15,7 @@ from reports.pages import claims as claim_pages
 from reports.pages import published as published_page
 from reports.site.gallery import Draw, inline
 from reports.site.html import remove, save, template
+from theory.papers import PAPERS
 from theory.proofs.support import MEANING
 
 SOURCE, FILE, INDEX = "verdicts.json", "report.html", "index.html"
@@ -26,22 +27,6 @@ VERDICT_NAMES = {
     "refuted": "a counterexample is given",
     "not-refuted": "searched without finding a violation",
     "not-decided": "needs something this run does not do, or a check failed",
-}
-PAPERS = {
-    "leviathan": "Base rule",
-    "gsd": "Grouped speculative decoding (GSD)",
-    "sjd": "Speculative Jacobi decoding (SJD)",
-    "lantern": "LANTERN",
-    "sjd-pac": "SJD-PAC",
-    "scd": "Speculative coupled decoding (SCD)",
-    "baselines": "Samplers and baselines",
-    "lossy": "Lossy rules of later methods",
-    "cspd": "Continuous speculative decoding (CSpD)",
-    "hierarchical": "Hierarchical speculative decoding (HSD)",
-    "traversal": "Traversal verification of trees",
-    "candidates": "Several candidates for one position, and dynamic trees",
-    "images": "Image methods of 2025 and 2026, diffusions, and engines",
-    "published": "Published numbers against each other",
 }
 KINDS = {
     "stated": "What the papers state",
@@ -128,7 +113,7 @@ def papers(claims: list[dict[str, Any]]) -> dict[str, str]:
     """The papers that have claims here, and what to call them; one that has no title here goes by its id."""
     there = dict.fromkeys(claim["paper"] for claim in claims)
     known = [paper for paper in PAPERS if paper in there]
-    return {paper: PAPERS.get(paper, paper) for paper in [*known, *(p for p in there if p not in PAPERS)]}
+    return {paper: PAPERS[paper].name for paper in known} | {paper: paper for paper in there if paper not in PAPERS}
 
 
 def _measured(out: Path, draw: Draw) -> dict[str, Any]:

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reports.pages.article import latex, source
-from reports.pages.report import KINDS, PAPERS, introductions
+from reports.pages.report import KINDS, introductions
 from theory.claims import CLAIMS, HEADLINES
+from theory.papers import PAPERS
 
 pytestmark = pytest.mark.property
 

@@ -91,6 +91,20 @@ class Claim:
     proof: str = field(default="")
     simulates: str = ""
 
+    def described(self) -> dict[str, Any]:
+        """What is said of it before it is decided, as ``verdicts.json`` has it."""
+        return {
+            "id": self.id,
+            "paper": self.paper,
+            "source": self.source.origin,
+            "where": self.source.where,
+            "quote": self.source.quote,
+            "statement": self.statement,
+            "relation": self.source.relation,
+            "kind": self.source.kind,
+            "note": self.source.note,
+        }
+
     def _repr_markdown_(self) -> str:
         """Statement, assumptions and proof, as notebooks display them."""
         quote = f"> {self.source.quote}" if self.source.origin == "paper" else ""

@@ -8,7 +8,9 @@ are, and so does a package that ``ORDER`` does not name. To add a claim, write i
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
 from difflib import get_close_matches
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
@@ -17,6 +19,8 @@ from types import ModuleType
 from theory.claims.base import Claim
 from theory.claims.headlines import Headline, Result
 from theory.claims.moved import MOVED
+from theory.words import Index, index
+from theory.words import found as found_in
 
 ORDER = ("leviathan", "gsd", "lantern", "sjd", "sjd_pac", "baselines", "lossy", "cspd", "published")
 
@@ -50,6 +54,18 @@ CLAIMS: dict[str, Claim] = collected()
 HEADLINES: tuple[Headline, ...] = tuple(each for module in modules() for each in getattr(module, "HEADLINES", ()))
 TAKE_HOME: tuple[Result, ...] = tuple(each for module in modules() for each in getattr(module, "TAKE_HOME", ()))
 PAPERS: tuple[str, ...] = tuple(dict.fromkeys(claim.paper for claim in CLAIMS.values()))
+
+
+def asked(question: str) -> list[str]:
+    """The ids of the claims that answer a question, best first; none where no word of it is known."""
+    return [id for id, _ in found_in(_words(), question)]
+
+
+@cache
+def _words() -> Index:
+    return index(
+        [each.described() for each in CLAIMS.values()], *([*map(asdict, all)] for all in (HEADLINES, TAKE_HOME))
+    )
 
 
 def find(id: str) -> Claim:

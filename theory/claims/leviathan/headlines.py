@@ -29,7 +29,7 @@ HEADLINES = (
 TAKE_HOME = (
     Result(
         "leviathan.frontier",
-        "Acceptance gained is distribution spent",
+        "Acceptance gained is distribution spent: the best that a lossy rule can do",
         "A rule with one draft accepts at most 1 - TV(p, q) plus the TV between what it emits and the target. Raising "
         "p/q by a factor or an addend reaches this bound, so no lossy rule buys more acceptance for its TV.",
     ),

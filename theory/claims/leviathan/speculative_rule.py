@@ -114,7 +114,7 @@ def lossless(seed: int) -> Finding:
 
 @CLAIMS.claim(
     "leviathan.frontier",
-    derived(),
+    derived(note="it is the best that a lossy rule can do: the most acceptance for its TV"),
     r"For every $p$ and $q$, a rule that accepts one draft from $q$ with probability $a$ and emits tokens of law $r$ "
     r"has $a \le \alpha + \mathrm{TV}(r, p)$, where $\alpha = 1 - \mathrm{TV}(p, q)$; it is an equality for the rules "
     r"that accept with $\min(1, k p/q)$, $k \ge 1$, or $\min(1, (p + \epsilon)/q)$ and replace from $[p - q]^+$.",

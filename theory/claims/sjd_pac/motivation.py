@@ -261,9 +261,10 @@ def _squared(row: Row) -> tuple[Fraction, ...]:
         "By providing [K] diverse options at the critical, post-rejection local boundary, PD increases the likelihood "
         "that at least one path will remain valid, directly mitigating the single-token acceptance spike.",
         "formalised",
-        "Judged at the position behind the rejection, where a call commits one token if no path is valid. How often "
-        "that is with one draft, the paper says twice: nearly 50 % in section 1, highly likely here. It is one number, "
-        "as every call of SJD follows a rejection but the first, and those after a window that was accepted whole.",
+        "Of proactive drafting, PD. Judged at the position behind the rejection, where a call commits one token if no "
+        "path is valid. How often that is with one draft, the paper says twice: nearly 50 % in section 1, highly "
+        "likely here. It is one number, as every call of SJD follows a rejection but the first, and those after a "
+        "window that was accepted whole.",
     ),
     r"For every target row $p$ and draft row $q$, one of $K \ge 2$ candidates drawn without replacement from $q$ and "
     r"verified in turn is accepted with at least the probability $1 - \mathrm{TV}(p, q)$ of a single draft, and with "
