@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -25,6 +26,7 @@ LATER = (  # rules of later methods: on the map of all rules
     "medusa-reference",
 )
 LANTERNS = ("lantern, l2", "lantern, cosine", "lantern, random")
+GAIN = 0.1  # of acceptance, at which all rules are compared
 LEAST_GAIN = 0.025  # below it the price of a gain is a ratio of two small numbers
 SHOWN_LOSS = 0.06  # how much less than the lossless rule a rule may accept and still be on the map
 
@@ -72,26 +74,43 @@ DISTORTIONS = {"tv": "TV spent", "kl": "KL spent, nats", "wasserstein": "Wassers
 
 
 def rules_map(maps: Mapping[str, pd.DataFrame]) -> Figure:
-    """All rules on one map for each set of contexts: acceptance gained against TV, KL and Wasserstein-1 spent.
+    """What each rule spends to accept ``GAIN`` more than the lossless rule: TV, KL and Wasserstein-1, a line a rule.
 
-    Each of ``maps`` has ``rule, parameter, acceptance, lossless, tv, kl, wasserstein``, and ``neighbours`` where
-    LANTERN has several numbers of them: shown are the most, by L2 distance.
+    Each of ``maps``, a set of contexts, has ``rule, parameter, acceptance, lossless, tv, kl, wasserstein``, and
+    ``neighbours`` where LANTERN has several numbers of them: shown are the most, by L2 distance. Between two parameters
+    of a family it is read off the straight line; a family that does not gain as much there has no mark.
     """
-    figure = Figure(figsize=(10.5, 4.4 * len(maps) + 1.2), layout="constrained")
-    axes, rules = figure.subplots(len(maps), len(DISTORTIONS), squeeze=False), []
-    for (title, points), line in zip(maps.items(), axes, strict=True):
-        swept = _swept(points)
-        if "neighbours" in swept:
-            swept = swept[swept["neighbours"].isna() | (swept["neighbours"] == swept["neighbours"].max())]
-        swept = swept[~swept["rule"].isin(LANTERNS[1:]) & (swept["gained"] > -SHOWN_LOSS)]
-        rules += [rule for rule in swept["rule"].unique() if rule not in rules]
-        for ax, (measure, label) in zip(line, DISTORTIONS.items(), strict=True):
-            _families(ax, swept, measure)
-            ax.set(xlabel=label)
-        _diagonal(line[0], swept["tv"].max())
-        line[0].set(ylabel="acceptance gained", title=title)
-    _legend(figure, rules)
+    prices = pd.concat([_spent(points).assign(contexts=title) for title, points in maps.items()])
+    rules = list(prices.groupby("rule")["tv"].mean().sort_values(ascending=False).index)
+    figure, axes = panels(len(DISTORTIONS), width=10.5, height=0.32 * len(rules) + 1.6)
+    for ax, (measure, label) in zip(axes, DISTORTIONS.items(), strict=True):
+        for marker, (title, part) in zip("osD^", prices.groupby("contexts", sort=False), strict=False):
+            ax.plot(
+                part[measure], [rules.index(rule) for rule in part["rule"]], marker, ms=5.5, alpha=0.85, label=title
+            )
+        ax.set(xlabel=label, yticks=range(len(rules)), xlim=(0, None))
+        ax.set_yticklabels(rules if ax is axes[0] else [])
+        ax.grid(axis="y", color="0.9", lw=0.8)
+    axes[0].axvline(GAIN, color="black", ls=":", lw=1.2, label="the least of one draft")
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=8.5)
     return figure
+
+
+def _spent(points: pd.DataFrame) -> pd.DataFrame:
+    """What each family spends where it gains ``GAIN``: ``rule, tv, kl, wasserstein``."""
+    swept = _swept(points)
+    if "neighbours" in swept:
+        swept = swept[swept["neighbours"].isna() | (swept["neighbours"] == swept["neighbours"].max())]
+    found = []
+    for rule, line in swept[~swept["rule"].isin(LANTERNS[1:])].groupby("rule", sort=False):
+        line = line.sort_values("gained")
+        if line["gained"].min() <= GAIN <= line["gained"].max() or (
+            rule not in UNANCHORED and line["gained"].max() >= GAIN
+        ):
+            start = [] if rule in UNANCHORED else [0.0]
+            read = {name: np.interp(GAIN, [*start, *line["gained"]], [*start, *line[name]]) for name in DISTORTIONS}
+            found.append({"rule": rule, **read})
+    return pd.DataFrame(found, columns=["rule", *DISTORTIONS])
 
 
 def candidates_map(table: pd.DataFrame) -> Figure:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Collection
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from pylatexenc.latexencode import UnicodeToLatexEncoder
 
 from experiments.results import write
-from reports.pages.report import VERDICT_NAMES, counts, introductions, report, rests
+from reports.pages.report import VERDICT_NAMES, counts, introductions, report, rests, story
 from reports.site.gallery import FOLDER, Gallery
 from reports.site.html import save
-from theory.papers import PAPERS
 from theory.proofs.support import MEANING
 
 SOURCE = "simlab.tex"
@@ -41,7 +40,7 @@ def build(out: Path) -> Path:
     verdicts = report(out, gallery.on()).verdicts
     save(folder / SOURCE, source(verdicts, gallery.files))
     for name in {paper["figure"] for paper in introductions().values()} & gallery.files.keys():
-        write(folder / FOLDER / f"{name}.pdf", partial(Path.write_bytes, data=gallery.files[name]))
+        write(folder / FOLDER / f"{name}.pdf", partial(Path.write_bytes, data=gallery.files[name][".pdf"]))
     return folder
 
 
@@ -63,14 +62,10 @@ def typeset(folder: Path) -> Path | None:
     return (folder / SOURCE).with_suffix(".pdf")
 
 
-def source(verdicts: dict[str, Any], figures: Sequence[str] | dict[str, bytes]) -> str:
+def source(verdicts: dict[str, Any], figures: Collection[str]) -> str:
     """The article as LaTeX; ``figures`` are the names of those that lie beside it."""
     claims = {claim["id"]: claim for claim in verdicts["claims"]}
-    sections = [
-        {"key": key, "cited": PAPERS[key], **paper, "table": table, **_theorems(key, table, verdicts, claims)}
-        for key, paper in introductions().items()
-        if (table := [line for line in verdicts["headlines"] if line["paper"] == key])
-    ]
+    sections = {key: paper | _theorems(key, paper["lines"], verdicts, claims) for key, paper in story(verdicts).items()}
     return _template().render(
         verdicts=verdicts,
         sections=sections,

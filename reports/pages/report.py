@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
 
 from reports.data.files import Unreadable, read_json
 from reports.pages import claims as claim_pages
@@ -17,6 +19,9 @@ from reports.site.gallery import Draw, inline
 from reports.site.html import remove, save, template
 from theory.papers import PAPERS
 from theory.proofs.support import MEANING
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 SOURCE, FILE, INDEX = "verdicts.json", "report.html", "index.html"
 COMMAND = "simlab verify"
@@ -76,6 +81,11 @@ def report(out: Path, draw: Draw = inline, indexed: bool = False) -> Report:
         raise Unreadable(f"{out / SOURCE} cannot be read: it has no claims; run `{COMMAND}` again")
     if "headlines" not in found:
         raise Unreadable(f"{out / SOURCE} is of an earlier version of simlab; run `{COMMAND}` again")
+    figures: dict[str, Markup] = {}  # by name: the story takes its pictures from those that are drawn
+
+    def kept(name: str, figure: Figure, title: str) -> Markup:
+        return figures.setdefault(name, draw(name, figure, title))
+
     text = template("report.html").render(
         verdicts=found,
         manifest=manifest,
@@ -85,7 +95,9 @@ def report(out: Path, draw: Draw = inline, indexed: bool = False) -> Report:
         rests_meaning=MEANING,
         kinds=KINDS,
         papers=papers(found["claims"]),
-        measured=_measured(out, draw) if manifest["measured"] else None,
+        story=story(found),
+        measured=_measured(out, kept) if manifest["measured"] else None,
+        figures=figures,
         home=INDEX if indexed or (out / INDEX).exists() else "",
     )
     return Report(found, text)
@@ -93,8 +105,14 @@ def report(out: Path, draw: Draw = inline, indexed: bool = False) -> Report:
 
 @cache
 def introductions() -> dict[str, dict[str, str]]:
-    """What each paper does, what to do instead, a figure of it and its reference, by the id of the paper."""
+    """What each paper does, what to do instead, and a figure of it, by the id of the paper."""
     return tomllib.loads((files("reports") / "templates" / "papers.toml").read_text(encoding="utf-8"))
+
+
+def story(verdicts: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Each paper that has headlines here: what it is, what it does, its headlines, and what to do instead."""
+    lines = {key: [line for line in verdicts["headlines"] if line["paper"] == key] for key in introductions()}
+    return {key: asdict(PAPERS[key]) | introductions()[key] | {"lines": lines[key]} for key in lines if lines[key]}
 
 
 def counts(claims: Sequence[dict[str, Any]]) -> dict[str, dict[str, int]]:

@@ -1,10 +1,11 @@
-"""Figures on pages, each also saved as a PDF, with the numbers it shows as CSV."""
+"""Figures on pages, each also saved as PDF and SVG, with the numbers it shows as CSV."""
 
 from __future__ import annotations
 
 import io
 from collections.abc import Callable
 from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,11 +25,10 @@ MARK = b"simlab figure"  # in the files, so that those of earlier runs are known
 
 
 class Gallery:
-    """Draws figures for pages that stand ``above`` the folder of the site, and collects their PDFs and numbers."""
+    """Draws figures for pages that stand ``above`` the folder of the site, and collects their files."""
 
     def __init__(self) -> None:
-        self.files: dict[str, bytes] = {}
-        self.numbers: dict[str, bytes] = {}
+        self.files: dict[str, dict[str, bytes]] = {}  # of each figure, by their suffix
 
     def on(self, above: str = "") -> Draw:
         """What draws figures on a page; ``above`` leads from its folder to the site's."""
@@ -37,20 +37,23 @@ class Gallery:
     def _draw(self, above: str, name: str, figure: Figure, title: str) -> Markup:
         if name in self.files:
             raise ValueError(f"two figures are called {name}")
-        place = f"{above}{FOLDER}/{name}"
-        link = '<p class="file"><a href="{0}.pdf">PDF</a> <a href="{0}.csv" title="the numbers it shows">CSV</a></p>'
-        drawn = inline(name, figure, title) + Markup(link).format(place)
-        self.files[name], self.numbers[name] = pdf(figure), data(figure)
+        drawn = inline(name, figure, title) + Markup(
+            '<p class="file"><a href="{0}.pdf">PDF</a> <a href="{0}.svg">SVG</a> '
+            '<a href="{0}.csv" title="the numbers it shows">CSV</a> '
+            '<span class="soft">cite as: simlab {1}, figure {2}</span></p>'
+        ).format(f"{above}{FOLDER}/{name}", version("simlab"), name)
+        self.files[name] = {".pdf": saved(figure, "pdf"), ".svg": saved(figure, "svg"), ".csv": data(figure)}
         return drawn
 
     def write(self, out: Path) -> None:
-        """Write ``figures/NAME.pdf`` and ``.csv`` under ``out``; those of earlier runs that are not drawn go away."""
+        """Write ``figures/NAME.pdf``, ``.svg`` and ``.csv`` under ``out``; those no longer drawn go away."""
         folder = out / FOLDER
-        for name in self.files:
-            write(folder / f"{name}.pdf", partial(Path.write_bytes, data=self.files[name]))
-            write(folder / f"{name}.csv", partial(Path.write_bytes, data=self.numbers[name]))
+        for name, files in self.files.items():
+            for suffix, written in files.items():
+                write(folder / f"{name}{suffix}", partial(Path.write_bytes, data=written))
         for path in folder.glob("*.pdf"):
             if path.stem not in self.files and MARK in path.read_bytes():
+                path.with_suffix(".svg").unlink(missing_ok=True)
                 path.with_suffix(".csv").unlink(missing_ok=True)
                 path.unlink()
 
@@ -60,10 +63,10 @@ def inline(name: str, figure: Figure, title: str) -> Markup:
     return png(figure, title) if any(ax.images for ax in figure.axes) else svg(figure, title)
 
 
-def pdf(figure: Figure) -> bytes:
-    """The figure as PDF, the same bytes for the same figure."""
+def saved(figure: Figure, kind: str) -> bytes:
+    """The figure as ``pdf`` or ``svg``, the same bytes for the same figure."""
     lay_out(figure)
     buffer = io.BytesIO()
-    metadata = {"Creator": MARK.decode(), "CreationDate": None, "ModDate": None}
-    figure.savefig(buffer, format="pdf", metadata=metadata)
+    dates = {"pdf": {"CreationDate": None, "ModDate": None}, "svg": {"Date": None}}
+    figure.savefig(buffer, format=kind, metadata={"Creator": MARK.decode(), **dates[kind]})
     return buffer.getvalue()

@@ -1,5 +1,5 @@
 // Shows the claims that are asked for, as one types, and keeps what is asked for in the address.
-const form = document.querySelector("form.filter"), body = document.querySelector("#verdicts ~ .scroll table.list tbody");
+const form = document.querySelector("form.filter"), folded = document.querySelector("details.verdicts"), body = folded.querySelector("tbody");
 const all = [...body.rows], claims = all.filter(row => row.id);
 const text = new Map(claims.map(row => [row, row.textContent.toLowerCase()]));
 const keys = { verdict: row => row.dataset.verdict + row.id, id: row => row.id };
@@ -18,6 +18,7 @@ function show() {
   const asked = Object.fromEntries(new FormData(form)), words = asked.words.toLowerCase().split(/\s+/).filter(Boolean);
   const fits = row => ["paper", "verdict", "kind"].every(name => !asked[name] || row.dataset[name] === asked[name])
     && words.every(word => text.get(row).includes(word));
+  if (Object.values(asked).some(Boolean)) folded.open = true;
   const key = keys[asked.order];
   if (asked.order !== sorted) body.replaceChildren(...(key ? [...claims].sort((a, b) => (key(a) < key(b) ? -1 : 1)) : all));
   sorted = asked.order;
@@ -34,7 +35,10 @@ function show() {
   if (kept || location.hash.startsWith("#?")) history.replaceState(null, "", kept ? "#?" + kept : location.pathname);
 }
 
-function read() {  // what the address asks for
+function read() {  // what the address asks for: some claims, or a place, which may be folded away
+  const place = document.getElementById(location.hash.slice(1));
+  for (let fold = place?.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
+  place?.scrollIntoView();
   if (!location.hash.startsWith("#?")) return;
   for (const [name, value] of new URLSearchParams(location.hash.slice(2))) if (form.elements[name]) form.elements[name].value = value;
 }
