@@ -30,12 +30,14 @@ from experiments.cli.prompts import PAINTERS, Texts, draw_texts
 from experiments.cli.terminal import (
     UsageError,
     check_copy,
+    check_picture,
     error_output,
     output,
     print_text,
     progress_bar,
     usage_errors,
 )
+from simlab.registry import meant
 
 AUTO, UNMEASURED = "auto", "sjd-ac"  # what auto takes where nobody has measured what a model's steps commit
 LOSSLESS = "last-step"  # what it takes for continuous tokens
@@ -110,10 +112,11 @@ def generate_command(
     elif model == CONTINUOUS and method == AUTO:
         method = LOSSLESS
     elif not is_own(model) and model not in KINDS:
-        named = ", ".join((*KINDS, *PAINTERS))
-        raise UsageError(f"--model {model}: is no model; expected {named}, module:factory or file.py:factory")
+        known = *KINDS, *PAINTERS
+        expected = f"{meant(model, known)}expected {', '.join(known)}, module:factory or file.py:factory"
+        raise UsageError(f"--model {model}: is no model; {expected}")
     count = count or 16
-    check_copy("--out", out)
+    check_picture("--out", out)
     if tokens is not None:
         check_copy("--tokens", tokens)
     with usage_errors(run.batch):

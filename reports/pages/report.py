@@ -14,6 +14,7 @@ from reports.site.gallery import Draw, inline
 from reports.site.html import remove, save, template
 from theory.papers import PAPERS
 from theory.proofs.support import MEANING
+from theory.words import index
 
 SOURCE, FILE, INDEX = "verdicts.json", "report.html", "index.html"
 COMMAND = "simlab verify"
@@ -83,6 +84,7 @@ def report(out: Path, draw: Draw = inline, indexed: bool = False) -> Report:
         kinds=KINDS,
         papers=papers(found["claims"]),
         measured=_measured(out, draw) if manifest["measured"] else None,
+        index=index(found["claims"], found["headlines"], found["results"]),
         home=INDEX if indexed or (out / INDEX).exists() else "",
     )
     return Report(found, text)
