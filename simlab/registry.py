@@ -34,7 +34,7 @@ def make(kind: str, table: Mapping[str, Callable[..., Made]], name: str, paramet
 def meant(name: str, known: Iterable[str]) -> str:
     """``"did you mean NAME? "`` for what may be a name of ``known`` mistyped, and nothing for what is near to none."""
     spelled = {each.lower().replace("_", "-"): each for each in known}
-    near = get_close_matches(str(name).lower().replace("_", "-"), spelled, n=1, cutoff=0.6)
+    near = get_close_matches(str(name).lower().replace("_", "-"), spelled, n=1, cutoff=0.65)
     return f"did you mean {spelled[near[0]]}? " if near else ""
 
 
