@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from difflib import get_close_matches
 from typing import Any, TypeVar
 
 Made = TypeVar("Made")
@@ -18,16 +19,23 @@ def make(kind: str, table: Mapping[str, Callable[..., Made]], name: str, paramet
     known; the object itself checks the values.
     """
     if not isinstance(name, str) or name not in table:
-        raise ValueError(f"unknown {kind} {name!r}; expected one of {', '.join(table)}")
+        raise ValueError(f"unknown {kind} {name!r}; {meant(name, table)}expected one of {', '.join(table)}")
     known = inspect.signature(table[name]).parameters
     for given in parameters:
         if given not in known:
             takes = ", ".join(known) or "no parameters"
-            raise ValueError(f"{kind} {name!r} has no parameter {given!r}; expected {takes}")
+            raise ValueError(f"{kind} {name!r} has no parameter {given!r}; {meant(given, known)}expected {takes}")
     for wanted, parameter in known.items():
         if parameter.default is parameter.empty and wanted not in parameters:
             raise ValueError(f"{kind} {name!r} needs the parameter {wanted!r}")
     return table[name](**parameters)
+
+
+def meant(name: str, known: Iterable[str]) -> str:
+    """``"did you mean NAME? "`` for what may be a name of ``known`` mistyped, and nothing for what is near to none."""
+    spelled = {each.lower().replace("_", "-"): each for each in known}
+    near = get_close_matches(str(name).lower().replace("_", "-"), spelled, n=1, cutoff=0.65)
+    return f"did you mean {spelled[near[0]]}? " if near else ""
 
 
 def examples(table: Mapping[str, Callable[..., Any]], name: str, given: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -15,7 +15,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from experiments.judging.load_object import load_object
+from experiments.judging.load_object import load_object, no_python
 from experiments.results import versions, write, write_json
 from simlab import __version__
 from simlab.certify import CONTRACTS, Certificate
@@ -23,6 +23,7 @@ from simlab.certify.api import LIMIT
 from simlab.certify.contracts.registry import contract_named
 from simlab.certify.engine.workers import check_processes
 from simlab.checks import check_at_least, check_number
+from simlab.registry import meant
 from simlab.statistics.power import check_share
 
 USUAL = {"processes": 2, "limit": LIMIT}  # the defaults that a command need not repeat
@@ -171,8 +172,9 @@ def _adapter(request: Request) -> Subject:
         raise ValueError(f"{request.spec} is a file; expected its function too, such as {request.spec}:verify")
     if request.spec not in ADAPTERS:
         raise ValueError(
-            f"{request.spec!r} is no adapter; expected module:function, path/to/file.py:function, or one of "
-            f"{', '.join(ADAPTERS)}"
+            (no_python(request.spec) or f"{request.spec!r} is no adapter")
+            + f"; {meant(request.spec, ADAPTERS)}expected module:function, path/to/file.py:function, or one of "
+            + ", ".join(ADAPTERS)
         )
     found = adapter(request.spec)
     if request.contract not in (None, found.contract):

@@ -17,6 +17,7 @@ from experiments.cli.terminal import (
     print_text,
     progress_bar,
 )
+from simlab.registry import meant
 
 WIDE = 220  # columns of a file: a ratio of two methods with their settings on one line
 METHOD = (
@@ -41,7 +42,8 @@ def bench_command(
 
     for name in only or []:
         if name not in BENCHMARKS:
-            raise UsageError(f"--only {name}: there is no such benchmark; expected one of {', '.join(BENCHMARKS)}")
+            expected = f"{meant(name, BENCHMARKS)}expected one of {', '.join(BENCHMARKS)}"
+            raise UsageError(f"--only {name}: there is no such benchmark; {expected}")
     if copy is not None:
         check_copy("--json", copy)
     with progress_bar() as progress:

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from experiments.certification.request import Request
 
 COLOURS = {"lossless": "green", "lossy": "red", "breaks": "red", "inconclusive": "yellow"}
+SUBJECT, SHAPES, BUDGET, INSTEAD, SERVER = (  # sections of the help
+    "What is certified", "Shapes", "How long and how sure", "Instead of certifying", "With --url"
+)  # fmt: skip
 STATUS = {"lossless": 0, "lossy": 1, "breaks": 1, "inconclusive": 3}
 WORST = 5  # lines that are printed; the page has all
 REASONS = 3  # why shapes were left out; the page has all
@@ -36,41 +39,69 @@ MOST_OUTCOMES = 16  # that are printed; the page has more
 
 def _server(metavar: str, text: str) -> Any:
     """An option of ``--url``."""
-    return typer.Option(metavar=metavar or None, help=text, rich_help_panel="With --url", show_default=False)
+    return typer.Option(metavar=metavar or None, help=text, rich_help_panel=SERVER, show_default=False)
 
 
 def certify_command(
     spec: Annotated[str | None, typer.Argument(metavar="SPEC", help="what to certify", show_default=False)] = None,
     command: Annotated[
-        str | None, typer.Option("--command", metavar="LINE", help="certify a process: any language")
+        str | None,
+        typer.Option("--command", metavar="LINE", help="certify a process: any language", rich_help_panel=SUBJECT),
     ] = None,
-    url: Annotated[str | None, typer.Option("--url", metavar="URL", help="certify a server with speculation")] = None,
+    url: Annotated[
+        str | None,
+        typer.Option("--url", metavar="URL", help="certify a server with speculation", rich_help_panel=SUBJECT),
+    ] = None,
     contract: Annotated[
-        str | None, typer.Option(metavar="NAME", help="how it is called (default: verify, or the adapter's)")
+        str | None,
+        typer.Option(
+            metavar="NAME", help="how it is called (default: verify, or the adapter's)", rich_help_panel=SUBJECT
+        ),
     ] = None,
     arrays: Annotated[
         str | None,
-        typer.Option(metavar="KIND", help="for operators that take coins: numpy, torch or cuda, as torch.bfloat16"),
+        typer.Option(
+            metavar="KIND",
+            help="for operators that take coins: numpy, torch or cuda, as torch.bfloat16",
+            rich_help_panel=SUBJECT,
+        ),
     ] = None,
     shape: Annotated[
         list[str] | None,
-        typer.Option(metavar="TEXT", help="yours, as V=151936,gamma=4..8, or a preset (--list); repeatable"),
+        typer.Option(
+            metavar="TEXT",
+            help="yours, as V=151936,gamma=4..8, or a preset (--list); repeatable",
+            rich_help_panel=SHAPES,
+        ),
     ] = None,
     at_most: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="the largest shapes that it takes, as V=65536,gamma=16")
+        str | None,
+        typer.Option(
+            metavar="TEXT", help="the largest shapes that it takes, as V=65536,gamma=16", rich_help_panel=SHAPES
+        ),
     ] = None,
     strict: Annotated[
-        bool, typer.Option("--strict", help="fail for what shows only where a coin is 0 or the last below 1")
+        bool,
+        typer.Option(
+            "--strict", help="fail for what shows only where a coin is 0 or the last below 1", rich_help_panel=SHAPES
+        ),
     ] = False,
-    budget: Annotated[float, typer.Option(metavar="S", help="seconds; a fault ends it earlier")] = 60.0,
-    epsilon: Annotated[float, typer.Option(metavar="E", help="TV that must be ruled out")] = 0.03,
-    confidence: Annotated[float, typer.Option(metavar="C", help="of the bound on TV")] = 0.999,
-    seed: Annotated[int, seed_option("of the random calls")] = 0,
+    budget: Annotated[
+        float, typer.Option(metavar="S", help="seconds; a fault ends it earlier", rich_help_panel=BUDGET)
+    ] = 60.0,
+    epsilon: Annotated[
+        float, typer.Option(metavar="E", help="TV that must be ruled out", rich_help_panel=BUDGET)
+    ] = 0.03,
+    confidence: Annotated[float, typer.Option(metavar="C", help="of the bound on TV", rich_help_panel=BUDGET)] = 0.999,
+    seed: Annotated[int, seed_option("of the random calls", BUDGET)] = 0,
     calls: Annotated[
-        int | None, typer.Option(metavar="N", help="calls of each case instead of a budget: repeatable")
+        int | None,
+        typer.Option(metavar="N", help="calls of each case instead of a budget: repeatable", rich_help_panel=BUDGET),
     ] = None,
-    processes: Annotated[int, typer.Option(metavar="N", help="that call it; 0: this one")] = 2,
-    limit: Annotated[float, typer.Option(metavar="S", help="seconds until a call counts as hung")] = 10.0,
+    processes: Annotated[int, typer.Option(metavar="N", help="that call it; 0: this one", rich_help_panel=BUDGET)] = 2,
+    limit: Annotated[
+        float, typer.Option(metavar="S", help="seconds until a call counts as hung", rich_help_panel=BUDGET)
+    ] = 10.0,
     copy: Annotated[Path | None, file_option("--json", "write certificate.json here as well")] = None,
     junit: Annotated[Path | None, file_option("--junit", "write JUnit XML here")] = None,
     sarif: Annotated[Path | None, file_option("--sarif", "write SARIF here")] = None,
@@ -78,11 +109,16 @@ def certify_command(
         Path | None, file_option("--baseline", "an earlier certificate.json: only what is new fails")
     ] = None,
     out: Annotated[Path, out_option()] = Path("out/certify"),
-    listing: Annotated[bool, typer.Option("--list", help="list contracts, adapters and presets of shapes")] = False,
-    self_test: Annotated[
-        bool, typer.Option("--self-test", help="certify known bugs and correct verifiers instead")
+    listing: Annotated[
+        bool, typer.Option("--list", help="list contracts, adapters and presets of shapes", rich_help_panel=INSTEAD)
     ] = False,
-    quick: Annotated[bool, typer.Option("--quick", help="with --self-test: only to see whether it runs")] = False,
+    self_test: Annotated[
+        bool,
+        typer.Option("--self-test", help="certify known bugs and correct verifiers instead", rich_help_panel=INSTEAD),
+    ] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="with --self-test: only to see whether it runs", rich_help_panel=INSTEAD)
+    ] = False,
     reference: Annotated[str | None, _server("URL", "the same server without speculation")] = None,
     prompt: Annotated[list[str] | None, _server("TEXT", "what is asked; several times (default: four texts)")] = None,
     tokens: Annotated[int | None, _server("N", "tokens of a completion (default: 4)")] = None,

@@ -1,7 +1,9 @@
-"""``simlab claims``: list the claims with their verdicts, or explain one."""
+"""``simlab claims``: list the claims with their verdicts, find those that answer a question, or explain one."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
     from theory.claims import Claim
 
 UNKNOWN = "-"
+ID = re.compile(r"[a-z][\w-]*\.[\w.-]+")
+FOUND = 10  # claims that answer a question, of which the first mostly does
 SAYS = {
     "paper": "what the paper states",
     "code": "what published code does",
@@ -25,31 +29,39 @@ SAYS = {
 
 
 def claims_command(
-    id: Annotated[str | None, typer.Argument(metavar="ID", help="the claim to explain", show_default=False)] = None,
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="ID|WORDS", help="the claim to explain, or what to look for", show_default=False),
+    ] = None,
     paper: Annotated[
         list[str] | None, typer.Option(metavar="PAPER", help="list only this paper's claims (repeatable)")
     ] = None,
     out: Annotated[Path, out_option("where simlab verify has left its verdicts")] = Path("out"),
 ) -> int:
-    """List the claims, with the verdicts that simlab verify has left, or explain one.
+    """List the claims, with the verdicts that simlab verify has left, find some, or explain one.
 
-    In a terminal statements are cut to a line. In a file or a pipe each line is whole: the claim, its verdict, where
-    the statement stands, and the statement, with tabs in between.
+    WORDS are a question or a few words, as "is sjd lossless": the claims that answer it are listed, the best first. An
+    ID is explained: its statement, assumptions and argument. In a terminal statements are cut to a line. In a file or a
+    pipe each line is whole: the claim, its verdict, where the statement stands, and the statement, with tabs in
+    between.
     """
-    from theory.claims import PAPERS, find
+    from theory.claims import CLAIMS, asked, find
 
     saved = out / "verdicts.json"
     verdicts = read_verdicts("--out", saved) if saved.exists() else {}
-    if id is None:
-        check_papers(paper or [])
-        _list(paper, verdicts)
+    check_papers(paper or [])
+    question = " ".join(words or [])
+    if ID.fullmatch(question):
+        try:
+            _explain(find(question), verdicts)
+        except ValueError as error:
+            raise UsageError(str(error)) from None
         return 0
-    try:
-        claim = find(id)
-    except ValueError as error:
-        listed = f"; simlab claims --paper {id} lists that paper's claims" if id in PAPERS else ""
-        raise UsageError(f"{error}{listed}") from None
-    _explain(claim, verdicts)
+    listed = [CLAIMS[id] for id in (asked(question) if question else CLAIMS)]
+    listed = [claim for claim in listed if not paper or claim.paper in paper]
+    if not listed:
+        raise UsageError(f"no claim has to do with {question!r}; expected other words, or none to list all")
+    _list(listed[:FOUND] if question else listed, verdicts)
     return 0
 
 
@@ -60,10 +72,8 @@ def _verdict(verdicts: dict[str, str], id: str) -> Text:
     return Text(verdict, style=COLOURS.get(verdict, "dim"))
 
 
-def _list(papers: list[str] | None, verdicts: dict[str, str]) -> None:
-    from theory.claims import CLAIMS
-
-    console, claims = output(), [claim for claim in CLAIMS.values() if not papers or claim.paper in papers]
+def _list(claims: Sequence[Claim], verdicts: dict[str, str]) -> None:
+    console = output()
     if not console.is_terminal:
         for claim in claims:
             statement = " ".join(plain_math(claim.statement).split())

@@ -21,6 +21,9 @@ from experiments.cli.options import (
     sampling_of,
     with_records,
 )
+from experiments.cli.options import (
+    FILES as WRITTEN,
+)
 from experiments.cli.terminal import (
     check_writable,
     error_output,
@@ -37,6 +40,7 @@ FILES = {  # a document, arrays, a table and images
 }
 LEAST = 10  # images: fewer say nothing of a distribution
 PARTS = "parts"  # a folder: what is finished of a comparison that is not
+METHODS = "What is compared"  # a section of the help
 TIMED = (1, 16)  # images at a time
 
 
@@ -46,19 +50,36 @@ def compare_command(
     vectors: Vectors,
     run: Run,
     methods: Annotated[
-        str | None, typer.Option(metavar="A,B,...", help="which, as simlab generate names them; all by default")
+        str | None,
+        typer.Option(
+            metavar="A,B,...", help="which, as simlab generate names them; all by default", rich_help_panel=METHODS
+        ),
     ] = None,
-    count: Annotated[int, typer.Option(metavar="N", min=LEAST, help="images of each method")] = 512,
+    count: Annotated[
+        int, typer.Option(metavar="N", min=LEAST, help="images of each method", rich_help_panel=METHODS)
+    ] = 512,
     timing: Annotated[
         list[int] | None,
-        typer.Option("--timing-batch", metavar="N", min=1, help="time so many images (default: 1 and 16)"),
+        typer.Option(
+            "--timing-batch",
+            metavar="N",
+            min=1,
+            help="time so many images (default: 1 and 16)",
+            rich_help_panel=METHODS,
+        ),
     ] = None,
     drafts: Annotated[
         int | None,
-        typer.Option(metavar="N", min=1, help="a call of every method (default: 32 in windows, 4 of draft models)"),
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="a call of every method (default: 32 in windows, 4 of draft models)",
+            rich_help_panel=METHODS,
+        ),
     ] = None,
     data: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="the four files of Fashion-MNIST, if elsewhere")
+        Path | None,
+        typer.Option(metavar="DIR", help="the four files of Fashion-MNIST, if elsewhere", rich_help_panel=WRITTEN),
     ] = None,
     out: Annotated[Path, out_option()] = Path("out/compare"),
     model: Shipped = "fashion",

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from experiments.cli.options import DISCRETE
+from experiments.cli.showing import bar
 from experiments.cli.terminal import UsageError, check_copy, output, plain_table, print_text, progress_bar
 
+if TYPE_CHECKING:
+    from experiments.models.choice import Choice
+
+SHOWN = 12  # methods, the fastest first
 Measure = Callable[[Any, Any, Callable[[str], None]], dict[str, Any]]  # of models and a sampling, with progress
 
 
@@ -58,6 +63,38 @@ def curve(model: str, models: Path | None, device: str, guidance: float, batches
     console.print(plain_table(console, names, rows, "calls of the target, in calls for one row a sequence"))
     print_text(console, f"{found['device']}, threads: {found['threads']}, {found['clock']}\nwritten   {out}")
     return 0
+
+
+def draw_choice(chosen: Choice, batch: int) -> None:
+    """``--explain`` of ``simlab generate``: what calls cost by their rows, and what that makes of each method."""
+    from experiments.models.compression import named
+
+    console, cost = output(), chosen.cost
+    here = "1 image" if batch == 1 else f"{batch} images"
+    batches = {here: batch} if batch == 1 else {here: batch, "1 image": 1}
+    sizes = sorted({rows for images in batches.values() for rows in cost.target.get(images, {})} or {1, 5, 9, 17, 33})
+    calls = {
+        name: [cost.call(images, size) / cost.call(images, 1) for size in sizes] for name, images in batches.items()
+    }
+    longest = max(map(max, calls.values()))
+    rows = [
+        (str(size), *(each for costs in calls.values() for each in (f"{costs[k]:.2f}", bar(costs[k] / longest))))
+        for k, size in enumerate(sizes)
+    ]
+    names = "rows", *(each for name in batches for each in (name, ""))
+    console.print(plain_table(console, names, rows, "what a call costs by its rows, in calls for one row a sequence"))
+    by_speed = sorted(zip(chosen.here, chosen.alone, strict=True), key=lambda pair: -pair[0].speedup)
+    methods = [
+        (
+            named(one.step.candidate),
+            str(one.step.rows),
+            f"{one.step.tokens:.2f}",
+            *(f"{each.speedup:.2f}" for each in (one, other)[: len(batches)]),
+        )
+        for one, other in by_speed[:SHOWN]
+    ]
+    title = "a method pays where its tokens a step are more than its call costs: times as fast as plain decoding"
+    console.print(plain_table(console, ("method", "rows", "tokens a step", *batches), methods, title))
 
 
 def compression(models: Path | None, device: str, out: Path) -> int:

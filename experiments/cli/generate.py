@@ -10,9 +10,12 @@ from typing import Annotated, Any
 import typer
 
 from experiments.cli.compiling import BEGUN, compiling
+from experiments.cli.curve import draw_choice
 from experiments.cli.options import (
     CONTINUOUS,
+    DRAWN,
     KINDS,
+    MODEL,
     Label,
     Models,
     Rows,
@@ -30,14 +33,17 @@ from experiments.cli.prompts import PAINTERS, Texts, draw_texts
 from experiments.cli.terminal import (
     UsageError,
     check_copy,
+    check_picture,
     error_output,
     output,
     print_text,
     progress_bar,
     usage_errors,
 )
+from simlab.registry import meant
 
 AUTO, UNMEASURED = "auto", "sjd-ac"  # what auto takes where nobody has measured what a model's steps commit
+CHOICE = "Choice of --method auto"
 LOSSLESS = "last-step"  # what it takes for continuous tokens
 TOKENS = Path("out/tokens.npz")  # where tokens go that no image is made of
 
@@ -47,21 +53,36 @@ def generate_command(
     rows: Rows,
     vectors: Vectors,
     run: Run,
-    method: Annotated[str, typer.Option(metavar="METHOD", help="decoder and rule; auto chooses")] = AUTO,
+    method: Annotated[
+        str, typer.Option(metavar="METHOD", help="decoder and rule; auto chooses", rich_help_panel=DRAWN)
+    ] = AUTO,
     label: Label = "all",
-    count: Annotated[int | None, count_option("--count", "images (default: 16, or one of each prompt)")] = None,
+    count: Annotated[int | None, count_option("--count", "images (default: 16, or one of each prompt)", DRAWN)] = None,
     out: Annotated[Path, file_option("--out", "where to write")] = Path("out/grid.png"),
     tokens: Annotated[Path | None, file_option("--tokens", "write tokens, labels and steps here (.npz)")] = None,
     settings: Settings = None,
     curve: Annotated[
-        Path | None, typer.Option("--curve", metavar="FILE", help="what calls cost, for auto; measured by default")
+        Path | None,
+        typer.Option("--curve", metavar="FILE", help="what calls cost; measured by default", rich_help_panel=CHOICE),
     ] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="draw what calls cost, and every method's speedup", rich_help_panel=CHOICE)
+    ] = False,
     model: Annotated[
-        str, typer.Option(metavar="NAME", help=f"{', '.join(KINDS)}, or module:factory; with --prompt one of texts")
+        str,
+        typer.Option(
+            metavar="NAME",
+            help=f"{', '.join(KINDS)}, or module:factory; with --prompt one of texts",
+            rich_help_panel=MODEL,
+        ),
     ] = "fashion",
     models: Models = None,
-    prompt: Annotated[list[str] | None, typer.Option(metavar="TEXT", help="draw this (repeatable)")] = None,
-    size: Annotated[str | None, typer.Option(metavar="PIXELS", help="of images of prompts: a side, or HxW")] = None,
+    prompt: Annotated[
+        list[str] | None, typer.Option(metavar="TEXT", help="draw this (repeatable)", rich_help_panel=DRAWN)
+    ] = None,
+    size: Annotated[
+        str | None, typer.Option(metavar="PIXELS", help="of images of prompts: a side, or HxW", rich_help_panel=DRAWN)
+    ] = None,
 ) -> int:
     """Generate images with a model by any method.
 
@@ -70,8 +91,9 @@ def generate_command(
 
     METHOD auto, the default, takes the lossless method that is predicted to be the fastest at this batch on this
     machine, and says why: from what calls cost (simlab model device --curve; measured in a second or two if it is not
-    known, and kept in the user's cache folder) and from the tokens a step commits. Which it is depends on the machine,
-    and so do the tokens; name the method that it took to draw them again.
+    known, and kept in the user's cache folder) and from the tokens a step commits. Beside it stands what the fastest
+    method that drafts would give here, and for one image at a time; --explain draws what calls cost. Which it is
+    depends on the machine, and so do the tokens; name the method that it took to draw them again.
 
     With --prompt, NAME is lumina, anole, emu3 or llamagen-t2i, and --models a folder of its published files; prompts,
     guidance and sampling are those of its own code, unless given, and auto takes sjd-ac. Needs transformers.
@@ -89,6 +111,9 @@ def generate_command(
     target-end and, with --variances posterior or upper, reflection; auto takes last-step.
     """
     check_kind(model, rows, vectors, prompt=prompt, size=size, settings=settings, curve=curve)
+    if explain and (method != AUTO or model != "fashion" or prompt):
+        told = f"is for --model {model} --method {method}, of which no choice is made"
+        raise UsageError(f"--explain: expected --method auto and a model of which methods are predicted; this {told}")
 
     import numpy as np
 
@@ -110,10 +135,11 @@ def generate_command(
     elif model == CONTINUOUS and method == AUTO:
         method = LOSSLESS
     elif not is_own(model) and model not in KINDS:
-        named = ", ".join((*KINDS, *PAINTERS))
-        raise UsageError(f"--model {model}: is no model; expected {named}, module:factory or file.py:factory")
+        known = *KINDS, *PAINTERS
+        expected = f"{meant(model, known)}expected {', '.join(known)}, module:factory or file.py:factory"
+        raise UsageError(f"--model {model}: is no model; {expected}")
     count = count or 16
-    check_copy("--out", out)
+    check_picture("--out", out)
     if tokens is not None:
         check_copy("--tokens", tokens)
     with usage_errors(run.batch):
@@ -126,7 +152,9 @@ def generate_command(
             _check_free(settings)
             chosen = choice.choice(loaded, sampling, min(run.batch, count), curve)
             costs = curve or choice.curve_file(loaded, sampling)
-            print_text(output(), f"{chosen.reason}\ncosts   {costs if costs.exists() else 'not kept'}")
+            print_text(output(), f"{chosen.reason}\n{chosen.offer}\ncosts   {costs if costs.exists() else 'not kept'}")
+            if explain:
+                draw_choice(chosen, min(run.batch, count))
             made = loaded.method(chosen.candidate.method, chosen.candidate.settings)
         elif curve is not None:
             raise ValueError(f"--curve {curve}: is for --method auto; expected it alone")

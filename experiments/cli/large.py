@@ -11,6 +11,7 @@ import typer
 
 from experiments.cli.options import out_option
 from experiments.cli.terminal import UsageError, check_writable, error_output, output, print_text, progress_bar
+from simlab.registry import meant
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,7 +34,9 @@ def large_command(
     measure = tables()
     for name in table or []:
         if name not in measure:
-            raise UsageError(f"{name}: there is no such table; expected one of {', '.join(measure)}")
+            raise UsageError(
+                f"{name}: there is no such table; {meant(name, measure)}expected one of {', '.join(measure)}"
+            )
     check_writable("--out", out)
     chosen = [name for name in measure if not table or name in table]
     with progress_bar() as progress:

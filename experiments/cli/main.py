@@ -25,6 +25,7 @@ from experiments.cli.device import device_command
 from experiments.cli.doctor import doctor_command
 from experiments.cli.generate import generate_command
 from experiments.cli.large import large_command
+from experiments.cli.options import Sections
 from experiments.cli.prove import prove_command
 from experiments.cli.record import record_command
 from experiments.cli.replay import replay_command
@@ -151,14 +152,14 @@ def _simlab(
 app.command("verify")(verify_command)
 app.command("claims")(claims_command)
 app.command("prove")(prove_command)
-app.command("certify")(certify_command)
+app.command("certify", cls=Sections)(certify_command)
 app.command("run")(run_command)
 app.command("large")(large_command)
 app.command("report", cls=SeveralRuns)(report_command)
 app.command("bench")(bench_command)
-app.command("generate")(generate_command)
-app.command("compare")(compare_command)
-app.command("record")(record_command)
+app.command("generate", cls=Sections)(generate_command)
+app.command("compare", cls=Sections)(compare_command)
+app.command("record", cls=Sections)(record_command)
 app.command("replay")(replay_command)
 app.command("doctor")(doctor_command)
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
 from functools import wraps
 from inspect import Parameter, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_type_hints
 
 import typer
+from typer.core import TyperCommand
 
 from experiments.cli.terminal import UsageError
 
@@ -20,30 +22,50 @@ if TYPE_CHECKING:
     from simlab.models.process.sampling import Sampling
 
 MOST_SEED = (1 << 32) - 1
+DRAWN, MODEL, ROWS, VECTORS, RUN, FILES = (  # sections of the help
+    "What is drawn", "Model", "Rows", "Continuous tokens", "Run", "Files"
+)  # fmt: skip
 
 
-def seed_option(help: str) -> Any:
+class Sections(TyperCommand):
+    """A command whose help has its options by subject: by their panels, which typer keeps for Rich alone."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        found: dict[str, list[tuple[str, str]]] = {}
+        for each in self.get_params(ctx):
+            usual = "Arguments" if each.param_type_name == "argument" else "Options"
+            if record := each.get_help_record(ctx):
+                found.setdefault(getattr(each, "rich_help_panel", None) or usual, []).append(record)
+        for heading in sorted(found, key=lambda heading: heading == "Options"):  # --help is the last
+            with formatter.section(heading):
+                formatter.write_dl(found[heading])
+
+
+def seed_option(help: str, section: str | None = None) -> Any:
     """``--seed``, with what it is the seed of."""
-    return typer.Option("--seed", metavar="N", min=0, max=MOST_SEED, help=help)
+    return typer.Option("--seed", metavar="N", min=0, max=MOST_SEED, help=help, rich_help_panel=section)
 
 
-def count_option(name: str, help: str) -> Any:
+def count_option(name: str, help: str, section: str | None = None) -> Any:
     """A number of things, at least one."""
-    return typer.Option(name, metavar="N", min=1, help=help)
+    return typer.Option(name, metavar="N", min=1, help=help, rich_help_panel=section)
 
 
 def out_option(help: str = "where to write") -> Any:
     """``--out``, a folder."""
-    return typer.Option("--out", metavar="DIR", help=help)
+    return typer.Option("--out", metavar="DIR", help=help, rich_help_panel=FILES)
 
 
 def file_option(name: str, help: str) -> Any:
     """A file to be written."""
-    return typer.Option(name, metavar="FILE", help=help)
+    return typer.Option(name, metavar="FILE", help=help, rich_help_panel=FILES)
 
 
 def with_records(command: Callable[..., int]) -> Callable[..., int]:
-    """``command`` as typer takes it: a parameter that is a record, a dataclass of options, is one option a field."""
+    """``command`` as typer takes it: a parameter that is a record, a dataclass of options, is one option a field.
+
+    They are one section of the help, which the record names.
+    """
     types = get_type_hints(command, include_extras=True)
     records: dict[str, Any] = {name: kind for name, kind in types.items() if is_dataclass(kind)}
     options = [each for name, each in signature(command).parameters.items() if name not in records]
@@ -51,7 +73,12 @@ def with_records(command: Callable[..., int]) -> Callable[..., int]:
     for record in records.values():
         hints = get_type_hints(record, include_extras=True)
         spelled += [
-            Parameter(each.name, Parameter.KEYWORD_ONLY, default=each.default, annotation=hints[each.name])
+            Parameter(
+                each.name,
+                Parameter.KEYWORD_ONLY,
+                default=each.default,
+                annotation=_in_section(hints[each.name], record.section),
+            )
             for each in fields(record)
         ]
 
@@ -68,8 +95,16 @@ def with_records(command: Callable[..., int]) -> Callable[..., int]:
     return called
 
 
+def _in_section(hint: Any, section: str) -> Any:
+    """The annotation of an option, with its section of the help."""
+    option = copy(hint.__metadata__[0])
+    option.rich_help_panel = section
+    return Annotated[hint.__origin__, option]
+
+
 Settings = Annotated[
-    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="a parameter of it (repeatable)")
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="a parameter of it (repeatable)", rich_help_panel=DRAWN),
 ]
 
 
@@ -106,13 +141,20 @@ def read_value(text: str) -> Any:
 KINDS = {"fashion": "discrete", "fashion-continuous": "continuous"}  # the models that come along, by their tokens
 DISCRETE, CONTINUOUS = KINDS
 OWN = "or one's own, as module:factory or file.py:factory"
-Model = Annotated[str, typer.Option("--model", metavar="NAME", help=f"{', '.join(KINDS)}, {OWN}")]
-Shipped = Annotated[Literal["fashion", "fashion-continuous"], typer.Option("--model", help="which model")]
+Model = Annotated[
+    str, typer.Option("--model", metavar="NAME", help=f"{', '.join(KINDS)}, {OWN}", rich_help_panel=MODEL)
+]
+Shipped = Annotated[
+    Literal["fashion", "fashion-continuous"], typer.Option("--model", help="which model", rich_help_panel=MODEL)
+]
 Models = Annotated[
-    Path | None, typer.Option("--models", metavar="DIR", help="checkpoints, instead of those that come along")
+    Path | None,
+    typer.Option(
+        "--models", metavar="DIR", help="checkpoints, instead of those that come along", rich_help_panel=MODEL
+    ),
 ]
 Device = Annotated[str, typer.Option("--device", metavar="NAME", help="cpu or cuda")]
-Label = Annotated[str, typer.Option("--label", metavar="NAME", help="of the class, or all")]
+Label = Annotated[str, typer.Option("--label", metavar="NAME", help="of the class, or all", rich_help_panel=DRAWN)]
 GUIDANCE = typer.Option("--guidance", metavar="S", help="scale of guidance; 1 is none")
 
 
@@ -120,6 +162,7 @@ GUIDANCE = typer.Option("--guidance", metavar="S", help="scale of guidance; 1 is
 class Rows:
     """How rows are made of logits, or kernels; None is the model's own way, for those that come along 1, and all."""
 
+    section: ClassVar[str] = ROWS
     guidance: Annotated[float | None, GUIDANCE] = None
     temperature: Annotated[float | None, typer.Option("--temperature", metavar="T", help="of the rows")] = None
     top_k: Annotated[int | None, typer.Option("--top-k", metavar="K", help="only the likeliest K tokens")] = None
@@ -138,6 +181,7 @@ class Rows:
 class Run:
     """Where it is drawn, and with which random numbers."""
 
+    section: ClassVar[str] = RUN
     seed: Annotated[int, seed_option("of all random numbers")] = 0
     device: Device = "cpu"
     batch: Annotated[int, count_option("--batch", "images at a time")] = 32
@@ -147,6 +191,7 @@ class Run:
 class Vectors:
     """Of continuous tokens alone; None is the default."""
 
+    section: ClassVar[str] = VECTORS
     gamma: Annotated[
         int | None, typer.Option("--gamma", metavar="N", min=1, help="continuous: drafts a block [default: 4]")
     ] = None

@@ -11,12 +11,14 @@ from experiments.cli.options import Rows, Run, given_of
 from experiments.cli.terminal import (
     UsageError,
     check_copy,
+    check_picture,
     error_output,
     output,
     print_text,
     progress_bar,
     usage_errors,
 )
+from simlab.registry import meant
 
 PAINTERS = "lumina", "anole", "emu3", "llamagen-t2i"  # keys of simlab.models.text_to_image.KINDS
 
@@ -51,11 +53,12 @@ def draw_texts(
     from experiments.results import write_arrays
     from simlab.models.text_to_image import draw, load
 
-    check_copy("--out", out)
+    check_picture("--out", out)
     if tokens is not None:
         check_copy("--tokens", tokens)
     if kind not in PAINTERS:
-        raise UsageError(f"--model {kind}: draws no texts; expected one of {', '.join(PAINTERS)} with --prompt")
+        expected = f"{meant(kind, PAINTERS)}expected one of {', '.join(PAINTERS)} with --prompt"
+        raise UsageError(f"--model {kind}: draws no texts; {expected}")
     if not texts.prompts:
         raise UsageError(f"--model {kind}: draws texts; expected --prompt TEXT")
     if folder is None:

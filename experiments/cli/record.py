@@ -9,6 +9,7 @@ import typer
 
 from experiments.cli.options import (
     CONTINUOUS,
+    DRAWN,
     Label,
     Model,
     Models,
@@ -34,11 +35,14 @@ def record_command(
     vectors: Vectors,
     run: Run,
     method: Annotated[
-        str | None, typer.Option(metavar="METHOD", help="as of simlab generate (default: sjd, or last-step)")
+        str | None,
+        typer.Option(
+            metavar="METHOD", help="as of simlab generate (default: sjd, or last-step)", rich_help_panel=DRAWN
+        ),
     ] = None,
     label: Label = "all",
-    count: Annotated[int, count_option("--count", "images")] = 8,
-    calls: Annotated[int | None, count_option("--calls", "of each image, spread over it (default: 8)")] = None,
+    count: Annotated[int, count_option("--count", "images", DRAWN)] = 8,
+    calls: Annotated[int | None, count_option("--calls", "of each image, spread over it (default: 8)", DRAWN)] = None,
     out: Annotated[Path, file_option("--out", "where to write")] = Path("out/rows.npz"),
     settings: Settings = None,
     model: Model = "fashion",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from experiments.cli.terminal import WHOLE_RUN, UsageError, error_output, output, plain_table, print_text
+from simlab.registry import meant
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,8 +69,10 @@ def find_spec(name: str) -> Path:
     if path.is_file() or (path.suffix and not shipped.is_file()):
         return path
     if "/" in name or not shipped.is_file():
-        known = ", ".join(sorted(spec.stem for spec in SHIPPED.glob("*.toml")))
-        raise UsageError(f"there is no spec {name!r}; expected a file, or one of {known}")
+        known = sorted(spec.stem for spec in SHIPPED.glob("*.toml"))
+        raise UsageError(
+            f"there is no spec {name!r}; {meant(name, known)}expected a file, or one of {', '.join(known)}"
+        )
     return shipped
 
 

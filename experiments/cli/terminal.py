@@ -39,6 +39,17 @@ def check_copy(option: str, path: Path) -> None:
     check_writable(option, path.parent)
 
 
+def check_picture(option: str, path: Path) -> None:
+    """Raise :class:`UsageError` unless a picture can be written at ``path``, in a format that its name ends in."""
+    from experiments.models.grid import format_of
+
+    try:
+        format_of(path)
+    except ValueError as error:
+        raise UsageError(f"{option} {error}") from None
+    check_copy(option, path)
+
+
 def check_writable(option: str, folder: Path) -> None:
     """Raise :class:`UsageError` unless files can be written in ``folder``, which is made if there is none."""
     try:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,6 +22,7 @@ from experiments.cli.terminal import (
     progress_bar,
     where,
 )
+from simlab.registry import meant
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -131,9 +131,7 @@ def check_papers(papers: Sequence[str]) -> None:
 
     for paper in papers:
         if paper not in PAPERS:
-            near = get_close_matches(paper, PAPERS, n=1, cutoff=0.5)
-            meant = f"; did you mean {near[0]}?" if near else ""
-            raise UsageError(f"--paper {paper}: expected one of {', '.join(PAPERS)}{meant}")
+            raise UsageError(f"--paper {paper}: {meant(paper, PAPERS)}expected one of {', '.join(PAPERS)}")
 
 
 def read_verdicts(option: str, path: Path) -> dict[str, str]:

@@ -10,13 +10,14 @@ import importlib
 import importlib.util
 import inspect
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from simlab.arrays import Array
+from simlab.registry import meant
 from simlab.rules import RULES, Rule, codebook_neighbours, make_rule
 from theory.judge.user_rule import Functions, UserRule, last_line
 
@@ -46,31 +47,38 @@ def rule_of(name: str, given: dict[str, Any], size: int) -> Rule:
     return make_rule(name, **given)
 
 
-def load_object(spec: str) -> Any:
+def load_object(spec: str, known: Iterable[str] = ()) -> Any:
     """Whatever ``module:name`` or ``path/to/file.py:name`` names; without a name, the module.
 
-    Raises ``ValueError`` where there is no such module or name, or the module cannot be imported.
+    Raises ``ValueError`` where there is no such module or name, or the module cannot be imported. ``known`` are names
+    that may be meant by one of no module.
     """
     where, name = (spec, "") if spec.endswith(".py") or ":" not in spec else spec.rsplit(":", 1)
     if not where:
         raise ValueError(f"{spec!r} names no module; expected module:name or path/to/file.py:name")
-    module = _file(Path(where)) if where.endswith(".py") else _module(where)
+    module = _file(Path(where)) if where.endswith(".py") else _module(where, known)
     return _named(module, name, where) if name else module
 
 
-def _module(name: str) -> ModuleType:
+def _module(name: str, known: Iterable[str]) -> ModuleType:
     _look_first_in(Path.cwd())
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name is not None and (name == error.name or name.startswith(f"{error.name}.")):
+            near = meant(name, known)
             raise ValueError(
-                f"there is no module {name!r} in {Path.cwd()} or where Python looks; "
-                "expected module:name or path/to/file.py:name"
+                (no_python(name) or f"there is no module {name!r} in {Path.cwd()} or where Python looks")
+                + f"; {near}expected module:name or path/to/file.py:name"
             ) from None
         raise _failed(name, error) from error
     except (Exception, SystemExit) as error:
         raise _failed(name, error) from error
+
+
+def no_python(name: str) -> str:
+    """What to say of a name that is a file's, and no Python file's; nothing of others."""
+    return f"the file {name} is there, but is no Python file" if Path(name).is_file() else ""
 
 
 def _file(path: Path) -> ModuleType:

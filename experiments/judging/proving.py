@@ -171,7 +171,7 @@ def subject_of(spec: str, settings: Mapping[str, Any] | None = None, kind: str =
             return make_decoder(spec, **given)  # which says what is known
         if kind == "rule":
             return rule_of(spec, given, 2)
-    made = _subject_from(load_object(spec), spec, given)
+    made = _subject_from(load_object(spec, (*RULES, *DECODERS, *VERIFIERS)), spec, given)
     if kind == "decoder" and not isinstance(made, Decoder):
         raise ValueError(f"--decoder {spec}: expected a simlab.decoders.Decoder, or a class of one")
     return made

@@ -44,10 +44,22 @@ class Predicted(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """A method, and why it is this one."""
+    """A method, and why it is this one; and what is predicted of all, here and of one image at a time."""
 
     best: Predicted
     reason: str
+    cost: Curve
+    here: tuple[Predicted, ...]
+    alone: tuple[Predicted, ...]
+
+    @property
+    def offer(self) -> str:
+        """What the fastest method that drafts gives, whether or not it is the one that is taken."""
+        here, alone = fastest(self.here), fastest(self.alone)
+        return (
+            f"the fastest that drafts: {_name(here)} here, {here.speedup:.2f}x; one image at a time {_name(alone)}, "
+            f"{alone.speedup:.2f}x"
+        )
 
     @property
     def candidate(self) -> Candidate:
@@ -64,14 +76,18 @@ def predict(step: Compression, cost: Curve, batch: int) -> Predicted:
     return Predicted(step, cost.call(batch, step.rows) / one, drafting / one, float(speedup))
 
 
+def fastest(predicted: Sequence[Predicted]) -> Predicted:
+    """The fastest that drafts."""
+    return max((each for each in predicted if each.step.candidate.method != "ar"), key=lambda each: each.speedup)
+
+
 def choose(steps: Sequence[Compression], cost: Curve, batch: int) -> Choice:
     """The candidate that is predicted to be fastest; plain decoding unless another is faster by ``MARGIN``."""
-    predicted = [predict(step, cost, batch) for step in steps]
-    others = [each for each in predicted if each.step.candidate.method != "ar"]
+    predicted, alone = (tuple(predict(step, cost, images) for step in steps) for images in (batch, 1))
     plain = next((each for each in predicted if each.step.candidate.method == "ar"), None)
-    other = max(others, key=lambda each: each.speedup)
+    other = fastest(predicted)
     best = plain if plain is not None and other.speedup < MARGIN * plain.speedup else other
-    return Choice(best, _reason(best, other, batch))
+    return Choice(best, _reason(best, other, batch), cost, predicted, alone)
 
 
 def _reason(best: Predicted, other: Predicted, batch: int) -> str:
@@ -144,16 +160,18 @@ def _known_steps(models: Discrete, sampling: Sampling, notify: Notify) -> dict[s
 
 
 def _known_costs(models: Discrete, sampling: Sampling, batch: int, most: float, notify: Notify) -> dict[str, Any]:
-    """The cost of calls at a batch, and at others that were measured before."""
+    """The cost of calls at a batch and for one image, and at others that were measured before."""
     path = curve_file(models, sampling)
     kept = _kept(path, curve.curve_of)
-    if kept is None or batch not in {entry["batch"] for entry in kept["target"]}:
-        now = curve.measure(models, sampling, [batch], most, notify)
+    there = {entry["batch"] for entry in kept["target"]} if kept else set()
+    if missing := [each for each in dict.fromkeys((batch, 1)) if each not in there]:
+        now = curve.measure(models, sampling, missing, most, notify)
         joined = now if kept is None else _joined(kept, now)
         if curve.disturbed(now):
             return joined  # not kept: the next time may be quieter
         kept = joined
         _keep(path, kept)
+    assert kept is not None
     return kept
 
 

@@ -1,4 +1,4 @@
-"""Images side by side in one PNG."""
+"""Images side by side in one picture."""
 
 from __future__ import annotations
 
@@ -14,6 +14,25 @@ from experiments.results import write
 SCALE, GAP = 3, 6  # pixels a pixel of the shipped models' images, and between images
 PAPER, INK = 255, 0
 LETTER = 7  # pixels of a letter of the names
+FORMATS = {
+    ".png": "PNG",
+    ".webp": "WEBP",
+    ".tif": "TIFF",
+    ".tiff": "TIFF",
+    ".jpg": "JPEG",
+    ".jpeg": "JPEG",
+    ".pdf": "PDF",
+}
+
+
+def format_of(path: Path) -> str:
+    """The format that a name asks for: PNG where it has no ending. Raises ``ValueError`` for an ending of none."""
+    ending = path.suffix.lower()
+    if ending and ending not in FORMATS:
+        raise ValueError(
+            f"{path}: {ending} is no format of pictures; expected a name that ends in {', '.join(FORMATS)}"
+        )
+    return FORMATS.get(ending, "PNG")
 
 
 def write_grid(
@@ -21,8 +40,9 @@ def write_grid(
 ) -> None:
     """``images[n, rows, cols]`` or ``[n, rows, cols, 3]`` from 0 to 1, each pixel ``scale`` pixels a side.
 
-    In ``columns`` columns or about as many as rows; ``names`` are of rows.
+    In ``columns`` columns or about as many as rows; ``names`` are of rows. Raises ``ValueError`` as :func:`format_of`.
     """
+    kind = format_of(path)
     columns = columns or ceil(sqrt(len(images)))
     rows = -(-len(images) // columns)
     high, wide = (side * scale + GAP for side in images.shape[1:3])
@@ -36,4 +56,4 @@ def write_grid(
     pen = ImageDraw.Draw(drawn)
     for row, name in enumerate(names):
         pen.text((GAP, GAP + row * high + high // 2 - LETTER), name, fill=INK if images.ndim == 3 else (INK,) * 3)
-    write(path, lambda temporary: drawn.save(temporary, format="PNG"))
+    write(path, lambda temporary: drawn.save(temporary, format=kind, **({"lossless": True} if kind == "WEBP" else {})))

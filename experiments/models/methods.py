@@ -35,6 +35,7 @@ import numpy as np
 from simlab.decoders import DECODERS, Decoder, Jacobi, make_decoder, verifies
 from simlab.decoders.levels import count_branches
 from simlab.decoders.tree import count_nodes
+from simlab.registry import meant
 from simlab.rules import RULES, Rule, Speculative, make_rule
 
 Drafter = Literal["draft", "head"]
@@ -193,15 +194,15 @@ def _preset(base: str) -> Preset:
     if base not in DECODERS:
         decoders = ", ".join(name for name in DECODERS if name not in METHODS)
         raise ValueError(
-            f"unknown method {base!r}; expected one of {', '.join(METHODS)}, a decoder ({decoders}), or one of these "
-            "and a rule, such as sjd-pac+grouped"
+            f"unknown method {base!r}; {meant(base, (*METHODS, *DECODERS))}expected one of {', '.join(METHODS)}, a "
+            f"decoder ({decoders}), or one of these and a rule, such as sjd-pac+grouped"
         )
     return Preset(base, drafter="draft" if getattr(DECODERS[base], "needs_draft", False) else None)
 
 
 def _check_rule(rule: str) -> None:
     if rule not in RULES:
-        raise ValueError(f"unknown rule {rule!r}; expected one of {', '.join(RULES)}")
+        raise ValueError(f"unknown rule {rule!r}; {meant(rule, RULES)}expected one of {', '.join(RULES)}")
 
 
 def _over(codebook: np.ndarray | None, rule: str, of_rule: dict[str, Any]) -> dict[str, np.ndarray]:
@@ -233,8 +234,9 @@ def _place(name: str, key: str, value: Any, *sides: tuple[Any, dict[str, Any]]) 
             old = parameters.get(key)
             parameters[key] = old | value if isinstance(old, dict) and isinstance(value, dict) else value
             return
-    known = ", ".join(key for made, _ in sides for key in inspect.signature(made).parameters) or "no parameters"
-    raise ValueError(f"method {name!r} has no parameter {key!r}; expected {known}")
+    known = [key for made, _ in sides for key in inspect.signature(made).parameters]
+    takes = ", ".join(known) or "no parameters"
+    raise ValueError(f"method {name!r} has no parameter {key!r}; {meant(key, known)}expected {takes}")
 
 
 def _value(text: str) -> Any:

@@ -26,6 +26,7 @@ from experiments.models.discrete.kind import Discrete
 from experiments.models.methods import Drafter
 from experiments.models.session import Models
 from simlab.models.architectures.backbone import check_parts
+from simlab.registry import meant
 
 SHIPPED, CONTINUOUS = "fashion", "fashion-continuous"
 
@@ -42,7 +43,10 @@ def load_models(name: str, folder: Path | None, device: str) -> Models:
 
         return Continuous(folder, device)
     if not is_own(name):
-        raise ValueError(f"{name!r} is no model; expected {SHIPPED}, or one's own as module:factory or file.py:factory")
+        near = meant(name, (SHIPPED, CONTINUOUS))
+        raise ValueError(
+            f"{name!r} is no model; {near}expected {SHIPPED}, or one's own as module:factory or file.py:factory"
+        )
     if folder is not None:
         raise ValueError(f"--models {folder}: is for {SHIPPED}; expected {name} to read its own files")
     return Own(name, device)

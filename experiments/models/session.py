@@ -21,6 +21,7 @@ from simlab.models.adapters.fashion import CLASSES, SHIPPED, load_classifier
 from simlab.models.architectures.classifier import Classifier
 from simlab.models.engine.requests import out_of_memory
 from simlab.models.process.cached import NOT_NUMBERS
+from simlab.registry import meant
 
 Notify = Callable[[int], None]  # called with how many images are done
 
@@ -116,7 +117,7 @@ def labels_of(name: str, count: int, labels: Sequence[str] = CLASSES) -> np.ndar
         return np.arange(count) % max(1, len(labels))
     if name not in labels:
         expected = f"one of {', '.join(labels)}, or all" if labels else "all: the model has no labels"
-        raise ValueError(f"unknown label {name!r}; expected {expected}")
+        raise ValueError(f"unknown label {name!r}; {meant(name, (*labels, 'all'))}expected {expected}")
     return np.full(count, labels.index(name))
 
 

@@ -66,7 +66,6 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from itertools import product
 from math import isfinite, prod
 from pathlib import Path
@@ -76,6 +75,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from experiments.sweeps.recorders import RECORDERS
 from experiments.validation import expectation
+from simlab.registry import meant
 
 MOST_SEED = (1 << 63) - 1  # what a column of whole numbers holds
 MOST_REPLICATES = 1 << 32  # what a tape can number
@@ -299,14 +299,13 @@ def _message(error: Mapping[str, Any], written: dict[str, Any]) -> str:
     if error["type"] == "missing":
         return f"{where}the key {key!r} is missing" + (f"; expected [[{key}]]" if key in KINDS else "")
     if error["type"] == "extra_forbidden":
-        near = get_close_matches(key, SpecFile.model_fields, 1)
-        return f"unknown key {key!r}; " + (f"did you mean {near[0]!r}? " if near else "") + KEYS_EXPECTED
+        return f"unknown key {key!r}; {meant(key, SpecFile.model_fields)}{KEYS_EXPECTED}"
     expected = f"tables, each under [[{key}]]" if not where and key in KINDS else expectation(error)
     verb = "holds" if rest and isinstance(rest[-1], int) else "is"
     return f"{where}{key} {verb} {error['input']!r}; expected {expected}"
 
 
-KEYS_EXPECTED = f"Expected keys: {', '.join(SpecFile.model_fields)}"
+KEYS_EXPECTED = f"expected keys: {', '.join(SpecFile.model_fields)}"
 
 
 # Grids -------------------------------------------------------------------------------------------------------------

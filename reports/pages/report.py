@@ -19,6 +19,7 @@ from reports.site.gallery import Draw, inline
 from reports.site.html import remove, save, template
 from theory.papers import PAPERS
 from theory.proofs.support import MEANING
+from theory.words import index
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -98,6 +99,7 @@ def report(out: Path, draw: Draw = inline, indexed: bool = False) -> Report:
         story=story(found),
         measured=_measured(out, kept) if manifest["measured"] else None,
         figures=figures,
+        index=index(found["claims"], found["headlines"], found["results"]),
         home=INDEX if indexed or (out / INDEX).exists() else "",
     )
     return Report(found, text)

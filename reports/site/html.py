@@ -45,6 +45,7 @@ def environment() -> Environment:
         "zip": zip,
         "anchor": lambda id: id.replace(".", "-"),
     }
+    found.policies["json.dumps_kwargs"] = {"separators": (",", ":")}  # in the order that it has
     found.globals["mark"] = Markup(f'{GENERATOR}">')
     return found
 

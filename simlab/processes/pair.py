@@ -9,6 +9,7 @@ import numpy as np
 
 from simlab.processes.base import Process
 from simlab.processes.processed import Processed
+from simlab.registry import meant
 
 PROCESSORS = ("temperature", "top_k", "top_p")
 
@@ -50,6 +51,8 @@ def sampled(pair: Pair, processors: Mapping[str, Any]) -> Pair:
         raise ValueError(f"processors is {processors!r}; expected a mapping of {', '.join(PROCESSORS)}")
     for name in processors:
         if name not in PROCESSORS:
-            raise ValueError(f"unknown processor {name!r}; expected one of {', '.join(PROCESSORS)}")
+            raise ValueError(
+                f"unknown processor {name!r}; {meant(name, PROCESSORS)}expected one of {', '.join(PROCESSORS)}"
+            )
     draft = None if pair.draft is None else Processed(pair.draft, **processors)
     return Pair(Processed(pair.target, **processors), draft, pair.codebook)

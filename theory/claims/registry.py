@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
-from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
 from types import ModuleType
 
+from simlab.registry import meant
 from theory.claims.base import Claim
 from theory.claims.headlines import Headline, Result
 from theory.claims.moved import MOVED
@@ -69,11 +69,7 @@ def _words() -> Index:
 
 
 def find(id: str) -> Claim:
-    """The claim called ``id``, or that says what it said; raises ``ValueError`` with the nearest ids if none does."""
+    """The claim called ``id``, or that says what it said; raises ``ValueError`` with the nearest id if none does."""
     if id in CLAIMS or id in MOVED:
         return CLAIMS[MOVED.get(id, id)]
-    near = get_close_matches(id, CLAIMS, n=3, cutoff=0.4)
-    raise ValueError(
-        f"unknown claim {id!r}; expected one of those `simlab claims` lists"
-        + (f", such as {', '.join(near)}" if near else "")
-    )
+    raise ValueError(f"unknown claim {id!r}; {meant(id, CLAIMS)}expected one of those `simlab claims` lists")

@@ -34,6 +34,7 @@ from simlab.continuous.residual import LIMIT
 from simlab.continuous.rules import make_rule
 from simlab.continuous.rules.base import Rule
 from simlab.continuous.rules.reference_code import PROPOSALS
+from simlab.registry import meant
 
 AR = "autoregressive"
 GAMMA = 4  # drafts a block
@@ -114,7 +115,7 @@ def make_method(name: str, gamma: int = GAMMA, prefill: int = 0) -> Method:
     if name == AR:
         return Method(AR)
     if name not in METHODS:
-        raise ValueError(f"unknown method {name!r}; expected one of {', '.join(NAMES)}")
+        raise ValueError(f"unknown method {name!r}; {meant(name, NAMES)}expected one of {', '.join(NAMES)}")
     preset = METHODS[name]
     decoder = preset.decoder(gamma, prefill, preset.limit)
     rule = make_rule(preset.rule, **preset.parameters)

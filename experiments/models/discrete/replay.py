@@ -36,7 +36,7 @@ from experiments.models.recording import Notify, Replayed
 from experiments.sweeps.tables import GroupTable
 from simlab.arrays import total_variation
 from simlab.checks import check_at_least
-from simlab.registry import examples
+from simlab.registry import examples, meant
 from simlab.rules import RULES, Rule, codebook_neighbours, make_rule
 from simlab.rules.compiled import compiled_step
 from theory.distances import kl
@@ -94,7 +94,7 @@ def rules_for(vocabulary: int, codebook: np.ndarray | None, only: Sequence[str] 
     over = {name for name, _ in OVER}
     for name in only:
         if name not in RULES:
-            raise ValueError(f"unknown rule {name!r}; expected one of {', '.join(RULES)}")
+            raise ValueError(f"unknown rule {name!r}; {meant(name, RULES)}expected one of {', '.join(RULES)}")
         if codebook is None and name in over:
             raise ValueError(f"rule {name} needs a codebook, which the recording has not; expected another rule")
     wanted = {LOSSLESS, *(only or RULES)}

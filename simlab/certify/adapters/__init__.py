@@ -14,6 +14,8 @@ from importlib import import_module, metadata
 from importlib.util import find_spec
 from typing import Any
 
+from simlab.registry import meant
+
 Function = Callable[..., Any]
 
 
@@ -58,7 +60,7 @@ class Adapter:
 def adapter(name: str) -> Adapter:
     """An adapter by its name; raises ``ValueError`` where there is none."""
     if name not in ADAPTERS:
-        raise ValueError(f"adapter is {name!r}; expected one of {', '.join(ADAPTERS)}")
+        raise ValueError(f"adapter is {name!r}; {meant(name, ADAPTERS)}expected one of {', '.join(ADAPTERS)}")
     return ADAPTERS[name]
 
 

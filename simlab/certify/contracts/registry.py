@@ -21,6 +21,7 @@ from simlab.certify.shapes import cases as drawn
 from simlab.certify.shapes import trees as drawn_trees
 from simlab.certify.shapes.ranges import BATCH, CANDIDATES, GAMMA, LENGTH, NODES, Axis, Shape, V
 from simlab.processes.filters import FILTERS
+from simlab.registry import meant
 
 Drawn = Callable[[Shape, np.random.Generator], Case]
 
@@ -147,7 +148,7 @@ def contract_named(name: str, arrays: str | None = None) -> Contract:
         Where there is none of that name, no such arrays, or the contract does not take other arrays.
     """
     if name not in CONTRACTS:
-        raise ValueError(f"contract is {name!r}; expected one of {', '.join(CONTRACTS)}")
+        raise ValueError(f"contract is {name!r}; {meant(name, CONTRACTS)}expected one of {', '.join(CONTRACTS)}")
     if arrays is None:
         return CONTRACTS[name]
     if name not in OPERATORS:

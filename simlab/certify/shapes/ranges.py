@@ -14,6 +14,7 @@ from math import exp, log, prod
 import numpy as np
 
 from simlab.certify.battery.blocks import TILE
+from simlab.registry import meant
 
 MOST = 1 << 23  # numbers of the rows p of a call, which as float64 take 64 MiB, and as much again for q
 SMALL_SHARE = 3 / 4  # of the shapes that are drawn with few numbers, as far as their range has such
@@ -202,7 +203,9 @@ def parsed(text: str, axes: Sequence[Axis]) -> Ranges:
         name, _, value = (word.strip() for word in part.partition("="))
         if name == "dtype":
             if value not in DTYPES:
-                raise ValueError(f"dtype is {value!r} in shape {text!r}; expected one of {', '.join(DTYPES)}")
+                raise ValueError(
+                    f"dtype is {value!r} in shape {text!r}; {meant(value, DTYPES)}expected one of {', '.join(DTYPES)}"
+                )
             dtype = value
         elif name not in known:
             raise ValueError(f"{name!r} in shape {text!r}; expected {', '.join(known)} or dtype")
@@ -210,7 +213,9 @@ def parsed(text: str, axes: Sequence[Axis]) -> Ranges:
             of[name] = _band(known[name], value, f"shape {text!r}")
     found = Ranges(of, text, dtype)
     if not of:
-        raise ValueError(f"shape is {text!r}, which has no size; expected one of {', '.join(known)}")
+        raise ValueError(
+            f"shape is {text!r}, which has no size; {meant(text, known)}expected one of {', '.join(known)}"
+        )
     if found.within(axes, {}) is None:
         rows = "rows of p alone have more than"
         raise ValueError(f"shape {text!r} does not fit memory: its {rows} {MOST} numbers ({MOST >> 17} MiB)")
@@ -236,7 +241,7 @@ def limits(text: str, axes: Sequence[Axis]) -> dict[str, int]:
     for part in text.split(","):
         name, _, value = (word.strip() for word in part.partition("="))
         if name not in known:
-            raise ValueError(f"{name!r} in at-most {text!r}; expected one of {', '.join(known)}")
+            raise ValueError(f"{name!r} in at-most {text!r}; {meant(name, known)}expected one of {', '.join(known)}")
         found[name] = _band(known[name], value, f"at-most {text!r}")[1]
     return found
 

@@ -57,12 +57,27 @@ def test_the_default_says_what_it_takes_and_why(
     assert main(["generate", "--models", str(models), *files, "--count", "3", "--curve", str(file)]) == 0
     printed = capsys.readouterr().out
     assert says in printed
+    assert "one image at a time sjd-ac, window 4, " in printed
     assert took in printed
     assert str(file) in printed
     drawn = np.load(tmp_path / "tokens.npz")["tokens"]
     named = ["--method", took.split()[0], *(["--set", "window=4"] if took.startswith("sjd") else [])]
     assert main(["generate", "--models", str(models), *files, "--count", "3", *named]) == 0
     assert (np.load(tmp_path / "tokens.npz")["tokens"] == drawn).all()
+
+
+def test_explain_draws_what_calls_cost_and_what_that_makes_of_methods(
+    models: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["generate", "--models", str(models), "--out", str(tmp_path / "grid.png"), "--count", "2", "--explain"]
+    assert main([*command, "--curve", str(costs(tmp_path / "curve.json", 1.0, 1 / 64))]) == 0
+    printed = capsys.readouterr().out
+    (cost,) = (line for line in printed.splitlines() if line.startswith("33 "))
+    assert f"{(1 + 66 / 64) / (1 + 2 / 64):.2f}" in cost  # for 2 images
+    assert f"{(1 + 33 / 64) / (1 + 1 / 64):.2f}" in cost  # for one
+    (method,) = (line for line in printed.splitlines() if line.startswith("sjd-ac, window 4 "))
+    assert f"{1.8 * (1 + 2 / 64) / (1 + 10 / 64):.2f}" in method
+    assert "--explain" in usage_error([*command, "--method", "sjd"], capsys)
 
 
 def test_a_file_of_costs_that_is_not_there_is_named(

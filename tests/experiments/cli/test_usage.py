@@ -233,8 +233,9 @@ WRONG = [
     ("verify --paper sjdpac", "did you mean sjd-pac?"),
     ("verify --against missing.json", "missing.json"),
     ("verify --against broken.json", "broken.json"),
-    ("claims nothing", "'nothing'"),
-    ("claims gsd", "simlab claims --paper gsd"),
+    ("claims xyzzy", "'xyzzy'"),
+    ("claims gsd.teorem-1", "did you mean gsd.theorem-1?"),
+    ("claims xyzzy --paper nature", "--paper nature"),
     ("report missing", "unexpected extra argument"),
     ("report --out nowhere", "--out nowhere"),
     ("report --out . --runs . missing", "--runs missing"),
@@ -248,6 +249,8 @@ WRONG = [
     ("verify --seed 4294967296", "--seed 4294967296: expected a whole number <= 4294967295"),
     ("run good.toml --workers 0", "--workers 0: expected a whole number >= 1"),
     ("generate --count 0", "--count 0: expected a whole number >= 1"),
+    ("generate --out grid.xyz", "--out grid.xyz: .xyz is no format of pictures; expected a name that ends in .png"),
+    ("generate --explain --method sjd", "--explain"),
     ("generate --batch 0", "--batch 0: expected a whole number >= 1"),
     ("compare --count 9", "--count 9: expected a whole number >= 10"),
     ("compare --timing-batch 0", "--timing-batch 0: expected a whole number >= 1"),
@@ -261,7 +264,7 @@ WRONG = [
     ("run bad.toml", "bad.toml: is no TOML: Expected '=' after a key in a key/value pair (at line 3, column 7)"),
     ("run window0.toml", "window0.toml: [[decoder]] 1 (sjd): window is 0"),
     ("run missing.toml", "missing.toml: No such file"),
-    ("run winow", "there is no spec 'winow'; expected a file, or one of "),
+    ("run winow", "there is no spec 'winow'; did you mean window? expected a file, or one of "),
     # prove
     ("prove", "SUBJECT and --decoder"),
     ("prove rules.py --decoder sjd", "SUBJECT and --decoder"),
@@ -295,6 +298,8 @@ WRONG = [
     ("prove needy:rule", "needy cannot be imported: ModuleNotFoundError: No module named 'absent'"),
     ("prove syntax.py:rule", "syntax.py cannot be imported: SyntaxError:"),
     ("prove leaves:rule", "leaves cannot be imported: SystemExit: 5"),
+    ("prove good.toml", "the file good.toml is there, but is no Python file"),
+    ("certify good.toml", "the file good.toml is there, but is no Python file"),
     ("certify absent", "'absent' is no adapter"),
     ("certify mine:", "names no function"),
     ("certify mine:number", "mine:number is 3"),
@@ -313,7 +318,7 @@ WRONG = [
     ("certify --url http://a --at-most V=9", "--at-most belongs to a SPEC or --command"),
     ("certify --url http://a/completion", "--url needs --reference URL"),
     ("certify --url http://a --reference http://a/completion", "ends with /completion"),
-    ("certify mine:good --contract verily", "contract is 'verily'; expected one of verify, "),
+    ("certify mine:good --contract verily", "contract is 'verily'; did you mean verify? expected one of verify, "),
     ("certify transformers --contract verify_candidates", "the adapter transformers is for the contract verify"),
     ("certify mine:good --budget 0", "--budget is 0.0; expected"),
     ("certify mine:good --epsilon 1", "--epsilon is 1.0; expected a number between 0 and 1"),
@@ -330,7 +335,7 @@ WRONG = [
     ("certify mine:good --shape V=300 --at-most V=200", "shape 'V=300' is beyond at-most 'V=200'"),
     # models that come along
     ("generate --models models --label hat", "unknown label 'hat'; expected one of t-shirt, trouser"),
-    ("generate --models models --method sd", "unknown method 'sd'; expected one of ar, jacobi"),
+    ("generate --models models --method sd", "unknown method 'sd'; did you mean sjd? expected one of ar, jacobi"),
     ("generate --models models --method sjd+sd", "unknown rule 'sd'; expected one of speculative, amplify"),
     ("generate --models models --method sjd --set gamma=3", "has no parameter 'gamma'; expected window"),
     ("generate --models models --method sjd --set window", "'window' is no setting"),
@@ -445,3 +450,18 @@ def test_an_interrupt_ends_with_130_and_leaves_nothing_half_written(
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
     assert "simlab: model device needs torch: pip install 'simlab[torch]'" in usage_error(["model", "device"], capsys)
+
+
+def test_help_has_every_option_under_its_subject() -> None:
+    for name in ("generate", "certify", "compare", "record"):
+        command = get_command(app).commands[name]  # type: ignore[attr-defined]
+        with command.make_context(name, [], resilient_parsing=True) as context:
+            text = command.get_help(context)
+            options = [each for each in command.params if each.param_type_name == "option"]
+        sections = {each.rich_help_panel or "Options" for each in options}
+        assert len(sections) > 3
+        assert all(f"\n{heading}:\n" in text for heading in sections)
+        assert all(text.count(f"\n  {each.opts[0]} ") == 1 for each in options)
+        for heading in sections - {"Options"}:
+            told = text.partition(f"\n{heading}:\n")[2].partition("\n\n")[0]
+            assert all((f"  {each.opts[0]} " in told) == (each.rich_help_panel == heading) for each in options)
