@@ -21,6 +21,7 @@ from reports.site.html import Entries, template
 from theory.published.ledger import Ledger, published
 
 FILE = "models.html"
+MANY = 16  # images at once, at which it is asked what the best method brings
 
 
 def page(
@@ -124,6 +125,7 @@ def payoff_pictures(payoff: dict[str, Any] | None, captions: list[dict[str, str]
         return {}
     drawn = {
         "pays-cost": payoff_figures.cost(payoff["costs"]["target"]),
+        "pays-most": payoff_figures.possible(payoff["predicted"], payoff["measured"], MANY),
         "pays": payoff_figures.speedups(payoff["predicted"], payoff["measured"]),
         "pays-map": payoff_figures.regions(payoff["predicted"], payoff["measured"]),
     }
