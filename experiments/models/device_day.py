@@ -30,6 +30,9 @@ TESTS = Path(__file__).parents[2] / "tests"
 BATCHES = 1, 16, 64, 256
 GRACE = 10.0  # seconds that a step has to end in once it is told to
 LINES = 12  # of what a step said last, that are kept
+SGLANG = (
+    "sgl_kernel:tree_speculative_sampling_target_only", "--contract", "tree_siblings", "--arrays", "cuda"
+)  # fmt: skip
 MEDIUM = "12", "352", "8"  # layers, width and heads: ten times the target that comes along
 
 Notify = Callable[[str], None]
@@ -75,42 +78,43 @@ def steps(folder: Path, device: str, small: bool, data: Path | None, models: Pat
         few = ("--count", "10", "--methods", methods) if small else ()
         return simlab(f"compare --model {model}", *place, *own, *times, *few, *more, out=out)
 
-    def kernels(name: str) -> Step:
-        command = simlab(f"certify {name}", "--budget", "2" if small else "60", out=folder / name)
-        return Step(name, 90, command, {folder / name / "certificate.json": f"certificate-{name}"}, answers=(0, 1, 3))
+    def kernel(name: str, *spec: str) -> Step:
+        command = simlab("certify", *(spec or (name,)), "--budget", "2" if small else "60", out=folder / name)
+        return Step(name, 80, command, {folder / name / "certificate.json": f"certificate-{name}"}, answers=(0, 1, 3))
 
     def payoff(name: str, *models: str) -> Step:
         out = folder / f"{name}.json"
-        return Step(name, 150, simlab("model device --map", *place, *models, *at, out=out), {out: name})
+        return Step(name, 110, simlab("model device --map", *place, *models, *at, out=out), {out: name})
 
     tests = TESTS / "simlab" / "decoders" / "test_graph.py" if small else TESTS
     sized = ("--small",) if small else ()
     cheap = ("--steps", "2", "--spacing", "trailing") if small else ()
     trained = ("--size", "1", "16", "2", "--steps", "4") if small else ("--size", *MEDIUM, "--precision", "bfloat16")
     return [
-        Step("tests", 240, (sys.executable, "-m", "pytest", "-q", "-n", "0", "-m", "cuda", str(tests))),
+        Step("tests", 180, (sys.executable, "-m", "pytest", "-q", "-n", "0", "-m", "cuda", str(tests))),
         Step(
             "device",
-            420,
+            350,
             simlab("model device", *place, *sized, out=folder / "device.json"),
             {folder / "device.json": "device"},
         ),
         Step(
             "compare",
-            300,
+            240,
             compare("fashion", "ar,sjd", out=folder / "compare"),
             {folder / "compare" / "compare.json": "compare"},
         ),
-        *(kernels(one.name) for one in ADAPTERS.values() if one.needs_cuda),
+        *(kernel(one.name) for one in ADAPTERS.values() if one.needs_cuda),
+        kernel("sgl-kernel", *SGLANG),
         Step(
             "compare-continuous",
-            200,
+            150,
             compare("fashion-continuous", "autoregressive,last-step", *cheap, out=folder / "pair"),
             {folder / "pair" / "compare-continuous.json": "compare-continuous"},
         ),
         Step(
             "medium",
-            180,
+            120,
             simlab("model train target", *place, *trained, *(("--data", str(data)) if data else ()), out=medium),
         ),
         payoff("medium-map", "--models", str(medium)),

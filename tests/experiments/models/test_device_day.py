@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import sys
 import time
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 pytest.importorskip("torch")
+from experiments.cli.device_day import device_day_command
 from experiments.cli.main import main
-from experiments.models.device_day import Step, run_day
+from experiments.models.device_day import Step, run_day, steps
 from reports.data.measured import read_measured
 from reports.pages import device_tables
 from tests.support.cli import usage_error
@@ -74,6 +76,14 @@ def test_what_a_step_has_started_ends_with_it(tmp_path: Path) -> None:
     assert not (tmp_path / "lives").exists()
 
 
+def test_every_step_has_its_time_within_the_day(tmp_path: Path) -> None:
+    asked = steps(tmp_path, "cuda", False, None)
+    assert sum(step.seconds for step in asked) <= signature(device_day_command).parameters["seconds"].default
+    assert len({step.name for step in asked}) == len(asked)
+    results = [name for step in asked for name in step.results.values()]
+    assert len(set(results)) == len(results)
+
+
 def test_a_name_or_a_step_that_there_is_none_of_is_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     own = ["model", "device-day", "--device", "cpu", "--out", str(tmp_path), "--results", str(tmp_path)]
     assert "'a/b' is no name of files" in usage_error([*own, "a/b"], capsys)
@@ -97,7 +107,7 @@ def test_a_dry_run_of_all_of_it(tmp_path: Path, capsys: pytest.CaptureFixture[st
     given = "--device", "cpu", "--small", "--data", str(tmp_path)
     assert main(["model", "device-day", "dry", *given, *places]) == 3
     states = {name: own["state"] for name, own in json.loads((results / "dry-day.json").read_text())["steps"].items()}
-    kernels = {"vllm": "failed", "flashinfer": "failed"}
+    kernels = dict.fromkeys(("vllm", "flashinfer", "sgl-kernel"), "failed")
     missing = {"medium": "failed", "medium-map": "failed"}
     assert states == {
         **dict.fromkeys(("tests", "device", "compare", "compare-continuous", "map"), "done"), **kernels, **missing
