@@ -26,13 +26,13 @@ print(status, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 """
 VERIFIER = '''
 def verify(p, q, drafts, rng):
-    """Leviathan et al., Algorithm 1."""
-    for j, x in enumerate(drafts):
-        if rng.random() * q[j, x] > p[j, x]:
-            left = (p[j] - q[j]).clip(0)
-            return [*drafts[:j], rng.choice(len(left), p=left / left.sum())]
-    return [*drafts, rng.choice(p.shape[1], p=p[-1] / p[-1].sum())]
-'''
+    for i, x in enumerate(drafts):
+        if rng.random() * q[i, x] >= p[i, x]:
+            left = (p[i] - q[i]).clip(0)
+            left = left if left.any() else p[i]
+            return [*drafts[:i], rng.choice(len(left), p=left / left.sum())]
+    return [*drafts, rng.choice(p.shape[1], p=p[-1])]
+'''  # Leviathan et al., Algorithm 1
 
 
 def commands(quick: bool) -> dict[str, str]:
