@@ -3,7 +3,7 @@
 # make slow     run the tests that take longer, as CI does
 # make proofs   make again the proofs of theory/proofs whose code is another by now, and let cvc5 check every question
 # make models   set up what `simlab generate` and the other commands for real models need: torch
-# make measured NAME=h100 DEVICE=cuda    measure a device, and put the results where the pages have them from
+# make device-day NAME=h200    measure all that waits for a CUDA device, and put it where the pages have it from
 # make engines  set up engines of others in .engines, and certify what has no certificate of these versions
 # make lab      open the notebooks in JupyterLab
 # make docs     build the documentation into docs/_build/html, with the report of make verify
@@ -14,7 +14,7 @@ BIN := .venv/bin
 
 unexport PYTHONDONTWRITEBYTECODE  # a thousand modules, and many processes: each is compiled once
 
-.PHONY: verify test slow proofs models measured engines lab docs check clean
+.PHONY: verify test slow proofs models device-day engines lab docs check clean
 
 verify: .venv/.verify
 	$(BIN)/simlab verify --out out
@@ -57,15 +57,12 @@ models: .venv/.models
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[report,torch]'
 	touch $@ .venv/.verify
 
-DEVICE ?= cpu
-SMALL = $(if $(filter cpu,$(DEVICE)),--small)
+SECONDS ?= 1500
+DATA ?=
 
-measured: .venv/.models
-	$(if $(NAME),,$(error NAME is not set; expected a short name of the machine, such as NAME=h100))
-	$(BIN)/simlab compare --device $(DEVICE) --out out/measured-$(NAME)
-	$(BIN)/simlab model device --device $(DEVICE) $(SMALL) --out out/measured-$(NAME)/device.json
-	cp out/measured-$(NAME)/compare.json reports/measured/$(NAME)-compare.json
-	cp out/measured-$(NAME)/device.json reports/measured/$(NAME)-device.json
+device-day: .venv/.test
+	$(if $(NAME),,$(error NAME is not set; expected a short name of the machine, such as NAME=h200))
+	$(BIN)/simlab model device-day $(NAME) --seconds $(SECONDS) $(if $(DATA),--data $(DATA))
 
 engines: .engines/.engines
 	.engines/bin/python -m experiments.engines.record

@@ -11,6 +11,7 @@ from experiments.bench.choosing import auto
 from experiments.bench.continuous import continuous_tokens
 from experiments.bench.decoding import cost, decoders, threads
 from experiments.bench.machine import facts
+from experiments.bench.memory import memory
 from experiments.bench.proving import proofs
 from experiments.bench.sampling import sampling
 from experiments.bench.steps import steps
@@ -26,6 +27,7 @@ BENCHMARKS: dict[str, Callable[[bool, Callable[[str], None]], Results]] = {
     "steps": steps,
     "auto": auto,
     "proofs": proofs,
+    "memory": memory,
 }
 BUSY = 0.9  # of a core: a single thread that gets less has company
 

@@ -50,7 +50,7 @@ class Finding(NamedTuple):
     what: str
     contender: str
     against: str
-    kind: str  # "times", "share" or "exponent"
+    kind: str  # "times", "share", "exponent" or "GiB"
     per: str  # the work that is compared
     value: float
     at_least: float | None = None

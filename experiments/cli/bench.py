@@ -35,7 +35,8 @@ def bench_command(
 
     Verification, decoders, threads, how cost grows, continuous tokens, sampling, steps over ready rows and proofs for
     all rows, each against what else could be used, and what simlab generate --method auto takes against the fastest
-    method, in turns within this run. Some minutes, on a machine that does nothing else.
+    method, in turns within this run; and the most memory that a process of each command holds. Some minutes, on a
+    machine that does nothing else.
     """
     from experiments.bench import BENCHMARKS, bench
     from experiments.results import write_json
@@ -79,6 +80,8 @@ def _print(document: dict[str, Any]) -> None:
 def _format(value: float, kind: str) -> str:
     if kind == "share":
         return f"{value:.0%}"
+    if kind == "GiB":
+        return f"{value:.2f} GiB"
     return f"{value:.2f}" if kind == "exponent" else f"{value:.{2 if value < 10 else 1 if value < 100 else 0}f} x"
 
 

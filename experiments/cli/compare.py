@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from shutil import rmtree
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -33,6 +33,10 @@ from experiments.cli.terminal import (
     progress_bar,
     usage_errors,
 )
+from experiments.interrupts import held_interrupts
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 FILES = {  # a document, arrays, a table and images
     DISCRETE: ("compare.json", "compare.npz", "compare.parquet", "samples.png"),
@@ -42,6 +46,7 @@ LEAST = 10  # images: fewer say nothing of a distribution
 PARTS = "parts"  # a folder: what is finished of a comparison that is not
 METHODS = "What is compared"  # a section of the help
 TIMED = (1, 16)  # images at a time
+FRECHET = "distance on features of simlab's classifier, larger of fewer images, to as many of"
 
 
 @with_records
@@ -89,15 +94,18 @@ def compare_command(
 
     Draws the same images by every method, with the same random numbers, and writes what each takes (steps, accepted
     lengths, time, memory) and what it gives (tests against the target's law, distances, accuracy, likelihood):
-    compare.json, compare.npz, compare.parquet and samples.png. What is finished is kept in DIR/parts until all of it
-    is, and a command that was stopped goes on from there. Needs torch.
+    compare.json, compare.npz, compare.parquet and samples.png. Needs torch.
+
+    It goes round by round: a first table is of 16 images of each method, and each that follows of twice as many, until
+    it is N; times at the next batch are taken in each. Stop it when it is sure enough: the files are those of the last
+    table. What is finished is kept in DIR/parts until all of it is, and the same command goes on from there.
 
     Of fashion-continuous methods are compared by acceptance, calls, proposals a rejected draft, speedup beside what
-    CSpD's eq. 51 predicts, and whether their images can be told from the target's own; one batch is timed.
+    CSpD's eq. 51 predicts, and whether their images can be told from the target's own.
     """
     check_kind(model, rows, vectors, drafts=drafts)
 
-    from experiments.models.compare import Comparison, Request, compare, table
+    from experiments.models.compare import Comparison, Outcome, Request, compare, table
     from experiments.models.grid import write_grid
     from experiments.models.own import load_models
     from experiments.models.session import check_device
@@ -110,75 +118,96 @@ def compare_command(
         from experiments.models.continuous.compare import OfVectors as comparison
         from experiments.models.continuous.methods import GAMMA
 
-        batches, settings = list(timing or TIMED[-1:])[:1], {"gamma": GAMMA, "prefill": 0} | vectors.drafts
+        settings = {"gamma": GAMMA, "prefill": 0} | vectors.drafts
     else:
         from experiments.models.discrete.compare import OfCodes as comparison
 
-        batches, settings = list(dict.fromkeys(timing or TIMED)), {} if drafts is None else {"drafts": drafts}
+        settings = {} if drafts is None else {"drafts": drafts}
+    batches = tuple(dict.fromkeys(timing or TIMED))
+    console, shown = output(), _vectors if model == CONTINUOUS else _codes
+
+    def tell(found: Outcome) -> None:
+        images, made = found.arrays["images"], [parts / "table" / path.name for path in files]
+        write_json(made[0], found.document)
+        write_arrays(made[1], found.arrays)
+        write_table(made[2], table(found.document))
+        write_grid(made[3], images.reshape(-1, *images.shape[2:]) / 255, images.shape[1], names)
+        with held_interrupts():  # all are of as many images
+            for each, path in zip(made, files, strict=True):
+                each.replace(path)
+        shown(console, found.document)
+
     try:
         with usage_errors(run.batch, "--batch or --timing-batch"):
             sampling, loaded = sampling_of(model, rows, vectors), load_models(model, models, check_device(run.device))
             names = loaded.names(sampling) if methods is None else tuple(dict.fromkeys(methods.split(",")))
             loaded.check(sampling)
-            request = Request(names, count, run.batch, tuple(batches), run.seed, sampling, data, settings)
+            request = Request(names, count, run.batch, batches, run.seed, sampling, data, settings)
             with progress_bar() as progress:
                 asked = comparison(loaded, request)
-                bar = progress.add_task("starting", total=asked.notices)
-                found = compare(asked, lambda what: progress.update(bar, description=what, advance=1), parts)
+                bar = progress.add_task("starting", total=count * len(asked.draws))
+                for found in compare(asked, lambda what, n=0: progress.update(bar, description=what, advance=n), parts):
+                    tell(found)
     except KeyboardInterrupt:
         print_text(error_output(), f"simlab: interrupted; what is finished is in {parts}, the same command goes on")
         return 130
-    document, images = found.document, found.arrays["images"]
-    write_json(files[0], document)
-    write_arrays(files[1], found.arrays)
-    write_table(files[2], table(document))
-    write_grid(files[3], images.reshape(-1, *images.shape[2:]) / 255, images.shape[1], names)
     rmtree(parts, ignore_errors=True)
-    (_print_vectors if model == CONTINUOUS else _print_codes)(document)
-    print_text(output(), "\n".join(f"{path.suffix[1:]:<9}{path}" for path in files))
+    print_text(console, "\n".join(f"{path.suffix[1:]:<9}{path}" for path in files))
     return 0
 
 
 # columns ----------------------------------------------------------------------------------------------------------
 
 
-def _print_codes(document: dict[str, Any]) -> None:
-    console = output()
-    batches = [entry["batch"] for entry in document["methods"][0]["timing"]]
+def _codes(console: Console, document: dict[str, Any]) -> None:
     names = (
         "method",
         "steps",
         "tokens/call ± s.e.",
-        *(f"speedup, batch {b}" for b in batches),
+        *_speedups(document),
         "bits",
         "accuracy",
     )
     rows = [_row(row) for row in document["methods"]]
     drafts = f"{document['drafts']} drafts a call where there is a window"
-    title = f"{document['n']} images a method, {drafts}, {document['device']}, seed {document['seed']}"
+    title = f"{_images(document)}, {drafts}, {document['device']}, seed {document['seed']}"
     table = numbers_table(console, (*names, "Frechet", "is it the target's law"), rows, title)
     console.print(table, highlight=False)
     print_text(console, "speedup: against ar, ± its standard error, and in brackets what was predicted of this machine")
-    print_text(console, "Frechet: distance on features of simlab's classifier, to images of ar")
+    print_text(console, f"Frechet: {FRECHET} ar")
+
+
+def _images(document: dict[str, Any]) -> str:
+    """How many there are of each method, and how many there will be."""
+    n, asked = document["n"], document["asked"]
+    return f"{n} images a method" if n == asked else f"so far {n} of {asked} images a method"
+
+
+def _speedups(document: dict[str, Any]) -> list[str]:
+    return [f"speedup, batch {entry['batch']}" for entry in document["methods"][0]["timing"]]
+
+
+def _quality(quality: dict[str, Any]) -> tuple[str, str]:
+    return f"{quality['accuracy']:.3f} ± {quality['accuracy_error']:.3f}", f"{quality['frechet_to_ar']:.3f}"
 
 
 def _row(row: dict[str, Any]) -> tuple[str, ...]:
     quality, compression = row["quality"], row["compression"]
-    speed = ["" if e["speedup"] is None else _speedup(e) for e in row["timing"]]
-    bits = "" if quality["bits_per_token"] is None else f"{quality['bits_per_token']:.3f}"
+    bits = quality["bits_per_token"]
     return (
         row["method"],
         f"{row['steps']['mean']:.1f}",
         f"{compression['mean']:.3f} ± {compression['error']:.3f}",
-        *speed,
-        bits,
-        f"{quality['accuracy']:.3f}",
-        f"{quality['frechet_to_ar']:.3f}",
+        *map(_speedup, row["timing"]),
+        "" if bits is None else f"{bits:.3f} ± {quality['bits_per_token_error']:.3f}",
+        *_quality(quality),
         _verdict(row),
     )
 
 
 def _speedup(timing: dict[str, Any]) -> str:
+    if timing["speedup"] is None:
+        return ""
     error = timing["speedup_error"]
     spread = "" if error is None else f" ± {error:.2f}"
     return f"{timing['speedup']:.2f}{spread} ({timing['predicted']:.2f})"
@@ -195,28 +224,27 @@ def _verdict(row: dict[str, Any]) -> str:
     return "lossy" if far is None else f"lossy: TV {far['tv']:.3f}, distance {far['wasserstein']:.3f} a token"
 
 
-def _print_vectors(document: dict[str, Any]) -> None:
-    console = output()
+def _vectors(console: Console, document: dict[str, Any]) -> None:
     names = (
-        "method", "accepted", "calls", "proposals", "speedup (eq. 51)", "accuracy", "Frechet", "told from the target"
+        "method", "accepted", "calls", "proposals", *_speedups(document), "accuracy", "Frechet", "told from the target"
     )  # fmt: skip
-    title = f"{document['n']} images a method, {document['device']}, seed {document['seed']}"
+    title = f"{_images(document)}, {document['device']}, seed {document['seed']}"
     rows = [_row_of_vectors(row) for row in document["methods"]]
     console.print(numbers_table(console, names, rows, title), highlight=False)
-    print_text(console, "Frechet: distance on features of simlab's classifier, to images of the target alone")
+    print_text(console, "speedup: against the target alone, ± its standard error, and in brackets that of eq. 51")
+    print_text(console, f"Frechet: {FRECHET} the target alone")
 
 
 def _row_of_vectors(row: dict[str, Any]) -> tuple[str, ...]:
-    rate, proposals, quality, time = row["acceptance"], row["proposals"], row["quality"], row["timing"]
+    rate, proposals, quality = row["acceptance"], row["proposals"], row["quality"]
     error = "" if rate["error"] is None else f" ± {rate['error']:.3f}"
     return (
         row["method"],
         "" if rate["mean"] is None else f"{rate['mean']:.3f}{error}",
         f"{row['steps']['mean']:.1f}",
         "" if proposals["mean"] is None else f"{proposals['mean']:.2f}",
-        f"{time['speedup']:.2f} ({time['predicted']:.2f})",
-        f"{quality['accuracy']:.3f}",
-        f"{quality['frechet_to_ar']:.3f}",
+        *map(_speedup, row["timing"]),
+        *_quality(quality),
         _told_apart(row["checks"]),
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shutil import rmtree
 from typing import Annotated, Any
 
 import typer
@@ -38,7 +39,8 @@ def device_command(
     """Measure what a step costs on a device.
 
     Times the parts of a step over models of official size with random weights, verification over vocabularies of
-    thousands, and the cache, with warm-up and synchronised; written to out/device.json. Needs torch.
+    thousands, and the cache, with warm-up and synchronised; written to out/device.json after each part. Parts are kept
+    beside it until all are there, and the same command goes on from them. Needs torch.
 
     With --curve the calls of a model by their rows instead (out/curve.json, which simlab generate takes), with
     --compression the tokens that methods commit a step (out/compression.json), with --map how fast methods are at
@@ -78,11 +80,13 @@ def _parts(device: str, small: bool, out: Path) -> int:
     try:
         with progress_bar() as progress, memory():
             bar = progress.add_task("device", total=None)
-            found = measure(plan_for(device, small), lambda what: progress.update(bar, description=what))
+            parts = out.with_suffix(".parts")
+            for found in measure(plan_for(device, small), parts, lambda what: progress.update(bar, description=what)):
+                write_json(out, found)
     except OutOfMemory as error:
         print_text(error_output(), f"simlab: --device {device}: {error}")
         return 1
-    write_json(out, found)
+    rmtree(parts, ignore_errors=True)
     _print(found, out)
     return 0
 

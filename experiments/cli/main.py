@@ -22,6 +22,7 @@ from experiments.cli.claims import claims_command
 from experiments.cli.compare import compare_command
 from experiments.cli.convert import convert_command
 from experiments.cli.device import device_command
+from experiments.cli.device_day import device_day_command
 from experiments.cli.doctor import doctor_command
 from experiments.cli.generate import generate_command
 from experiments.cli.large import large_command
@@ -168,4 +169,5 @@ model.command("check")(check_command)
 model.command("train")(train_command)
 model.command("convert")(convert_command)
 model.command("device")(device_command)
+model.command("device-day")(device_day_command)
 app.add_typer(model, name="model")

@@ -37,6 +37,10 @@ def train_command(
     steps: Annotated[int | None, typer.Option(metavar="N", help="instead of the plan's")] = None,
     batch: Annotated[int | None, typer.Option(metavar="N", help="examples a step, instead of the plan's")] = None,
     rate: Annotated[float | None, typer.Option(metavar="R", help="of learning, instead of the plan's")] = None,
+    size: Annotated[
+        tuple[int, int, int] | None,
+        typer.Option(metavar="LAYERS DIM HEADS", help="of a target or draft, instead of the usual"),
+    ] = None,
     seed: Annotated[int | None, seed_option("of weights, order and noise (default: 0)")] = None,
 ) -> int:
     """Train a small image model.
@@ -55,8 +59,8 @@ def train_command(
         "precision": precision, "compiled": compiled, "steps": steps, "batch": batch, "rate": rate, "seed": seed
     }  # fmt: skip
     try:
-        where, command = torch.device(check_device(device)), _command(model, device, plan)
-        request = Request(model, out, plan_for(model, **plan), data, where, command)
+        where, command = torch.device(check_device(device)), _command(model, device, plan, size)
+        request = Request(model, out, plan_for(model, **plan), data, where, command, size)
         if state(request).is_file():
             print_text(error_output(), f"simlab: going on from {state(request)}")
         with progress_bar() as progress, memory():
@@ -78,10 +82,11 @@ def train_command(
     return 0
 
 
-def _command(model: str, device: str, plan: dict[str, Any]) -> str:
+def _command(model: str, device: str, plan: dict[str, Any], size: tuple[int, ...] | None) -> str:
     """What was typed, but for folders."""
     words = ["simlab model train", model]
     words += [f"--device {device}"] if device != "cpu" else []
+    words += [f"--size {' '.join(map(str, size))}"] if size else []
     words += [
         "--compile" if name == "compiled" else f"--{name} {value}" for name, value in plan.items() if value is not None
     ]

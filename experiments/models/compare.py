@@ -3,17 +3,18 @@
 Image i of every method is replicate i of the tape, i < n. The images they are tested against, drawn by the target
 alone, are replicates n to 2n - 1. What is measured is the kind of token's (:class:`Comparison`).
 
-What takes long is kept in pieces as it is finished: images of each method with all that is said of them, and times at
-each batch. Of these the document is made, so a comparison that was stopped goes on with the next piece.
+It goes round by round: a document of ``FIRST`` images of each method, then of twice as many, until all n are there; in
+each round times are taken at one batch more. What is finished is kept in pieces, of which every document is made, so a
+comparison that was stopped goes on with the next piece, and ends as if it had not been.
 """
 
 from __future__ import annotations
 
-import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,7 +28,6 @@ from experiments.models.kept import Arrays, Kept
 from experiments.models.likelihood import classified
 from experiments.models.quality import FALSE_ALARMS
 from experiments.models.session import Models, labels_for
-from experiments.models.timing import ROUNDS
 from experiments.results import device_name, sha256, versions
 from experiments.training.data import SIDE, load_fashion
 from experiments.training.tokenizer import as_images
@@ -35,9 +35,11 @@ from simlab.models.adapters.fashion import CLASSES
 from simlab.statistics import Estimate
 
 # of the document, what all pieces depend on
-DEPENDS = "model", "sampling", "settings", "gamma", "prefill", "n", "batch", "seed", "device", "threads", "versions"
+DEPENDS = "model", "sampling", "settings", "gamma", "prefill", "asked", "batch", "seed", "device", "threads", "versions"
+FIRST = 16  # images of each method in the first document
+CHUNK = 64  # of a piece, at most
 
-Notify = Callable[[str], None]
+Notify = Callable[..., None]  # called with what begins, and how many images that is, if it is any
 
 
 @dataclass(frozen=True)
@@ -72,8 +74,6 @@ class Comparison(ABC):
         What the names in the document mean.
     target
         What the target alone is called.
-    told
-        How often :func:`compare` says how far it is, beside once a piece and once a method and round of times.
     methods, alone
         The methods, and for each how the target alone draws what it is tested against.
 
@@ -85,7 +85,6 @@ class Comparison(ABC):
 
     measures: Mapping[str, str]
     target: str
-    told: int
 
     def __init__(self, models: Any, request: Request) -> None:
         self.models, self.request = models, request
@@ -93,16 +92,10 @@ class Comparison(ABC):
         self.alone = [self.reference(method) for method in self.methods]
 
     @property
-    def chunk(self) -> int:
-        """Images of a piece."""
-        return self.request.count
-
-    @property
-    def notices(self) -> int:
-        """How often :func:`compare` says how far it is."""
-        drawn = len(self.methods) + len(set(self.alone))
-        times = len(self.request.timing) * (1 + ROUNDS) * len(self.methods)
-        return drawn * -(-self.request.count // self.chunk) + times + self.told
+    def draws(self) -> list[tuple[Any, int]]:
+        """What draws images, and the number of its first: the target alone, and every method."""
+        count = self.request.count
+        return [(each, count) for each in dict.fromkeys(self.alone)] + [(method, 0) for method in self.methods]
 
     @property
     @abstractmethod
@@ -123,7 +116,7 @@ class Comparison(ABC):
 
     @abstractmethod
     def shown(self, labels: np.ndarray) -> np.ndarray:
-        """Which images of a piece are shown, of those of ``labels[n]``."""
+        """Which images are shown of those of ``labels[n]``, in order: of more images these and others behind them."""
 
     @abstractmethod
     def images(self, method: Any, labels: np.ndarray, first: int) -> tuple[Any, Arrays]:
@@ -158,43 +151,42 @@ class Comparison(ABC):
         return {}, {}
 
 
-def compare(own: Comparison, notify: Notify, folder: Path) -> Outcome:
-    """Run and measure every method; finished pieces are kept in ``folder`` until the last is there.
+def sizes(count: int) -> list[int]:
+    """Of how many images each document is: twice as many as the last, up to ``count``."""
+    return [*takewhile(lambda n: n < count, (FIRST << k for k in range(count.bit_length()))), count]
 
-    Raises ``ValueError`` for models that do not fit together.
+
+def compare(own: Comparison, notify: Notify, folder: Path) -> Iterator[Outcome]:
+    """Run and measure every method, round by round; finished pieces are kept in ``folder``.
+
+    A round is told of unless the next was finished too, by an earlier run. Raises ``ValueError`` for models that do not
+    fit together.
     """
-    request = own.request
-    level = FALSE_ALARMS / max(1, own.tests)
+    request, ends = own.request, sizes(own.request.count)
     held_out = held_out_features(own.models, request)
-    head = _head(own, level)
+    head = _head(own)
     kept = Kept(folder, {name: head[name] for name in DEPENDS if name in head})
-    references = {each: _drawn(own, each, request.count, kept, notify) for each in dict.fromkeys(own.alone)}
-    drawn = [_drawn(own, method, 0, kept, notify) for method in own.methods]
-    beside, arrays = own.beside(kept, next(iter(references.values())), notify)
-    times = []
-    for batch in request.timing:
-        known = {"timing": batch, "methods": list(request.methods), **request.settings}
-        times.append(document_of(kept.piece(known, partial(_timed, own, batch, notify))))
-    rows = [
-        own.row(method, each, references[alone], level, held_out) | {"timing": own.timing(method, each, times, beside)}
-        for method, each, alone in zip(own.methods, drawn, own.alone, strict=True)
-    ]
-    shared = {
-        "method": np.array(request.methods),
-        "labels": labels_for(request.seed, request.count),
-        "images": np.stack([each.shown for each in drawn]),
-    }
-    return Outcome(head | {"methods": rows} | beside, shared | own.arrays(drawn) | arrays)
+    blocks = [list(_blocks(first, end)) for first, end in pairwise([0, *ends])]
+    there = [all(kept.has(_known(own, *each, *block)) for each in own.draws for block in of) for of in blocks]
+    pieces: dict[tuple[Any, int], list[Arrays]] = {each: [] for each in own.draws}
+    for number, (end, of) in enumerate(zip(ends, blocks, strict=True)):
+        for (each, first), found in pieces.items():
+            for begin, count in of:
+                notify(f"{each.name}, image {begin} of {end}", count)
+                make = partial(_piece, own, each, first + begin, count)
+                found.append(kept.piece(_known(own, each, first, begin, count), make))
+        if number + 1 < len(ends) and there[number + 1]:
+            continue
+        batches = request.timing if end == request.count else request.timing[: number + 1]
+        yield _outcome(own, head | {"n": end}, pieces, held_out, batches, kept, notify)
 
 
 def table(document: dict[str, Any]) -> pd.DataFrame:
-    """A row a method: all single numbers of a document, those of several batches under ``timing.B`` for each."""
+    """A row a method: all single numbers of a document, times at a batch B under ``timing.B``."""
     flat = []
     for row in document["methods"]:
         own = {name: value for name, value in row.items() if name not in ("settings", "timing")}
-        times = row["timing"]
-        if isinstance(times, list):
-            times = {str(each["batch"]): {k: v for k, v in each.items() if k != "batch"} for each in times}
+        times = {str(each["batch"]): {k: v for k, v in each.items() if k != "batch"} for each in row["timing"]}
         flat.append(own | {"timing": times})
     frame = pd.json_normalize(flat, sep=".")
     return frame[[name for name in frame.columns if not frame[name].map(lambda value: isinstance(value, list)).any()]]
@@ -218,16 +210,6 @@ def held_out_features(models: Models, request: Request) -> np.ndarray | None:
     return classified(models, labels, as_images(pixels), request.batch).features
 
 
-def as_arrays(document: Any) -> Arrays:
-    """A document among arrays."""
-    return {"document": np.array([json.dumps(document)])}
-
-
-def document_of(arrays: Arrays) -> Any:
-    """The document among arrays."""
-    return json.loads(str(arrays["document"][0]))
-
-
 def estimate_record(found: Estimate) -> dict[str, float]:
     """An estimate, to be written down."""
     return {"mean": found.mean, "error": found.error}
@@ -236,31 +218,63 @@ def estimate_record(found: Estimate) -> dict[str, float]:
 # Parts ------------------------------------------------------------------------------------------------------------
 
 
-def _drawn(own: Comparison, method: Any, first: int, kept: Kept, notify: Notify) -> Any:
-    """The images of a method from replicate ``first`` on."""
-    pieces = []
-    for begin in range(first, first + own.request.count, own.chunk):
-        notify(f"{method.name}, image {begin}")
-        count = min(own.chunk, first + own.request.count - begin)
-        known = own.known(method) | {"first": begin, "count": count}
-        pieces.append(kept.piece(known, partial(_piece, own, method, begin, count)))
-    return own.drawn({name: np.concatenate([each[name] for each in pieces]) for name in pieces[0]})
+def _blocks(first: int, end: int) -> Iterator[tuple[int, int]]:
+    """The images of each piece: the number of the first, and how many."""
+    for begin in range(first, end, CHUNK):
+        yield begin, min(CHUNK, end - begin)
+
+
+def _known(own: Comparison, method: Any, first: int, begin: int, count: int) -> dict[str, Any]:
+    return own.known(method) | {"first": first + begin, "count": count}
 
 
 def _piece(own: Comparison, method: Any, first: int, count: int) -> Arrays:
-    labels = labels_for(own.request.seed, first + count)[first:]
+    labels = labels_for(own.request.seed, first + count)
+    shown = own.shown(labels)
+    shown, labels = shown[shown >= first] - first, labels[first:]
     samples, more = own.images(method, labels, first)
     images = own.models.pictures(samples, own.request.batch)
     classes = classified(own.models, labels, torch.from_numpy(images)[:, None], own.request.batch)
-    shown = np.rint(255 * images[own.shown(labels)]).astype(np.uint8)
-    return {**samples._asdict(), **classes._asdict(), "shown": shown, **more}
+    return {**samples._asdict(), **classes._asdict(), "shown": np.rint(255 * images[shown]).astype(np.uint8), **more}
 
 
-def _timed(own: Comparison, batch: int, notify: Notify) -> Arrays:
-    return as_arrays(own.timed(batch, notify))
+def _outcome(
+    own: Comparison,
+    head: dict[str, Any],
+    pieces: Mapping[tuple[Any, int], Sequence[Arrays]],
+    held_out: np.ndarray | None,
+    batches: Sequence[int],
+    kept: Kept,
+    notify: Notify,
+) -> Outcome:
+    """What is known of the first images, by pieces of each method."""
+    request, n = own.request, head["n"]
+    drawn = {
+        each: own.drawn({name: np.concatenate([piece[name] for piece in of]) for name in of[0]})
+        for each, of in pieces.items()
+    }
+    images = [drawn[method, 0] for method in own.methods]
+    references = [drawn[alone, request.count] for alone in own.alone]
+    beside, arrays = own.beside(kept, references[0], notify)
+    times = []
+    for batch in batches:
+        known = {"timing": batch, "methods": list(request.methods), **request.settings}
+        times.append(kept.document(known, partial(own.timed, batch, notify)))
+    data = None if held_out is None else held_out[:n]
+    rows = [
+        own.row(method, each, reference, head["testing"]["level"], data)
+        | {"timing": own.timing(method, each, times, beside)}
+        for method, each, reference in zip(own.methods, images, references, strict=True)
+    ]
+    shared = {
+        "method": np.array(request.methods),
+        "labels": labels_for(request.seed, n),
+        "images": np.stack([each.shown for each in images]),
+    }
+    return Outcome(head | {"methods": rows} | beside, shared | own.arrays(images) | arrays)
 
 
-def _head(own: Comparison, level: float) -> dict[str, Any]:
+def _head(own: Comparison) -> dict[str, Any]:
     models, request = own.models, own.request
     paths = {name: models.folder / f"{name}.safetensors" for name in models.files}
     return {
@@ -271,6 +285,7 @@ def _head(own: Comparison, level: float) -> dict[str, Any]:
         "shape": list(models.shape),
         "classes": list(CLASSES),
         "n": request.count,
+        "asked": request.count,
         "batch": request.batch,
         "seed": request.seed,
         "device": device_name(models.device),
@@ -280,10 +295,10 @@ def _head(own: Comparison, level: float) -> dict[str, Any]:
         "versions": {**versions(), "torch": torch.__version__},
         "measures": dict(own.measures),
         "testing": {
-            "against": f"{request.count} images of {own.target} with other random numbers",
+            "against": f"as many images of {own.target} with other random numbers",
             "false_alarms": FALSE_ALARMS,
             "tests": own.tests,
-            "level": level,
+            "level": FALSE_ALARMS / max(1, own.tests),
         },
         **own.head(),
     }

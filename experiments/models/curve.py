@@ -23,7 +23,21 @@ from experiments.models.methods import Drafter
 from experiments.results import device_name
 from simlab.models.process.sampling import Sampling
 
-ROWS = (1, 2, 3, 5, 9, 17, 33, 65)  # a sequence: those of a token, and of windows of 1, 2, 4, ..., 64 drafts
+ROWS = (
+    1,
+    2,
+    3,
+    4,
+    5,
+    7,
+    9,
+    13,
+    17,
+    25,
+    33,
+    49,
+    65,
+)  # a sequence: those of a token, and of windows that are chosen from
 DRAFTS = (1, 4)  # after one call of the target
 BATCHES = (1, 2, 4, 8, 16, 32, 64)
 COMMAND = "simlab model device --curve"
@@ -181,44 +195,60 @@ class Half:
         place = self.target.length // 2
         for process in (self.target, self.draft if drafter == "draft" else None):
             if process is not None:
-                process.forward(self.tokens, self.tokens[:, 0], place)
+                process.forward(self.tokens, self.tokens.new_zeros(batch), place)
         self.start = self.tokens[:, 0] + place
 
     @torch.no_grad()
     def calls(self, most: float) -> list[Entry]:
         """Median seconds of calls of the target, by rows; up to ``most`` times what one row costs, but two at least."""
-        found: list[Entry] = []
+        calls: dict[int, Callable[[], object]] = {}
+        first = 0.0
         for rows in ROWS:
-            seconds = _median(partial(self.target.forward, self.tokens, self.start, rows), self.clock)
-            found.append({"batch": self.batch, "rows": rows, "seconds": seconds})
-            if rows > 1 and seconds > most * found[0]["seconds"]:
+            calls[rows] = partial(self.target.forward, self.tokens, self.start, rows)
+            seconds = _medians({rows: calls[rows]}, self.clock, repeats=1)[rows]
+            first = first or seconds
+            if rows > 1 and seconds > most * first:
                 break
-        return found
+        found = _medians(calls, self.clock)
+        return [{"batch": self.batch, "rows": rows, "seconds": seconds} for rows, seconds in found.items()]
 
     @torch.no_grad()
     def drafts(self) -> list[Entry]:
         """Median seconds of drafts after a call of the target, which is not part of them, by how many there are."""
-        return [{"batch": self.batch, "drafts": count, "seconds": self._drafts(count)} for count in DRAFTS]
-
-    def _drafts(self, count: int) -> float:
         draft = self.draft
         assert draft is not None
 
-        def drafted() -> None:
+        def drafted(count: int) -> None:
             for k in range(count):
                 draft.forward(self.tokens, self.start + k, 1)
 
-        return _median(drafted, self.clock, before=lambda: self.target.forward(self.tokens, self.start, count + 1))
+        found = _medians(
+            {count: partial(drafted, count) for count in DRAFTS},
+            self.clock,
+            before=lambda count: self.target.forward(self.tokens, self.start, count + 1),
+        )
+        return [{"batch": self.batch, "drafts": count, "seconds": seconds} for count, seconds in found.items()]
 
 
-def _median(call: Callable[[], object], clock: Clock, before: Callable[[], object] = lambda: None) -> float:
-    """Of at least two calls after one that is not timed; ``before`` comes before each, and does not count."""
-    spent: list[float] = []
-    before()
-    call()
-    while len(spent) < 2 or (len(spent) < REPEATS and sum(spent) < SECONDS):
-        before()
-        begun = clock()
-        call()
-        spent.append(clock() - begun)
-    return median(spent)
+def _medians(
+    calls: Mapping[int, Callable[[], object]],
+    clock: Clock,
+    before: Callable[[int], object] = lambda size: None,
+    repeats: int = REPEATS,
+) -> dict[int, float]:
+    """Seconds of each call, by its size, after one that is not timed; ``before`` comes before each, and does not count.
+
+    Calls take turns, so that what slows a machine for a while slows all sizes alike. Each has at least two, or
+    ``repeats``.
+    """
+    spent: dict[int, list[float]] = {size: [] for size in calls}
+    for turn in range(1 + repeats):
+        for size, call in calls.items():
+            if turn > 2 and sum(spent[size]) >= SECONDS:
+                continue
+            before(size)
+            begun = clock()
+            call()
+            if turn:
+                spent[size].append(clock() - begun)
+    return {size: median(times) for size, times in spent.items()}

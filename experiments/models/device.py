@@ -23,14 +23,17 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from experiments.models.kept import Kept
 from experiments.models.operations import Operations
 from experiments.models.timing import PARTS, Clock
 from simlab.decoders import Decoder, Info, make_decoder
@@ -93,26 +96,14 @@ def plan_for(device: str, small: bool) -> Plan:
     return Plan(torch.device(device), False, WINDOW, VOCABULARIES, 20, 200)
 
 
-def measure(plan: Plan, notify: Notify = lambda what: None) -> Entry:
-    """Everything, as a document."""
+def measure(plan: Plan, folder: Path, notify: Notify = lambda what: None) -> Iterator[Entry]:
+    """A document after each part, of all parts until then, which are kept in ``folder``; the last is of all."""
     with torch.cuda.device(plan.device) if plan.on_cuda else nullcontext():
-        return _measured(plan, notify)
+        yield from _measured(plan, folder, notify)
 
 
-def _measured(plan: Plan, notify: Notify) -> Entry:
-    parts: Entry = {}
-    for name, make in _models(plan).items():
-        notify(name)
-        parts[name] = make if isinstance(make, dict) else breakdown(make(), plan)
-        if plan.on_cuda:
-            torch.cuda.empty_cache()
-    speed = bandwidth(plan)
-    verified = []
-    for vocabulary in plan.vocabularies:
-        for decoder in ("sjd", "sjd-ac", "sjd-pac"):
-            notify(f"{decoder}, V = {vocabulary}")
-            verified.append(verification(decoder, vocabulary, plan, speed))
-    return {
+def _measured(plan: Plan, folder: Path, notify: Notify) -> Iterator[Entry]:
+    head: Entry = {
         "device": torch.cuda.get_device_name(plan.device)
         if plan.on_cuda
         else f"CPU, {torch.get_num_threads()} threads",
@@ -123,10 +114,28 @@ def _measured(plan: Plan, notify: Notify) -> Entry:
         "depth": DEPTH,
         "sampling": {"guidance": SAMPLING.guidance, "top_k": SAMPLING.top_k},
         "repeats": plan.repeats,
-        "bandwidth": speed,
-        "breakdown": parts,
-        "verification": verified,
     }
+    kept = Kept(folder, head)
+    speed = kept.document({"part": "bandwidth"}, partial(bandwidth, plan))
+    parts: Entry = {}
+    verified: list[Entry] = []
+    document = head | {"bandwidth": speed, "breakdown": parts, "verification": verified}
+    for vocabulary in plan.vocabularies:
+        for decoder in ("sjd", "sjd-ac", "sjd-pac"):
+            notify(f"{decoder}, V = {vocabulary}")
+            make = partial(verification, decoder, vocabulary, plan, speed)
+            verified.append(kept.document({"part": decoder, "vocabulary": vocabulary}, make))
+            yield document
+    for name, make in _models(plan).items():
+        notify(name)
+        parts[name] = make if isinstance(make, dict) else kept.document({"part": name}, partial(_of_model, make, plan))
+        if plan.on_cuda:
+            torch.cuda.empty_cache()
+        yield document
+
+
+def _of_model(make: Callable[[], Backbone], plan: Plan) -> Entry:
+    return breakdown(make(), plan)
 
 
 # Timing -----------------------------------------------------------------------------------------------------------

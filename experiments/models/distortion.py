@@ -32,12 +32,14 @@ def measurable(method: Method) -> bool:
     return verifies(method.decoder) and not isinstance(method.decoder, SjdPd)
 
 
-def distortion(
-    models: Discrete, method: Method, labels: np.ndarray, seed: int, sampling: Sampling
-) -> dict[str, float] | None:
-    """Means over the contexts of one batch of images, ``labels[n]`` with n >= 2; None for what is not measured."""
-    if not measurable(method):
-        return None
+def contexts(
+    models: Discrete, method: Method, labels: np.ndarray, seed: int, sampling: Sampling, first: int = 0
+) -> np.ndarray:
+    """``float64[n, contexts, 4]``: TV, Wasserstein-1, acceptance, and that of the lossless rule, of ``labels[n]`` drawn
+    at once, of which the first is replicate ``first``; n is 0 for what is not measured."""
+    places = len(range(FIRST, models.target.config.length, STRIDE))
+    if not measurable(method) or not len(labels):
+        return np.zeros((0, places, 4))
     codebook = models.codebook
     found: list[list[tuple[float, ...]]] = [[] for _ in labels]
 
@@ -45,10 +47,16 @@ def distortion(
         for image, rows in _at_chosen_positions(seen):
             found[image].append((0.0,) * 4 if rows is None else _point(method.rule, *rows, codebook))
 
-    watch(models, method, labels, sampling, Tape(seed, len(labels)), look)
-    points = [np.array([point[:2] for point in own]) for own in found]
-    visited = np.array([point[2:] for own in found for point in own if any(point)])
-    far, moved = (estimate([own[:, column].mean() for own in points]) for column in (0, 1))
+    watch(models, method, labels, sampling, Tape(seed, range(first, first + len(labels))), look)
+    return np.array(found)
+
+
+def distortion(found: np.ndarray) -> dict[str, float] | None:
+    """Means over contexts ``[n, contexts, 4]``; None for none, and for n = 1."""
+    if len(found) < 2:
+        return None
+    visited = found[found.any(axis=2)][:, 2:]
+    far, moved = (estimate(found[..., column].mean(axis=1)) for column in (0, 1))
     return {
         "tv": far.mean,
         "tv_error": far.error,
@@ -56,7 +64,7 @@ def distortion(
         "wasserstein_error": moved.error,
         "acceptance": float(visited[:, 0].mean()) if len(visited) else 0.0,
         "acceptance_lossless": float(visited[:, 1].mean()) if len(visited) else 0.0,
-        "contexts": sum(map(len, points)),
+        "contexts": found[..., 0].size,
     }
 
 

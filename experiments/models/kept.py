@@ -7,6 +7,7 @@ at all; what cannot be read is computed again.
 from __future__ import annotations
 
 import hashlib
+import json
 import zipfile
 import zlib
 from collections.abc import Callable, Mapping
@@ -29,10 +30,13 @@ class Kept:
     def __init__(self, folder: Path, content: Mapping[str, Any]) -> None:
         self.folder, self.content = folder, dict(content)
 
+    def has(self, what: Mapping[str, Any]) -> bool:
+        """Whether there is a file of a piece."""
+        return self._path(what).is_file()
+
     def piece(self, what: Mapping[str, Any], make: Callable[[], Arrays]) -> Arrays:
         """The arrays that ``make`` gives, or gave an earlier run; ``what`` is all else that they depend on."""
-        key = hashlib.sha256(canonical(self.content | dict(what)).encode()).hexdigest()[:32]
-        path = self.folder / f"{key}.npz"
+        path = self._path(what)
         try:
             with np.load(path, allow_pickle=False) as saved:
                 return dict(saved)
@@ -40,3 +44,10 @@ class Kept:
             found = make()
             write_arrays(path, found)
             return found
+
+    def document(self, what: Mapping[str, Any], make: Callable[[], Any]) -> Any:
+        """The same of what can be written as JSON."""
+        return json.loads(str(self.piece(what, lambda: {"document": np.array(json.dumps(make()))})["document"]))
+
+    def _path(self, what: Mapping[str, Any]) -> Path:
+        return self.folder / f"{hashlib.sha256(canonical(self.content | dict(what)).encode()).hexdigest()[:32]}.npz"

@@ -71,6 +71,7 @@ class Request:
     data: Path | None
     device: torch.device
     command: str
+    size: tuple[int, int, int] | None = None  # of a transformer: layers, dim, heads
 
 
 Notify = Callable[[int, str], None]
@@ -82,6 +83,9 @@ def train_model(request: Request, notify: Notify) -> dict[str, Any]:
 
     Raises ``ValueError`` where the data or a model it builds on is missing or wrong.
     """
+    if request.size and (request.model not in SIZES or min(request.size) < 1):
+        told = " ".join(map(str, request.size))
+        raise ValueError(f"--size {told}: expected numbers of at least 1, and {' or '.join(SIZES)} to train")
     data = load_fashion(request.data)
     model, trained, metrics = TRAININGS[request.model](request, data, notify)
     record = {
@@ -112,6 +116,7 @@ def _train(request: Request, task: Task, data: Fashion, notify: Notify) -> Train
     built_on = {"data": data.sha256} | {
         need: sha256(request.out / f"{need}.safetensors") for need in NEEDS[request.model]
     }
+    built_on |= {"size": " ".join(map(str, request.size))} if request.size else {}
     return train(task, request.plan, state(request), request.device, notify, built_on)
 
 
@@ -134,7 +139,7 @@ def _transformer(request: Request, data: Fashion, notify: Notify) -> Made:
     tokens, held_out = (
         tokens_of(tokenizer, as_images(p.pixels).to(request.device)) for p in (data.train, data.held_out)
     )
-    layers, dim, heads = SIZES[request.model]
+    layers, dim, heads = request.size or SIZES[request.model]
     config = Config(
         layers, dim, heads, tokenizer.config.codes, tokenizer.config.shape, classes=len(CLASSES), multiple=MULTIPLE
     )

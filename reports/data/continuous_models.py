@@ -23,6 +23,11 @@ class Compared(NamedTuple):
     arrays: dict[str, np.ndarray]
 
 
+def is_pair(document: dict[str, Any]) -> bool:
+    """Whether ``simlab compare --model fashion-continuous`` wrote this."""
+    return document.keys() >= KEYS
+
+
 def read(out: Path) -> Compared | None:
     """The comparison in ``out``, if there is one; raises :class:`~reports.data.files.Unreadable` for what is none."""
     if not (out / SOURCE).exists():

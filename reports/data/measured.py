@@ -1,6 +1,7 @@
 """What was measured on devices and comes along: ``reports/measured/*.json``, as the commands write it.
 
-A file is what ``simlab model device``, ``simlab compare`` or ``simlab replay`` wrote on one machine, with versions.
+A file is what ``simlab model device``, ``compare``, ``replay`` or ``certify`` wrote on one machine, with versions, or
+what became of the steps of ``simlab model device-day``.
 """
 
 from __future__ import annotations
@@ -8,35 +9,49 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from reports.data.continuous_models import is_pair
 from reports.data.files import Unreadable, read_json
 from reports.data.models import is_comparison, is_device, is_map, is_replay
 
 FOLDER = Path(__file__).parents[1] / "measured"
-COMMAND = "make measured NAME=..."
+COMMAND = "make device-day NAME=..."
+Documents = dict[str, dict[str, Any]]
 
 
 class Measured(NamedTuple):
     """Documents by the name of their file."""
 
-    devices: dict[str, dict[str, Any]]  # what a step costs
-    comparisons: dict[str, dict[str, Any]]  # all methods on the model that comes along
-    maps: dict[str, dict[str, Any]]  # where methods pay
-    replays: dict[str, dict[str, Any]]  # every rule in the contexts of a recorded run
+    devices: Documents  # what a step costs
+    comparisons: Documents  # all methods on the model that comes along
+    pairs: Documents  # the same of continuous tokens
+    maps: Documents  # where methods pay
+    replays: Documents  # every rule in the contexts of a recorded run
+    certificates: Documents
+    days: Documents
+
+
+def is_certificate(document: dict[str, Any]) -> bool:
+    """Whether ``simlab certify`` wrote this."""
+    return document.keys() >= {"subject", "contract", "verdict", "summary", "lines"}
+
+
+def is_day(document: dict[str, Any]) -> bool:
+    """Whether ``simlab model device-day`` wrote this."""
+    return document.get("kind") == "day" and isinstance(document.get("steps"), dict)
+
+
+TESTS = is_device, is_comparison, is_pair, is_map, is_replay, is_certificate, is_day  # as Measured has them
 
 
 def read_measured(folder: Path = FOLDER) -> Measured:
     """All that comes along; raises :class:`~reports.data.files.Unreadable` for a file that is none of these."""
-    found = Measured({}, {}, {}, {})
+    found = Measured(*({} for _ in TESTS))
     for path in sorted(folder.glob("*.json")):
         document = read_json(path, COMMAND)
-        if is_device(document):
-            found.devices[path.stem] = document
-        elif is_comparison(document):
-            found.comparisons[path.stem] = document
-        elif is_map(document):
-            found.maps[path.stem] = document
-        elif is_replay(document):
-            found.replays[path.stem] = document
-        else:
-            raise Unreadable(f"{path} cannot be read: it is of none of simlab model device, compare and replay")
+        place = next((own for own, test in zip(found, TESTS, strict=True) if test(document)), None)
+        if place is None:
+            raise Unreadable(
+                f"{path} cannot be read: it is of none of simlab model device, compare, replay and certify"
+            )
+        place[path.stem] = document
     return found

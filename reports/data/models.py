@@ -68,8 +68,8 @@ def _comparison(path: Path) -> Compared:
         raise unreadable(path, "it is no comparison of methods", COMMAND)
     arrays, own = path.with_suffix(".npz"), [row["method"] for row in document["methods"]]
     found = read_arrays(arrays, COMMAND, NAMES)
-    if found["method"].tolist() != own:
-        raise unreadable(arrays, f"it is not of the methods of {path.name}", COMMAND)
+    if found["method"].tolist() != own or len(found["labels"]) != document["n"]:
+        raise unreadable(arrays, f"it is not of the methods and images of {path.name}", COMMAND)
     return Compared(document, found)
 
 

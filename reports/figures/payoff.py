@@ -90,6 +90,31 @@ def speedups(predicted: Sequence[Entry], measured: Sequence[Entry]) -> Figure:
     return finish(figure, ax, ncols=3)
 
 
+def possible(predicted: Sequence[Entry], measured: Sequence[Entry], batch: int) -> Figure:
+    """Speedups of every method and window at one batch: predicted lines, the best that is possible, and what was
+    measured."""
+    figure, (ax,) = panels(1, width=9, height=4.6)
+    own = [entry for entry in predicted if entry["batch"] == batch]
+    best = max(own, key=lambda entry: entry["predicted"])
+    for k, name in enumerate(dict.fromkeys(family(entry) for entry in own if entry["rows"] > 1)):
+        points = sorted((e["rows"], e["predicted"]) for e in own if family(e) == name)
+        runs = [(e["rows"], e["measured"]) for e in measured if e["batch"] == batch and family(e) == name]
+        colour, marker = SHADES[k % len(SHADES)], SHAPES[k % len(SHAPES)]
+        ax.plot(*zip(*points, strict=True), color=colour, marker=marker, ms=3.5, lw=1.2, label=name)
+        if runs:
+            ax.plot(*zip(*runs, strict=True), color=colour, marker=marker, ms=8, mfc="white", ls="")
+    ax.axhline(1, color=EVEN, lw=1)
+    ax.axhline(best["predicted"], color=EVEN, lw=1, ls=":")
+    ax.annotate(
+        f"the most by calls: {best['predicted']:.2f}, {_name(best)}", (1, best["predicted"]), xytext=(0, 3),
+        xycoords=("axes fraction", "data"), textcoords="offset points", fontsize=8, ha="right",
+    )  # fmt: skip
+    ax.set_xscale("log", base=2)
+    ax.xaxis.set_major_formatter("{x:g}")
+    ax.set(xlabel="rows a call", ylabel=f"times as fast as ar, {batch} images at once")
+    return finish(figure, ax, ncols=3)
+
+
 def regions(predicted: Sequence[Entry], measured: Sequence[Entry]) -> Figure:
     """Predicted speedup over batch and window, the line at which a method starts to pay, and what was measured."""
     there = [name for name in FAMILIES if _batches(predicted, name, family) > 1]

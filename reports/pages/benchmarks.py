@@ -53,7 +53,12 @@ def _ratios(name: str, ratios: pd.DataFrame) -> Table:
 
 
 def _form(row: dict[Any, Any], value: float) -> str:
-    forms = {"times": f"{value:.3g} ×", "share": f"{value:.0%}", "exponent": f"exponent {value:.2f}"}
+    forms = {
+        "times": f"{value:.3g} ×",
+        "share": f"{value:.0%}",
+        "exponent": f"exponent {value:.2f}",
+        "GiB": f"{value:.2f} GiB",
+    }
     return forms.get(row["kind"], f"{value:.3g}")
 
 

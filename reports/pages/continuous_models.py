@@ -7,7 +7,7 @@ from typing import Any
 from reports.data.continuous_models import Compared
 from reports.figures import continuous_models as figures
 from reports.figures.models import acceptance, grid
-from reports.pages.elements import Table, picture, texts
+from reports.pages.elements import Table, images, picture, texts
 from reports.site.gallery import Draw
 from reports.site.html import Entries, number, template
 
@@ -43,17 +43,18 @@ def said(document: dict[str, Any]) -> str:
     """How the images were drawn."""
     own = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in document["settings"].items())
     return (
-        f"{document['n']} images of each method, {document['shape'][0]} x {document['shape'][1]} tokens of "
+        f"{images(document)}, {document['shape'][0]} x {document['shape'][1]} tokens of "
         f"{document['dimension']} numbers, on {document['device']}, seed {document['seed']}; blocks of "
         f"{document['gamma']} drafts behind {document['prefill']} tokens of the target; {own}."
     )
 
 
-def methods(rows: list[dict[str, Any]]) -> Table:
+def methods(rows: list[dict[str, Any]], heading: str = "Methods") -> Table:
     """What each method costs and gives."""
+    timed = [f"{what}, batch {e['batch']}" for e in rows[0]["timing"] for what in ("seconds", "speedup", "eq. 51")]
     heads = (
-        "method", "lossless", "last step", "accepted", "calls", "proposals a rejection", "never taken", "seconds",
-        "speedup", "eq. 51", "accuracy", "Frechet", "log Sigma, mean", "gap, median",
+        "method", "lossless", "last step", "accepted", "calls", "proposals a rejection", "never taken", *timed,
+        "accuracy", "Frechet", "log Sigma, mean", "gap, median",
     )  # fmt: skip
     cells = [
         (
@@ -64,9 +65,7 @@ def methods(rows: list[dict[str, Any]]) -> Table:
             number(row["steps"]["mean"], 1),
             number(row["proposals"]["mean"], 2),
             str(row["proposals"]["exhausted"]),
-            number(row["timing"]["seconds"], 2),
-            number(row["timing"]["speedup"], 2),
-            number(row["timing"]["predicted"], 2),
+            *(number(entry[what], 2) for entry in row["timing"] for what in ("seconds", "speedup", "predicted")),
             number(row["quality"]["accuracy"], 3),
             number(row["quality"]["frechet_to_ar"], 3),
             number(row["log_sigma"] and row["log_sigma"]["mean"], 3),
@@ -74,7 +73,7 @@ def methods(rows: list[dict[str, Any]]) -> Table:
         )
         for row in rows
     ]
-    return Table("Methods", heads, cells, words=3)
+    return Table(heading, heads, cells, words=3)
 
 
 def told_apart_table(rows: list[dict[str, Any]]) -> Table:

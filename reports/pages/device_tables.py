@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
+from reports.data.measured import Measured
+from reports.pages import continuous_models, payoff_tables
 from reports.pages.elements import Table
+from reports.site.html import number
 from theory.published.ledger import Ledger, Row
 
 Entry = dict[str, Any]
@@ -31,6 +35,29 @@ def devices(found: Sequence[Entry], ledger: Ledger) -> Devices:
         verification(found) if verified else None,
         list(dict.fromkeys(text for document in found for text in _missing(document))),
     )
+
+
+def more(measured: Measured, shown: Entry | None) -> list[Table]:
+    """All else that devices have measured, but for the map that is ``shown``: comparisons of continuous tokens, where
+    methods pay, certificates, and what became of days."""
+    tables = [
+        continuous_models.methods(own["methods"], f"Continuous tokens, {name}") for name, own in measured.pairs.items()
+    ]
+    maps = {name: own for name, own in measured.maps.items() if own is not shown}
+    tables += [replace(payoff_tables.chosen(own), heading=f"What auto takes, {name}") for name, own in maps.items()]
+    if measured.certificates:
+        rows = [
+            (name, own["subject"], own["contract"], own["verdict"], own["summary"])
+            for name, own in measured.certificates.items()
+        ]
+        tables.append(Table("Certified on devices", ("file", "subject", "contract", "verdict", ""), rows, words=5))
+    for day in measured.days.values():
+        rows = [
+            (name, step["state"], step["said"][-1] if step["said"] else "", number(step["seconds"], 0))
+            for name, step in day["steps"].items()
+        ]
+        tables.append(Table(f"A day on {day['name']}", ("step", "", "said last", "seconds"), rows, words=3))
+    return tables
 
 
 def breakdown(found: Sequence[Entry], ledger: Ledger) -> Table:

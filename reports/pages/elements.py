@@ -47,6 +47,12 @@ def texts() -> dict[str, Any]:
     return tomllib.loads(TEXTS.read_text(encoding="utf-8"))
 
 
+def images(document: dict[str, Any]) -> str:
+    """How many images of each method a comparison has, and how many are to come."""
+    n, asked = document["n"], document.get("asked", document["n"])
+    return f"{n} images of each method" if n == asked else f"so far {n} of {asked} images of each method"
+
+
 def figure_name(text: dict[str, str]) -> str:
     """The function that draws what a text is of: it is called as the table is, unless it has a name of its own."""
     return text.get("figure", text["table"])

@@ -15,12 +15,13 @@ from reports.data.models import COMMAND, DEVICE_COMMAND, MAP_COMMAND, RECORD_COM
 from reports.figures import models as figures
 from reports.figures import payoff as payoff_figures
 from reports.pages import device_tables, models_tables, payoff_tables, published_comparison
-from reports.pages.elements import Picture, picture, texts
+from reports.pages.elements import Picture, images, picture, texts
 from reports.site.gallery import Draw
 from reports.site.html import Entries, template
 from theory.published.ledger import Ledger, published
 
 FILE = "models.html"
+MANY = 16  # images at once, at which it is asked what the best method brings
 
 
 def page(
@@ -34,7 +35,7 @@ def page(
 ) -> str:
     """The page as HTML; what a command did not measure is None, and ``measured`` comes along."""
     text, ledger = texts()["models"], published()
-    payoff = payoff or next(iter(measured.maps.values()), None)
+    payoff = payoff or measured.maps.get("map")
     drafts = {row["method"]: row["nodes"] for row in found.methods}
     orders = published_comparison.orders(found.compression, drafts, ledger)
     return template("models.html").render(
@@ -58,6 +59,7 @@ def page(
         device=device_tables.devices([*([device] if device else []), *measured.devices.values()], ledger),
         comparisons=[models_tables.elsewhere(own) for own in measured.comparisons.values() if own != found.document],
         pays=payoff_tables.pays(payoff),
+        more=device_tables.more(measured, payoff),
         commands={
             "compare": COMMAND, "record": RECORD_COMMAND, "replay": REPLAY_COMMAND, "device": DEVICE_COMMAND,
             "measured": MEASURED_COMMAND, "map": MAP_COMMAND,
@@ -78,7 +80,7 @@ def facts(document: dict[str, Any]) -> list[tuple[str, str]]:
         ("model", f"{document['model']['name']}: {rows} x {columns} tokens out of {document['vocabulary']}"),
         ("device", f"{document['device']}{threads}"),
         ("sampling", ", ".join(said)),
-        ("images", f"{document['n']} of each method, with the same labels and random numbers; seed {document['seed']}"),
+        ("images", f"{images(document)}, with the same labels and random numbers; seed {document['seed']}"),
         ("clock", document["clock"]),
         ("memory", document["memory"]),
         ("versions", ", ".join(f"{name} {version}" for name, version in document["versions"].items())),
@@ -123,6 +125,7 @@ def payoff_pictures(payoff: dict[str, Any] | None, captions: list[dict[str, str]
         return {}
     drawn = {
         "pays-cost": payoff_figures.cost(payoff["costs"]["target"]),
+        "pays-most": payoff_figures.possible(payoff["predicted"], payoff["measured"], MANY),
         "pays": payoff_figures.speedups(payoff["predicted"], payoff["measured"]),
         "pays-map": payoff_figures.regions(payoff["predicted"], payoff["measured"]),
     }

@@ -25,7 +25,7 @@ def pays(found: dict[str, Any] | None) -> Pays | None:
     guidance = found["sampling"]["guidance"]
     guided = f"guidance {guidance:g}" if guidance != 1 else "no guidance"
     machine = f"{found['device']}, threads: {found['threads']}; {guided}; {found['clock']}; torch "
-    return Pays(machine + found["costs"]["versions"]["torch"], _said(found), _chosen(found))
+    return Pays(machine + found["costs"]["versions"]["torch"], _said(found), chosen(found))
 
 
 def _said(found: dict[str, Any]) -> str:
@@ -39,7 +39,7 @@ def _said(found: dict[str, Any]) -> str:
     )
 
 
-def _chosen(found: dict[str, Any]) -> Table:
+def chosen(found: dict[str, Any]) -> Table:
     """What auto takes at each batch, and the fastest that was measured."""
     rows = []
     for entry in found["auto"]:

@@ -95,7 +95,7 @@ def build(out: Path, folders: Iterable[Path] = ()) -> Site:
             _tried(reading, out, site)
             for reading in (saved_models.read_replay, saved_models.read_device, saved_models.read_map)
         )
-        measured = _tried(lambda _: read_measured(), out, site) or Measured({}, {}, {}, {})
+        measured = _tried(lambda _: read_measured(), out, site) or Measured({}, {}, {}, {}, {}, {}, {})
         replay = replay or (None if own else next(iter(measured.replays.values()), None))
         files[models.FILE] = models.page(compared, replay, device, payoff, measured, entries, gallery.on())
     if pair:

@@ -59,7 +59,10 @@ def test_it_is_told_how_far_predictions_are_off_and_what_is_taken() -> None:
 def test_every_figure_has_words_and_draws_what_was_measured() -> None:
     captions = texts()["models"]["payoff"]
     drawn = payoff_pictures(document(), captions)
-    assert list(drawn) == ["pays", "pays-map", "pays-cost"]
+    assert list(drawn) == ["pays", "pays-map", "pays-most", "pays-cost"]
+    assert [text.get_text() for text in drawn["pays-most"].figure.axes[0].texts] == [
+        "the most by calls: 0.50, sjd-ac, 1 drafts"
+    ]
     (ax,) = drawn["pays"].figure.axes
     marked = [line.get_ydata() for line in ax.lines if line.get_linestyle() == "None"]
     assert [list(np.asarray(values)) for values in marked] == [[1.8, 1.8, 0.4]]

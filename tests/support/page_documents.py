@@ -169,7 +169,7 @@ def pair_row(method: str, share: float | None, passes: bool) -> dict[str, Any]:
         "method": method, "lossless": passes, "noisy_end": True, "steps": {"mean": 3.0},
         "acceptance": {"mean": share, "error": None if share is None else 0.01},
         "proposals": {"mean": None, "exhausted": 2, "rejected": 0}, "log_sigma": None, "gap": None,
-        "timing": TIME, "quality": QUALITY, "checks": {"accuracy": check},
+        "timing": [TIME], "quality": QUALITY, "checks": {"accuracy": check},
     }  # fmt: skip
 
 

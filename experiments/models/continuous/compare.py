@@ -31,13 +31,12 @@ from experiments.models.kept import Arrays
 from experiments.models.likelihood import Classified
 from experiments.models.quality import CELLS, TESTS, of_classes, tested
 from experiments.models.session import labels_for
-from experiments.models.timing import ROUNDS, rounds, speedup
+from experiments.models.timing import rounds, speedup
 from simlab.continuous.decoders import Verified, autoregressive
 from simlab.randomness import Tape
 from simlab.statistics import estimate
 from theory.acceptance import speedup as eq_51
 
-CHUNK = 100  # images of a piece
 SHOWN = 10  # images of each method in the grid
 QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 
@@ -81,11 +80,7 @@ class OfVectors(Comparison):
     """What is measured of continuous tokens."""
 
     models: Continuous
-    measures, target, told = MEASURES, "the target alone", 2 * (1 + ROUNDS)
-
-    @property
-    def chunk(self) -> int:
-        return CHUNK
+    measures, target = MEASURES, "the target alone"
 
     @property
     def tests(self) -> int:
@@ -123,7 +118,7 @@ class OfVectors(Comparison):
         return Drawn(
             Samples(*(arrays[name] for name in Samples._fields)),
             Classified(*(arrays[name] for name in Classified._fields)),
-            arrays["shown"][:SHOWN],
+            arrays["shown"],
             arrays["ranks"].sum(axis=0),
             arrays["gap"],
             arrays["log_sigma"],
@@ -171,18 +166,20 @@ class OfVectors(Comparison):
         return {"batch": batch, "seconds": {name: [each[name] for each in found] for name in runs}}
 
     def timing(self, method: Method, own: Drawn, times: Sequence[dict[str, Any]], beside: dict[str, Any]) -> Any:
-        """Of one batch."""
-        (found,) = times
-        seconds = found["seconds"]
-        cost = sum(seconds["draft"]) / sum(seconds["target"])
         rate = float(own.samples.accepted.sum() / max(int(own.samples.verified.sum()), 1))
-        return {
-            "batch": found["batch"],
-            "seconds": float(np.mean(seconds[method.name])) / found["batch"],
-            **speedup(seconds["target"], seconds[method.name]),
-            "cost": cost,
-            "predicted": float(eq_51(rate, method.gamma, cost)),
-        }
+        entries = []
+        for found in times:
+            seconds = found["seconds"]
+            cost = sum(seconds["draft"]) / sum(seconds["target"])
+            entry = {
+                "batch": found["batch"],
+                "seconds": float(np.mean(seconds[method.name])) / found["batch"],
+                **speedup(seconds["target"], seconds[method.name]),
+                "cost": cost,
+                "predicted": float(eq_51(rate, method.gamma, cost)),
+            }
+            entries.append(entry)
+        return entries
 
     def head(self) -> dict[str, Any]:
         return {

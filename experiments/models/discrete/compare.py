@@ -14,10 +14,10 @@ import numpy as np
 
 from experiments.models import curve
 from experiments.models.choice import predict
-from experiments.models.compare import Comparison, Notify, as_arrays, document_of, estimate_record
+from experiments.models.compare import Comparison, Notify, estimate_record
 from experiments.models.compression import Candidate, Compression
 from experiments.models.discrete.kind import Discrete, Samples, sampling_record
-from experiments.models.distortion import distortion
+from experiments.models.distortion import contexts, distortion
 from experiments.models.kept import Arrays, Kept
 from experiments.models.likelihood import Classified, Likelihood, likelihood
 from experiments.models.locality import Locality, locality
@@ -64,7 +64,7 @@ class OfCodes(Comparison):
     """What is measured of discrete tokens."""
 
     models: Discrete
-    measures, target, told = MEASURES, "ar", 2
+    measures, target = MEASURES, "ar"
 
     @cached_property
     def ar(self) -> Method:
@@ -86,21 +86,24 @@ class OfCodes(Comparison):
         return {"method": method.name, "settings": method.settings}
 
     def shown(self, labels: np.ndarray) -> np.ndarray:
-        return _first_of_each_class(labels)
+        """The first image of each class."""
+        return np.sort(np.unique(labels, return_index=True)[1])[:SHOWN]
 
     def images(self, method: Method, labels: np.ndarray, first: int) -> tuple[Samples, Arrays]:
         models, request = self.models, self.request
         samples = models.draw(method, labels, request.seed, request.sampling, request.batch, first)
         found = likelihood(models, labels, samples.tokens, request.sampling, request.batch)
-        few = labels[: min(request.count, CONTEXT_IMAGES)]
-        far = None if method.lossless else distortion(models, method, few, request.seed, request.sampling)
-        return samples, {**found._asdict(), **as_arrays(far)}
+        few = labels[: 0 if method.lossless else max(0, CONTEXT_IMAGES - first)]
+        return samples, {
+            **found._asdict(),
+            "contexts": contexts(models, method, few, request.seed, request.sampling, first),
+        }
 
     def drawn(self, arrays: Arrays) -> Drawn:
         samples = Samples(*(arrays[name] for name in Samples._fields))
         found = Likelihood(*(arrays[name] for name in Likelihood._fields))
         classes = Classified(*(arrays[name] for name in Classified._fields))
-        return Drawn(samples, Sample(found, classes), arrays["shown"], document_of(arrays))
+        return Drawn(samples, Sample(found, classes), arrays["shown"], distortion(arrays["contexts"]))
 
     def row(
         self, method: Method, own: Drawn, reference: Drawn, level: float, held_out: np.ndarray | None
@@ -147,27 +150,26 @@ class OfCodes(Comparison):
             "steps": np.stack([each.steps for each in samples]),
             "bits": np.stack([own.sample.bits for own in drawn]),
             "kept": np.stack([accepted_share(each, self.models.shape) for each in samples]),
-            "shown": _first_of_each_class(labels_for(self.request.seed, self.request.count)),
+            "shown": self.shown(labels_for(self.request.seed, len(samples[0].tokens))),
         }
 
     def beside(self, kept: Kept, reference: Drawn, notify: Notify) -> tuple[dict[str, Any], Arrays]:
         """Locality of the target, and what its calls and drafts cost at the batches that are timed."""
         notify("locality")
-        arrays = kept.piece({"locality": True}, partial(self._near, reference.samples))
+        few = reference.samples.tokens[:CONTEXT_IMAGES]
+        arrays = kept.piece({"locality": len(few)}, partial(self._near, few))
         near = Locality(arrays["offsets"], arrays["tv"], arrays["error"], int(arrays["images"]), int(arrays["places"]))
         notify("cost of calls")
-        costs = document_of(kept.piece({"costs": list(self.request.timing)}, self._costs))
+        measured = partial(curve.measure, self.models, self.request.sampling, self.request.timing)
+        costs = kept.document({"costs": list(self.request.timing)}, measured)
         document = {"locality": _locality_record(near), "costs": costs}
         return document, {"offsets": near.offsets, "locality": near.tv, "locality_error": near.error}
 
-    def _near(self, samples: Samples) -> Arrays:
+    def _near(self, tokens: np.ndarray) -> Arrays:
         request = self.request
-        labels, first = labels_for(request.seed, 2 * request.count)[request.count :], min(request.count, CONTEXT_IMAGES)
-        found = locality(self.models, labels[:first], samples.tokens[:first], request.seed, request.sampling)
+        labels = labels_for(request.seed, request.count + len(tokens))[request.count :]
+        found = locality(self.models, labels, tokens, request.seed, request.sampling)
         return {name: np.asarray(value) for name, value in found._asdict().items()}
-
-    def _costs(self) -> Arrays:
-        return as_arrays(curve.measure(self.models, self.request.sampling, self.request.timing))
 
 
 def counted(samples: Samples) -> dict[str, Any]:
@@ -197,11 +199,6 @@ def accepted_share(samples: Samples, shape: tuple[int, int]) -> np.ndarray:
     place = np.arange(samples.tokens.shape[1])
     inside = (place >= start[..., None]) & (place < (start + samples.accepted)[..., None])
     return inside.any(axis=1).mean(axis=0).reshape(shape)
-
-
-def _first_of_each_class(labels: np.ndarray) -> np.ndarray:
-    """The first image of each class."""
-    return np.sort(np.unique(labels, return_index=True)[1])[:SHOWN]
 
 
 def _locality_record(near: Locality) -> dict[str, Any]:

@@ -38,8 +38,8 @@ class Samples(NamedTuple):
 
     tokens: np.ndarray  # int64[n, N]
     steps: np.ndarray  # int64[n]: calls of the target
-    accepted: np.ndarray  # int64[n, S]: drafts accepted by each call
-    committed: np.ndarray  # int64[n, S]: tokens added by each call
+    accepted: np.ndarray  # int64[n, N]: drafts accepted by each call
+    committed: np.ndarray  # int64[n, N]: tokens added by each call
 
     @property
     def saved(self) -> tuple[str, ...]:
@@ -201,11 +201,10 @@ class Discrete(Models):
 
 
 def _joined(results: list[Result]) -> Samples:
-    """All images together; calls that only some of them needed are 0 in the others."""
-    most = max(result.steps for result in results)
+    """All images together; calls that one did not need, of as many as it has tokens, are 0."""
 
     def filled(values: np.ndarray) -> np.ndarray:
-        return np.pad(values, (0, most - len(values)))
+        return np.pad(values, (0, len(results[0].tokens) - len(values)))
 
     return Samples(
         np.array([result.tokens for result in results]),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import json
 import subprocess
+import sys
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 
 from experiments.bench import BENCHMARKS, bench, continuous, machine, opponents, verifying
 from experiments.bench.benchmark import Contender, Finding, race, ratio
+from experiments.bench.memory import peak_of
 from experiments.cli import bench as command
 from experiments.cli.main import main
 from simlab.continuous.compiled import simulate
@@ -86,6 +88,8 @@ def test_ratios_follow_from_the_times(document: dict[str, Any]) -> None:
             seconds = np.log([time["fastest"] for time in sizes])
             slope = np.cov(work, seconds, bias=True)[0, 1] / np.var(work)
             assert row["value"] == pytest.approx(slope)
+        elif row["kind"] == "GiB":
+            assert row["value"] == times[*where, row["contender"]]["work"]["GiB"]
         elif row["contender"] == "process":
             assert 0 < row["value"] < 1
         else:
@@ -112,6 +116,19 @@ def test_only_chooses_and_a_full_disk_loses_nothing(
     printed = capsys.readouterr()
     assert "time : sequences" in printed.out
     assert "No space left on device" in printed.err
+
+
+def test_the_peak_is_that_of_the_largest_process(tmp_path: Path) -> None:
+    """Of what a command starts too, and not of whoever asks, however large that is."""
+    held = bytearray(500 << 20)
+    own = "bytearray(200 << 20)"
+    child = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {own!r}])"
+    for code in (own, child):
+        peak = peak_of([sys.executable, "-c", code], tmp_path)
+        assert peak is not None
+        assert 200 << 20 < peak < 300 << 20
+    assert peak_of([sys.executable, "-c", "raise SystemExit(2)"], tmp_path) is None
+    assert len(held) == 500 << 20
 
 
 def test_a_missed_mark_is_called_missed() -> None:

@@ -95,7 +95,8 @@ def test_what_became_of_drafts_is_told(models: Path, tmp_path: Path) -> None:
     assert alone["acceptance"]["mean"] is None
     assert "ranks" not in alone["checks"]
     assert 0 < drafted["acceptance"]["mean"] < 1
-    assert min(drafted["timing"][name] for name in ("speedup", "predicted")) > 0
+    (times,) = drafted["timing"]
+    assert min(times[name] for name in ("speedup", "predicted")) > 0
     assert set(drafted["checks"]) == {"ranks", "tokens", "features", "accuracy"}
     assert drafted["checks"]["ranks"]["detects"] < 0.3
     with np.load(tmp_path / "compare-continuous.npz") as saved:

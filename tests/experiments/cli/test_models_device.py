@@ -92,8 +92,8 @@ def test_calls_are_warm_before_they_count() -> None:
 
 @pytest.mark.cuda
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
-def test_small_sizes_on_a_device() -> None:
-    found = measure(plan_for("cuda", small=True))
+def test_small_sizes_on_a_device(tmp_path: Path) -> None:
+    *_, found = measure(plan_for("cuda", small=True), tmp_path)
     assert found["breakdown"]["llamagen-small"]["step"]["device_ms"] > 0
     assert found["breakdown"]["llamagen-small"]["step_graph"]["device_ms"] > 0
     for entry in found["verification"]:

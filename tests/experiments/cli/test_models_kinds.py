@@ -15,9 +15,13 @@ pytest.importorskip("torch")
 from PIL import Image
 
 from experiments.cli.main import main
-from experiments.models.continuous import compare as of_vectors
+from experiments.models import compare as comparing
+from experiments.models import grid
+from experiments.models.compare import Comparison
+from experiments.models.continuous.compare import OfVectors
 from experiments.models.continuous.kind import Continuous, Settings
 from experiments.models.continuous.methods import NAMES
+from experiments.models.discrete.compare import OfCodes
 from experiments.models.discrete.kind import Discrete
 from experiments.models.methods import METHODS
 from experiments.models.replay import read_recording
@@ -42,6 +46,7 @@ class Kind(NamedTuple):
     sampling: Any  # what these are
     of: Callable[[str], tuple[str, ...]]  # a method's own options
     calls: str  # how often the target was called, among what is saved
+    compares: type[Comparison]
     compared: str  # the name of a comparison's files
     rule: str  # that a recording of ``drafting`` is of
 
@@ -55,11 +60,11 @@ def _of(method: str) -> tuple[str, ...]:
 KINDS = {
     "discrete": Kind(
         Discrete, (*METHODS, "sjd-pac+grouped", "block"), "ar", "sjd", ("--guidance", "1.5"), Sampling(1.5),
-        lambda method: (), "steps", "compare", "speculative",
+        lambda method: (), "steps", OfCodes, "compare", "speculative",
     ),
     "continuous": Kind(
         Continuous, NAMES, "autoregressive", "last-step", ("--steps", "3", "--spacing", "trailing"),
-        Settings(Sampler(3, spacing="trailing")), _of, "calls", "compare-continuous", "last-step",
+        Settings(Sampler(3, spacing="trailing")), _of, "calls", OfVectors, "compare-continuous", "last-step",
     ),
 }  # fmt: skip
 QUICK = {"ar", "sjd", "sjd-pac+grouped", "autoregressive", "last-step"}
@@ -195,64 +200,106 @@ def test_what_is_recorded_is_replayed(
 def test_a_stopped_comparison_goes_on_where_it_was(
     kind: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Stopped while images are drawn, then before a time is taken: nothing that was finished is done again."""
-    own = KINDS[kind]
-    draw, asked, stops = own.models.draw, list[tuple[str, int]](), {own.drafting}
+    """Stopped at every piece, at a time and while a round is written: nothing that was finished is done again, what is
+    written is whole, and the last table is that of a comparison in one piece that nobody stopped."""
+    own, count = KINDS[kind], 12
+    draw, asked, stops = own.models.draw, list[tuple[str, int]](), list[str]()
 
     def drawing(self: Models, method: Any, labels: np.ndarray, *more: Any, **told: Any) -> Any:
         if len(labels) > 1:  # one at a time where times are taken
             asked.append((method.name, more[3]))
-            if method.name in stops:
-                stops.remove(method.name)
+            if stops and method.name == stops[0]:
+                stops.pop()
                 raise KeyboardInterrupt
         return draw(self, method, labels, *more, **told)
 
     def stop(*_: Any) -> Any:
         raise KeyboardInterrupt
 
-    def compare(out: Path, *more: str) -> int:
+    def run(out: Path, *more: str) -> int:
         names = f"{own.alone},{own.drafting}"
-        sizes = "--count", "10", "--timing-batch", "1", "--methods", names
+        sizes = "--count", str(count), "--timing-batch", "1", "--methods", names
         return main(command("compare", kind, small, *sizes, "--out", str(out), *more))
+
+    def written(out: Path) -> dict[str, Any]:
+        """The document, once it is known that all that was written is of as many images."""
+        document: dict[str, Any] = json.loads((out / f"{own.compared}.json").read_text())
+        with np.load(out / f"{own.compared}.npz") as arrays:
+            assert arrays["method"].tolist() == [own.alone, own.drafting]
+            assert len(arrays["labels"]) == document["n"]
+            assert arrays["images"].shape[:2] == (2, min(document["n"], arrays["images"].shape[1]))
+        assert pd.read_parquet(out / f"{own.compared}.parquet")["method"].tolist() == [own.alone, own.drafting]
+        return document
 
     if kind == "continuous":  # the classifier that comes along is for images of 28 pixels a side
         from tests.support.continuous_pair import write_pair
 
         small = write_pair(tmp_path / "pair")
-        monkeypatch.setattr(of_vectors, "CHUNK", 6)
     else:
         small = folder
     monkeypatch.setattr(own.models, "draw", drawing)
-    out = tmp_path / "out"
-    assert compare(out) == 130
+    monkeypatch.setattr(comparing, "FIRST", 3)
+    monkeypatch.setattr(comparing, "CHUNK", 4)
+    out, files = tmp_path / "out", {f"{own.compared}.{ending}" for ending in ("json", "npz", "parquet")}
+
+    stops.append(own.drafting)
+    assert run(out) == 130  # before there is a table
     assert "simlab: interrupted" in capsys.readouterr().err
-    once = list(asked)
-    assert once[-1] == (own.drafting, 0)
     assert {path.name for path in out.iterdir()} == {"parts"}
-    assert len(list((out / "parts").iterdir())) == len(once) - 1
+    assert asked == [(own.alone, count), (own.alone, 0), (own.drafting, 0)]
+    assert len(list((out / "parts").iterdir())) == 2
     with monkeypatch.context() as patched:
-        patched.setattr("experiments.models.compare._timed", stop)
-        assert compare(out) == 130
-    drafted = [each for each in asked[len(once) :] if each[0] == own.drafting]
-    assert asked[len(once) :] == drafted
-    assert compare(out) == 0
-    assert len(asked) == len(once) + len(drafted)
-    endings = {"json", "npz", "parquet", "png"}
-    assert {path.suffix[1:] for path in out.iterdir()} == endings
-    assert compare(tmp_path / "whole") == 0
+        patched.setattr(own.compares, "timed", stop)
+        assert run(out) == 130
+    assert {path.name for path in out.iterdir()} == {"parts"}
+    stops.append(own.alone)  # in the second round
+    assert run(out) == 130
+    assert "so far 3 of 12 images a method" in capsys.readouterr().out
+    first = written(out)
+    assert (first["n"], first["asked"]) == (3, count)
+    with monkeypatch.context() as patched:  # its images are there, and no file of its own
+        rounds = iter((grid.write_grid, stop))
+        patched.setattr(grid, "write_grid", lambda *given: next(rounds)(*given))
+        assert run(out) == 130
+    assert next(rounds, None) is None
+    assert written(out)["n"] == 3
+    assert "so far 3 of 12 images a method" in capsys.readouterr().out
+    assert run(out) == 0
+    said = capsys.readouterr().out
+    assert [line.partition(" images")[0] for line in said.splitlines() if " images a method" in line] == [
+        "so far 6 of 12", "12"
+    ]  # fmt: skip
+    assert {path.name for path in out.iterdir()} > files
+    assert not (out / "parts").exists()
+    assert len(asked) == len(set(asked)) + 2  # the two that were stopped are drawn once more
+
+    monkeypatch.setattr(comparing, "FIRST", count)
+    monkeypatch.setattr(comparing, "CHUNK", count)
+    assert run(tmp_path / "whole") == 0
     found = []
     for place in (out, tmp_path / "whole"):
-        document = json.loads((place / f"{own.compared}.json").read_text())
+        document = written(place)
         for row in document["methods"]:
             assert row.pop("timing")
         found.append({name: value for name, value in document.items() if name not in ("machine", "costs")})
-    assert found[0] == found[1]
+    assert_near(found[0], found[1])
     rows = {row["method"]: row for row in found[0]["methods"]}
     assert rows[own.alone]["steps"]["mean"] == np.prod(found[0]["shape"])
     assert rows[own.drafting]["steps"]["mean"] < np.prod(found[0]["shape"])
     assert all(check["passes"] for check in rows[own.drafting]["checks"].values())
-    assert pd.read_parquet(out / f"{own.compared}.parquet")["method"].tolist() == [own.alone, own.drafting]
-    with np.load(out / f"{own.compared}.npz") as arrays:
-        assert arrays["method"].tolist() == [own.alone, own.drafting]
-        assert len(arrays["labels"]) == 10
-        assert arrays["images"].ndim == 4
+
+
+def assert_near(one: Any, other: Any) -> None:
+    """Equal, but for what networks round otherwise in a batch of another size."""
+    if isinstance(one, dict):
+        assert one.keys() == other.keys()
+        for name, value in one.items():
+            assert_near(value, other[name])
+    elif isinstance(one, list):
+        assert len(one) == len(other)
+        for each in zip(one, other, strict=True):
+            assert_near(*each)
+    elif isinstance(one, float):
+        assert one == pytest.approx(other, rel=1e-4, abs=1e-6)
+    else:
+        assert one == other

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -130,6 +131,26 @@ def test_more_rows_never_cost_less_whatever_a_busy_machine_measured() -> None:
     times = {1: 4.5, 2: 1.1, 17: 1.0, 33: 2.0}
     cost = curve.curve_of({"target": [{"batch": 1, "rows": r, "seconds": s} for r, s in times.items()], "drafting": {}})
     assert [cost.call(1, rows) for rows in times] == [1.0, 1.0, 1.0, 2.0]
+
+
+def test_sizes_take_turns_and_what_is_slow_has_fewer() -> None:
+    """A machine that slows down for a while slows all sizes alike; the first turn warms up."""
+    now, asked = 0.0, []
+
+    def call(size: int) -> None:
+        nonlocal now
+        asked.append(size)
+        now += {1: 0.001, 2: 0.1}[size] * (50 if len(asked) <= 2 else 1)
+
+    found = curve._medians({size: partial(call, size) for size in (1, 2)}, lambda: now)
+    assert asked[:6] == [1, 2] * 3
+    assert (asked.count(1), asked.count(2)) == (1 + curve.REPEATS, 3)
+    assert found == {1: pytest.approx(0.001), 2: pytest.approx(0.1)}
+
+
+def test_what_is_chosen_from_is_measured_and_not_read_off_lines() -> None:
+    rows = {step.rows for step in compression.of_sampling(compression.shipped(), Sampling()) if not step.candidate.tree}
+    assert rows <= set(curve.ROWS)
 
 
 def test_the_table_that_comes_along_is_of_the_models_that_come_along() -> None:
