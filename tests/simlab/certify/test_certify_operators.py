@@ -20,13 +20,12 @@ from simlab.certify.contracts.operators.arrays import SINGLE, Arrays
 from simlab.certify.contracts.operators.chains import ChainCase
 from simlab.certify.contracts.operators.layouts import EXPONENTIAL, GUMBEL, TOKENS, UNIFORMS, Layout
 from simlab.certify.contracts.operators.trees import SIBLINGS, Tree
-from simlab.certify.contracts.registry import CONTRACTS, OPERATORS, contract_named
+from simlab.certify.contracts.registry import CONTRACTS, contract_named
 from simlab.certify.engine.exact import AtTheEdge, check_edges, enumerate_law
 from simlab.certify.engine.scripted import HIGHEST, Race, Scripted, exact_law, law_of
 from simlab.certify.engine.tasks import Sample
 from simlab.mutants.gated.contracts import CONTRACTS as WRITTEN
 from simlab.mutants.gated.contracts import implementation, known, reference
-from simlab.mutants.gated.correct import CORRECT
 from simlab.mutants.gated.gates import ALWAYS, GATES
 from simlab.processes import filters
 from simlab.statistics import Sequential
@@ -142,24 +141,6 @@ def test_what_is_no_race_is_noticed() -> None:
 
 
 # Exact laws ----------------------------------------------------------------------------------------------------
-
-EVERY = [(layout, name) for layout in LAYOUTS for name in CORRECT[layout.name]]
-
-
-@pytest.mark.parametrize(("layout", "name"), EVERY, ids=lambda one: getattr(one, "name", one))
-def test_correct_operators_have_the_law_of_the_target(layout: Layout, name: str) -> None:
-    case = case_of(layout, "certain drafts of three tokens")
-    check_edges(case, CORRECT[layout.name][name])
-    assert tv_of(case, CORRECT[layout.name][name]) < 1e-6
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("layout", "name"), EVERY, ids=lambda one: getattr(one, "name", one))
-def test_correct_operators_pass_every_small_case(layout: Layout, name: str) -> None:
-    contract = OPERATORS[layout.name](SINGLE)
-    for case in (*contract.cases()[:6], *contract.both_ends()):
-        check_edges(case, CORRECT[layout.name][name])
-        assert tv_of(case, CORRECT[layout.name][name]) < 1e-6
 
 
 @pytest.mark.parametrize(
@@ -285,25 +266,6 @@ def test_hidden_coins_are_as_they_were() -> None:
 
 
 # Batches and trees ---------------------------------------------------------------------------------------------
-
-OTHERS = [
-    (contract, name)
-    for contract, of in WRITTEN.items()
-    if contract in OPERATORS and ("batch" in of.has or of.group == "tree")
-    for name in CORRECT[contract]
-]
-
-
-@pytest.mark.parametrize(
-    ("contract", "name"),
-    [pytest.param(*one, marks=() if one[0] == "tree_parents" else pytest.mark.slow) for one in OTHERS],
-)
-def test_batches_and_trees_that_are_right_have_the_law_of_the_target(contract: str, name: str) -> None:
-    right = CORRECT[contract][name]
-    for case in (*CONTRACTS[contract].cases()[:1], *CONTRACTS[contract].both_ends()):
-        if case.branches:
-            check_edges(case, right)
-            assert tv_of(case, right) < 1e-6
 
 
 def test_a_flattened_batch_is_that_of_vllm() -> None:
