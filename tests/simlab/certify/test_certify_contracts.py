@@ -184,7 +184,7 @@ SCRIPTS: dict[str, tuple[Callable[[Any], bool], str]] = {  # in which case, and 
 
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_the_script_runs(name: str, tmp_path: Path) -> None:
-    """It prints every outcome once."""
+    """It prints every outcome once; shares of 200 calls and of the target add up to 1."""
     suits, body = SCRIPTS[name]
     contract = CONTRACTS[name]
     case: Any = next(filter(suits, contract.simplest()))
@@ -192,4 +192,6 @@ def test_the_script_runs(name: str, tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(f"def mine({arguments}):\n    return {body}\n")
     (tmp_path / "shown.py").write_text(case.script("mine", "mine", 200))
     shown = subprocess.run([sys.executable, "shown.py"], cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert len(shown.stdout.splitlines()) == case.vocabulary**case.length
+    lines = [line.split() for line in shown.stdout.splitlines()]
+    assert len(lines) == case.vocabulary**case.length
+    assert [sum(float(line[k]) for line in lines) for k in (-3, -1)] == pytest.approx([1, 1])
