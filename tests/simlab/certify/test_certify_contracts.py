@@ -15,7 +15,7 @@ from simlab.arrays import Array, total_variation
 from simlab.certify import certify
 from simlab.certify.contracts.base import Broken
 from simlab.certify.contracts.registry import CONTRACTS
-from simlab.certify.engine.evidence import calls_needed
+from simlab.certify.engine.evidence import calls_needed, recognised
 from simlab.certify.engine.exact import check_edges, enumerate_law
 from simlab.mutants.gated.base import GENERATOR
 from simlab.mutants.gated.contracts import CONTRACTS as WRITTEN
@@ -27,6 +27,7 @@ from tests.support.certify import REACHABLE, Stuck, calls_to_tell_apart, exact_l
 pytestmark = pytest.mark.exact
 
 IN_ONE_CALL = [name for name, of in WRITTEN.items() if GENERATOR in of.has and of.group != "decode"]
+QUICK = ("verify", "verify_candidates", "draft", "chain_uniforms", "tree_parents", "decode")
 
 
 def unless_slow(quick: Any, *case: Any) -> Any:
@@ -110,6 +111,40 @@ def test_laws_of_bugs_are_what_the_code_draws(name: str) -> None:
         for bug, expected in case.known_laws.items():
             found = law(case, over_coins(name, known(name)[bug]))
             np.testing.assert_allclose(found, expected, atol=1e-12, err_msg=f"{case.name}: {bug}")
+
+
+WHOLE = ("verify", "tree_parents", "tree_siblings")  # contracts of which every bug is enumerated
+SOME = (  # bugs that are enumerated of the others
+    *("residual drawn from p", "siblings share a coin", "row one position too late"),
+    *("rejected token kept in the cache", "one coin for all blocks of a sequence"),
+)
+
+
+def enumerable() -> Iterator[Any]:
+    for contract in CONTRACTS:
+        chosen = [name for name in known(contract) if contract in WHOLE or name in SOME]
+        yield from (unless_slow(contract in QUICK and i % 6 == 0, contract, name) for i, name in enumerate(chosen))
+
+
+@pytest.mark.parametrize(("contract", "name"), tuple(enumerable()))
+def test_enumeration_finds_the_law_that_a_bug_is_known_by(contract: str, name: str) -> None:
+    """In the cases that it changes most; and the law is recognised as that of the bug."""
+    cases, wrong = CONTRACTS[contract].cases(), implementation(name, ALWAYS, contract)
+    most, few = (24, 3) if contract in ("verify", "verify_candidates") else (2, 1)
+    known_laws = {k: case.law_under(name) for k, case in enumerate(cases) if case.branches and k < most}
+    off = {k: total_variation(law, cases[k].events[0].law) for k, law in known_laws.items() if law is not None}
+    found = {}
+    for k in sorted(off, key=lambda k: -off[k])[:few]:
+        enumerated = enumerate_law(k, cases[k], wrong, np.random.default_rng(0))
+        assert enumerated is not None
+        assert enumerated.deviates or off[k] < 1e-3
+        np.testing.assert_allclose(enumerated.law, known_laws[k], atol=1e-6)
+        found[k] = enumerated.law
+    if contract in WHOLE[1:] and max(off.values()) < 1e-3:  # of trees the smallest alone are enumerated in time
+        return
+    diagnosis = recognised(cases, found)
+    assert diagnosis.explains
+    assert name in diagnosis.names
 
 
 MOST = {"verify": 60_000, "decode": 100_000}  # calls

@@ -20,9 +20,7 @@ from simlab.certify.contracts.blocks import Tokens
 from simlab.certify.contracts.decoding import DecodeCase, Model
 from simlab.certify.contracts.registry import contract_named
 from simlab.certify.engine.exact import AtTheEdge, check_edges, enumerate_law
-from simlab.mutants.gated.contracts import implementation, reference, variant
 from simlab.mutants.gated.decoding import RIGHT, VARIANTS
-from simlab.mutants.gated.gates import ALWAYS
 from simlab.statistics import Sequential
 
 pytestmark = pytest.mark.exact
@@ -173,26 +171,6 @@ def test_the_bug_without_a_law_emits_no_sequences() -> None:
 
 
 # Enumeration of somebody's code, and what is said of it ------------------------------------------------------------
-
-
-@pytest.mark.parametrize("decode", [reference("decode"), variant("two distinct candidates", "decode")])
-def test_a_correct_decoder_is_enumerated(decode: Any) -> None:
-    case = named("two tokens of two")
-    found = enumerate_law(0, case, decode, np.random.default_rng(0))
-    assert found is not None
-    assert not found.deviates
-    assert total_variation(found.law, case.events[0].law) < 1e-9
-
-
-@pytest.mark.parametrize(
-    "name", ["residual drawn from p", "rejected token kept in the cache", "one coin for all blocks of a sequence"]
-)
-def test_a_wrong_decoder_is_enumerated(name: str) -> None:
-    case = named("two tokens of two")
-    found = enumerate_law(0, case, implementation(name, ALWAYS, "decode"), np.random.default_rng(0))
-    assert found is not None
-    assert found.deviates
-    assert total_variation(found.law, case.known_laws[name]) < 1e-9
 
 
 def test_coins_at_their_ends() -> None:

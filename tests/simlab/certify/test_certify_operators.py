@@ -25,7 +25,7 @@ from simlab.certify.engine.exact import AtTheEdge, check_edges, enumerate_law
 from simlab.certify.engine.scripted import HIGHEST, Race, Scripted, exact_law, law_of
 from simlab.certify.engine.tasks import Sample
 from simlab.mutants.gated.contracts import CONTRACTS as WRITTEN
-from simlab.mutants.gated.contracts import implementation, known, reference
+from simlab.mutants.gated.contracts import implementation, reference
 from simlab.mutants.gated.gates import ALWAYS, GATES
 from simlab.processes import filters
 from simlab.statistics import Sequential
@@ -178,15 +178,6 @@ def test_coarse_blocks_are_multiples_of_what_eight_bits_resolve() -> None:
 # Bugs ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: layout.name)
-def test_a_residual_from_p_is_found_and_named(layout: Layout) -> None:
-    case = case_of(layout, "certain drafts of three tokens")
-    found = enumerate_law(0, case, wrong(layout.name, RESIDUAL), np.random.default_rng(0))
-    assert found is not None
-    assert found.deviates
-    np.testing.assert_allclose(found.law, case.known_laws[RESIDUAL], atol=1e-6)
-
-
 def look_at_ends(cases: Sequence[Case], function: Function) -> None:
     for case in cases:
         check_edges(case, function)
@@ -313,16 +304,6 @@ def test_what_begins_above_a_batch_size_is_seen(contract: str, name: str) -> Non
             float(Sequential(events.law).update(seen).p_value) for events, seen in zip(case.events, counts, strict=True)
         ]
         assert (min(p_values) < 1e-8) == wrong
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("contract", ["tree_parents", "tree_siblings"])
-@pytest.mark.parametrize("name", known("tree_parents"))
-def test_bugs_of_trees_have_the_laws_they_are_known_by(contract: str, name: str) -> None:
-    for case in CONTRACTS[contract].cases()[:2]:
-        found = enumerate_law(0, case, wrong(contract, name), np.random.default_rng(0))
-        assert found is not None
-        np.testing.assert_allclose(found.law, case.known_laws[name], atol=1e-6)
 
 
 @pytest.mark.parametrize(
