@@ -10,7 +10,7 @@ import numpy as np
 
 from simlab.certify.contracts.base import Case, Function
 from simlab.certify.contracts.blocks import Tokens
-from simlab.certify.engine.evidence import FALSE_ALARMS, Evidence, calls_needed
+from simlab.certify.engine.evidence import Evidence, calls_needed
 from simlab.certify.engine.scripted import Call, Piece, mispredicted, random_scripts
 from simlab.certify.engine.tasks import Sample
 from simlab.mutants.gated.contracts import CONTRACTS, over_coins
@@ -18,7 +18,6 @@ from simlab.randomness.coins import outcomes
 
 lossless = over_coins("verify", CONTRACTS["verify"].right)  # of p, q, drafts and coins
 REACHABLE = 300_000  # calls of a case that a minute has room for
-LEVEL = FALSE_ALARMS / 100  # of a single test, of which a certificate has fewer
 TRIED = 2  # cases for which calls are counted
 
 
@@ -36,7 +35,8 @@ def calls_to_tell_apart(cases: Sequence[Case], name: str) -> float:
     """The fewest calls, power 0.999, after which bets on a known bug raise the alarm; infinite where none do."""
     laws = [(case, case.known_laws[name]) for case in cases if name in case.known_laws]
     laws.sort(key=lambda found: -_divergence(found[1], found[0].events[0].law))
-    needed = [calls_needed(case, law, LEVEL, 0.999) for case, law in laws[:TRIED] if _off(case, law)]
+    level = Evidence(cases).level
+    needed = [calls_needed(case, law, level, 0.999) for case, law in laws[:TRIED] if _off(case, law)]
     return min((calls for calls in needed if calls is not None), default=np.inf)
 
 

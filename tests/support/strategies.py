@@ -61,7 +61,7 @@ def neighbours(draw: st.DrawFn, size: int) -> list[list[int]]:
     lists = []
     for token in range(size):
         others = draw(st.permutations([y for y in range(size) if y != token]))
-        lists.append(others[: draw(st.integers(0, size - 1))])
+        lists.append(others[: size - 1 - draw(st.integers(0, size - 1))])  # a whole list is the simplest
     return lists
 
 
@@ -72,10 +72,11 @@ def lantern(name: str, size: int) -> st.SearchStrategy[dict[str, Any]]:
         return st.fixed_dictionaries({**near, "factor": st.integers(16, 64).map(lambda k: Fraction(k, 16))})
     if name == "lantern-reference":
         delta = st.integers(0, 40).map(lambda k: Fraction(k, 16))
-        joining = st.none() | st.integers(0, size)
+        joining = st.none() | st.integers(0, 2)
         return st.fixed_dictionaries({**near, "delta": delta, "k": joining, "tree": st.sampled_from(TREES)})
-    delta = st.integers(0, 20).map(lambda k: Fraction(k, 20))
-    return st.fixed_dictionaries({**near, "delta": delta, "bound": st.sampled_from(BOUNDS)})
+    off, meeting = (st.integers(0, parts).map(lambda k, parts=parts: Fraction(k, parts)) for parts in (20, 8))
+    bounds = st.tuples(st.just("tv"), meeting) | st.tuples(st.sampled_from(BOUNDS), off)
+    return st.builds(lambda near, of: {"neighbours": near, "bound": of[0], "delta": of[1]}, near["neighbours"], bounds)
 
 
 PARTS_OF_ONE = st.integers(0, 16).map(lambda k: Fraction(k, 16))

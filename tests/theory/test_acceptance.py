@@ -100,8 +100,3 @@ def test_a_lower_line_is_seen_to_be_crossed() -> None:
 
     assert crosses(F(99, 100)) is not None
     assert crosses(F(1)) is None
-
-
-def test_the_frontier_by_hand() -> None:
-    p, q = (F(1, 2), F(1, 2)), (F(1), F(0))
-    assert [frontier(p, q, spent) for spent in (0, F(1, 4), F(3, 4))] == [F(1, 2), F(3, 4), 1]

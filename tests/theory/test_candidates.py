@@ -82,13 +82,6 @@ def test_one_candidate_is_the_step_law() -> None:
         assert kept == acceptance(rule, p, q)
 
 
-def test_two_candidates_by_hand() -> None:
-    """p = (0, 1/2, 1/2), q = (1/4, 1/4, 1/2): in turn 5/6, and 1 if both are seen first."""
-    p, q = (F(0), F(1, 2), F(1, 2)), (F(1, 4), F(1, 4), F(1, 2))
-    assert candidates_law(RULE, p, q, 2)[1] == F(5, 6)
-    assert optimal_acceptance(p, candidate_sets(q, 2)) == 1
-
-
 def test_a_plan_is_feasible() -> None:
     p, q = rows(4, 4, least=1)
     sets = candidate_sets(q, 2)

@@ -9,7 +9,6 @@ to.
 from __future__ import annotations
 
 from fractions import Fraction as F
-from time import perf_counter
 from typing import Any
 
 import pytest
@@ -34,7 +33,6 @@ from tests.support.cases import (
 )
 from tests.support.small_processes import WORLDS, drafts, world
 from theory.exact import block_law, complete, sequence_law, target_law
-from theory.example_processes import random_process
 
 pytestmark = pytest.mark.exact
 DEFAULT_EVERY = 6
@@ -139,43 +137,6 @@ def test_the_comparison_tells_decoders_apart() -> None:
     assert len({tuple(sorted(steps.items())) for _, steps in laws}) == len(cases)
 
 
-# By hand -------------------------------------------------------------------------------------------------------
-
-THREE, ONE = F(3, 4), F(1, 4)
-
-
-def two_flips(length: int = 2) -> tuple[TableProcess, TableProcess]:
-    """p = (3/4, 1/4) and q = (1/4, 3/4) whatever the prefix: 0 is kept, 1 with probability 1/3."""
-    return TableProcess(2, length, lambda _: [THREE, ONE]), TableProcess(2, length, lambda _: [ONE, THREE])
-
-
-def test_one_block_by_hand() -> None:
-    """A draft is kept half of the time, equally often 0 and 1, and then a bonus token follows p."""
-    p, q = two_flips()
-    block = block_law(make_decoder("speculative", gamma=1), p, make_rule("speculative"), q)
-    assert block == {(0, 0): F(3, 16), (0, 1): F(1, 16), (0,): F(1, 2), (1, 0): F(3, 16), (1, 1): F(1, 16)}
-
-
-def test_steps_by_hand() -> None:
-    """Two tokens take one step if the first draft is kept. Five take 5 minus the number of bonus tokens."""
-    p, q = two_flips()
-    decoder = make_decoder("speculative", gamma=1)
-    assert sequence_law(decoder, p, make_rule("speculative"), q)[1] == {1: F(1, 2), 2: F(1, 2)}
-    assert sequence_law(decoder, *[make_rule("amplify", k=3) if i else p for i in (0, 1)], q) == (
-        {(0, 0): F(3, 16), (0, 1): F(1, 16), (1, 0): F(9, 16), (1, 1): F(3, 16)},
-        {1: F(1)},
-    )
-
-
-def test_sjd_by_hand() -> None:
-    """One uniform draft, p = (3/4, 1/4): kept with 1 or 1/2, so with probability 3/4, then a bonus token."""
-    p, _ = two_flips()
-    law, steps = sequence_law(make_decoder("sjd", window=1), p, make_rule("speculative"))
-    assert law == {(0, 0): F(9, 16), (0, 1): F(3, 16), (1, 0): F(3, 16), (1, 1): F(1, 16)}
-    assert steps == {1: THREE, 2: ONE}
-    assert sequence_law(make_decoder("sjd", window=1, bonus=False), p, make_rule("speculative"))[1] == {2: F(1)}
-
-
 # Floats, time, and what does not end ---------------------------------------------------------------------------
 
 
@@ -192,15 +153,6 @@ def test_float_tables_give_the_same_laws_in_floats(name: str, parameters: dict[s
         assert found == pytest.approx({key: float(mass) for key, mass in right.items()}, rel=0, abs=1e-13)
 
 
-@pytest.mark.parametrize("initial", ["random", "sample-left"])
-def test_sjd_of_five_tokens_takes_less_than_two_seconds(initial: str) -> None:
-    """The promised speed: V = 2, five tokens, window 4, on rows without zeros, which branch the most."""
-    process, decoder = random_process(1, 2, 5, zeros=0), make_decoder("sjd", window=4, initial=initial)
-    start = perf_counter()
-    sequence_law(decoder, process, make_rule("speculative"))
-    assert perf_counter() - start < 2
-
-
 def test_a_decoder_that_does_not_end_is_an_error() -> None:
     class Stuck(type(make_decoder("autoregressive"))):  # type: ignore[misc]
         def step(self, state: Any, *others: Any) -> Any:
@@ -208,10 +160,3 @@ def test_a_decoder_that_does_not_end_is_an_error() -> None:
 
     with pytest.raises(ArithmeticError, match=r"Stuck has not finished sequences of 4 tokens after 20 steps"):
         sequence_law(Stuck(), world("line"), make_rule("speculative"))
-
-
-def test_completing_by_hand() -> None:
-    p, _ = two_flips(3)
-    assert complete({(1,): F(1)}, p, 2) == {(1, 0): THREE, (1, 1): ONE}
-    assert complete({(1, 0): F(1, 2), (): F(1, 2)}, p, 1) == {(0,): F(3, 8), (1,): F(1, 8), (1, 0): F(1, 2)}
-    assert target_law(p, 1) == {(0,): THREE, (1,): ONE}

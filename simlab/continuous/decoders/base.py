@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, NamedTuple
@@ -12,12 +12,12 @@ import numpy as np
 
 from simlab.checks import check_at_least
 from simlab.continuous.models.protocol import Kernels, Noise
-from simlab.continuous.models.sequence_model import SequenceModel
+from simlab.continuous.models.sequence_model import SequenceModel, Start
 from simlab.continuous.models.sequences import check_pair
 from simlab.continuous.models.trajectories import TrajectoryPair, sampled
 from simlab.continuous.residual import LIMIT, resample
 from simlab.continuous.rules.base import Rule, log_acceptance
-from simlab.continuous.tape import all_normals, check_tape, coins
+from simlab.continuous.tape import all_normals, check_room, check_tape, coins
 from simlab.randomness import Purpose, Tape
 
 
@@ -104,6 +104,36 @@ def check_given(target: Any, draft: Any, rule: Any, tape: Any) -> None:
     check_tape(tape)
 
 
+class Turn(NamedTuple):
+    """A call of the target: the sequences ``rows[R]``, which go on at ``at[R]``, and what has been ``found``."""
+
+    target: SequenceModel
+    draft: SequenceModel
+    rule: Rule
+    tape: Tape
+    rows: np.ndarray
+    at: np.ndarray
+    found: Decoded  # with room for a block behind the end
+
+    def start(self, drafts: int, verified: int) -> Start:
+        """Where so many drafts begin, with their noise and that of the target at so many places."""
+        purpose = target_noise(self.rule)
+        drafted = [noise_at(self.draft.chain, self.tape, self.at + j, Purpose.DRAFT) for j in range(drafts)]
+        verifying = [noise_at(self.target.chain, self.tape, self.at + j, purpose) for j in range(verified)]
+        return Start(self.found.tokens, self.rows, self.at, drafted, verifying)
+
+    def commit(self, verified: Verified, tokens: np.ndarray, rows: np.ndarray, limit: int) -> None:
+        """Write what becomes of drafts of the sequences ``rows``: ``tokens[B, d]`` where they are accepted."""
+        tape, position, _, pair, accepted = verified
+        taken, rejected = np.flatnonzero(accepted), np.flatnonzero(~accepted)
+        found, where = self.found, (rows[taken], position[taken])
+        found.tokens[where], found.outcome[where] = tokens[taken], Outcome.ACCEPTED
+        where = rows[rejected], position[rejected]
+        found.tokens[where], found.outcome[where], found.trials[where] = replace_rejected(
+            self.rule, pair.only(rejected), tape.subset(rejected), position[rejected], limit
+        )
+
+
 @dataclass(frozen=True)
 class Decoder(ABC):
     """What turns drafts and a rule into sequences.
@@ -133,6 +163,13 @@ class Decoder(ABC):
         check_at_least("limit", self.limit, 1)
 
     @abstractmethod
+    def chains(self, target: SequenceModel) -> Sequence[Kernels]:
+        """The chains of the target that drafts of a block are verified with."""
+
+    @abstractmethod
+    def block(self, turn: Turn, watch: Watch) -> np.ndarray:
+        """``int[R]``: how many tokens more there are after a block of drafts."""
+
     def run(
         self, target: SequenceModel, draft: SequenceModel, rule: Rule, tape: Tape, watch: Watch = unwatched
     ) -> Decoded:
@@ -157,8 +194,34 @@ class Decoder(ABC):
         Raises
         ------
         ValueError
-            Where the two models do not go together, the rule's ratio does not exist for them, or the tape has no room.
+            Where the two models do not go together, the rule's ratio does not exist for them, or the tape has no room;
+            with ``InPlace`` for a target whose tokens cannot be integrated out.
         """
+        check_given(target, draft, rule, tape)
+        for chain in self.chains(target):
+            rule.check(chain, draft.chain)
+        check_room(target.chain.steps, target.dimension, target.length, self.limit)
+        count, end = len(tape.replicates), target.length
+        shape = count, end + self.gamma + 1
+        tokens, outcome = np.zeros((*shape, target.dimension)), np.full(shape, Outcome.TARGET, np.int8)
+        found = Decoded(tokens, outcome, np.zeros(shape, np.int64), np.zeros(count, np.int64))
+        length, iteration = np.zeros(count, np.int64), 0
+        while (rows := np.flatnonzero(length < end)).size:
+            iteration += 1
+            own, at = tape.subset(rows).at(iteration), length[rows]
+            found.calls[rows] += 1
+            if iteration <= self.prefill:
+                tokens[rows, at] = drawn_alone(target, tokens, rows, own, at)
+                length[rows] += 1
+                continue
+            length[rows] += self.block(Turn(target, draft, rule, own, rows, at, found), watch)
+
+            # a sequence without a token to go on from is over
+            over = rows[np.isnan(tokens[rows, length[rows] - 1, 0])]
+            for row in over:
+                tokens[row, length[row] : end], outcome[row, length[row] : end] = np.nan, Outcome.MISSING
+            length[over] = end
+        return Decoded(tokens[:, :end], outcome[:, :end], found.trials[:, :end], found.calls)
 
 
 def noise_at(chain: Kernels, tape: Tape, position: np.ndarray, purpose: Purpose) -> Noise:

@@ -119,7 +119,8 @@ class Chain(Kernels):
             raise ValueError(f"learned is {self.learned!r}; expected a LearnedRange of width, slope and bias")
         parts = {name: as_numbers(part, f"{name} of learned") for name, part in self.learned._asdict().items()}
         if not self.diagonal or any(part.shape != shape for part in parts.values()):
-            raise ValueError(f"a learned range needs diagonal matrices and shapes {shape} as they have")
+            shapes = [part.shape for part in parts.values()]
+            raise ValueError(f"learned has the shapes {shapes}; expected {shape} for each, and diagonal matrices")
         width = parts["width"]
         if ((width < 0) | (width > LARGEST)).any():
             wrong = width[(width < 0) | (width > LARGEST)][0]

@@ -11,6 +11,7 @@ They differ in rho and in how proposals are made. The emitted density is min(q, 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -62,25 +63,34 @@ def proposal_acceptance(log_ratio: np.ndarray) -> np.ndarray:
     return -np.expm1(-np.maximum(np.where(np.isnan(log_ratio), 0.0, log_ratio), 0.0))
 
 
+@dataclass(frozen=True)
 class Rule(ABC):
     """How a drafted token is verified.
+
+    Parameters
+    ----------
+    aligned
+        Whether the target's trajectory shares the noise of the draft; else it has independent noise.
 
     Attributes
     ----------
     name
         What :func:`~simlab.continuous.rules.make_rule` calls it.
-    aligned
-        Whether the target's trajectory shares the noise of the draft; else it has independent noise.
     fill_value
         What a token is filled with when proposals have run out.
+
+    Raises
+    ------
+    ValueError
+        If ``aligned`` is neither True nor False.
 
     Notes
     -----
     A candidate is the states ``float64[S, B, d]`` of a trajectory from x_0 up, as many as the rule needs.
     """
 
-    name: ClassVar[str]
     aligned: bool = True
+    name: ClassVar[str]
     fill_value: ClassVar[float] = float("nan")  # what a token is filled with when proposals have run out
 
     def __post_init__(self) -> None:

@@ -41,20 +41,8 @@ from simlab.randomness import Purpose, Tape
 
 @dataclass(frozen=True)
 class LastNoise(Rule):
-    """The ratio of the token's densities given the states before the last noise: lossless, with any sampler.
+    """The ratio of the token's densities given the states before the last noise: lossless, with any sampler."""
 
-    Parameters
-    ----------
-    aligned
-        Whether the target's trajectory shares the noise of the draft.
-
-    Raises
-    ------
-    ValueError
-        If ``aligned`` is neither True nor False.
-    """
-
-    aligned: bool = True
     name = "last-noise"
 
     def check(self, target: Kernels, draft: Kernels) -> None:

@@ -29,20 +29,8 @@ from simlab.continuous.rules.base import Rule
 
 @dataclass(frozen=True)
 class LastStep(Rule):
-    """The ratio of the last step alone: lossless, with noise that is shared or not.
+    """The ratio of the last step alone: lossless, with noise that is shared or not."""
 
-    Parameters
-    ----------
-    aligned
-        Whether the target's trajectory shares the noise of the draft.
-
-    Raises
-    ------
-    ValueError
-        If ``aligned`` is neither True nor False.
-    """
-
-    aligned: bool = True
     name = "last-step"
 
     def check(self, target: Kernels, draft: Kernels) -> None:

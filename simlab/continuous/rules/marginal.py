@@ -22,18 +22,12 @@ from simlab.randomness import Purpose, Tape
 class Marginal(Rule):
     """The ratio of marginal densities: lossless; for chains of fixed variances, whose marginals are normal.
 
-    Parameters
-    ----------
-    aligned
-        Whether the target's trajectory shares the noise of the draft; it does not enter the ratio.
-
     References
     ----------
     CSpD, section 3.1 and A.1.1, eq. 14.
     """
 
     name = "marginal"
-    aligned: bool = True
 
     def check(self, target: Kernels, draft: Kernels) -> None:
         for chain in (target, draft):

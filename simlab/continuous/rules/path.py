@@ -23,18 +23,12 @@ from simlab.randomness import Purpose, Tape
 class Path(Rule):
     """The ratio of the densities of whole trajectories: lossless.
 
-    Parameters
-    ----------
-    aligned
-        Whether the target's own trajectory shares the noise of the draft; it does not enter the ratio.
-
     References
     ----------
     CSpD, eqs. 2, 5, 10 to 12, and A.1.2.
     """
 
     name = "path"
-    aligned: bool = True
 
     def check(self, target: Kernels, draft: Kernels) -> None:
         for chain in (target, draft):

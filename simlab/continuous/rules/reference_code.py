@@ -29,8 +29,6 @@ class ReferenceCode(VarianceProduct):
 
     Parameters
     ----------
-    aligned
-        Whether the target's trajectory shares the noise of the draft.
     sharpness
         Factor of squared Mahalanobis distances when a draft is verified, at least 0.
 

@@ -40,16 +40,6 @@ NEAR = 1e-12  # by which share of the largest entry covariances may differ
 class Reflection(LastStep):
     """The ratio of the last step, and the rejected draft's noise reflected: lossless where covariances are one.
 
-    Parameters
-    ----------
-    aligned
-        Whether the target's trajectory shares the noise of the draft down to x_1.
-
-    Raises
-    ------
-    ValueError
-        If ``aligned`` is neither True nor False.
-
     References
     ----------
     De Bortoli et al., arXiv 2501.05370.

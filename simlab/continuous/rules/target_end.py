@@ -40,20 +40,8 @@ from simlab.randomness import Tape
 
 @dataclass(frozen=True)
 class TargetEnd(Rule):
-    """The ratio of what the last noise leads to, ended by the target's means: lossless, with any means.
+    """The ratio of what the last noise leads to, ended by the target's means: lossless, with any means."""
 
-    Parameters
-    ----------
-    aligned
-        Whether the target's trajectory shares the noise of the draft.
-
-    Raises
-    ------
-    ValueError
-        If ``aligned`` is neither True nor False.
-    """
-
-    aligned: bool = True
     name = "target-end"
 
     def check(self, target: Kernels, draft: Kernels) -> None:

@@ -22,11 +22,6 @@ from simlab.continuous.rules.last_step import LastStep
 class VarianceProduct(LastStep):
     """CSpD's rule, the ratio of the last step times the product of variances: biased unless that product is 1.
 
-    Parameters
-    ----------
-    aligned
-        Whether the target's trajectory shares the noise of the draft, as in Algorithm 1.
-
     References
     ----------
     CSpD, eqs. 8, 9 and 13, and Algorithm 1.

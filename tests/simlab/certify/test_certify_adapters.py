@@ -6,7 +6,7 @@ is off, the law it should then follow is written out by hand.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -31,15 +31,6 @@ pytest.importorskip("flashspec")
 VERIFIERS = ("transformers", "flashspec", "specdec")
 P, Q = np.array([[0.5, 0.5], [0.3, 0.7]]), np.array([[0.9, 0.1]])
 EXCLUDING, HALF = np.array([[0.0, 1.0], [0.5, 0.5]]), np.array([[0.5, 0.5]])
-
-
-@pytest.fixture(autouse=True)
-def _one_thread() -> Iterator[None]:
-    """Tensors are small: threads only wait for each other."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @cache

@@ -7,7 +7,6 @@ with all of 20 other seeds.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -36,15 +35,6 @@ FEW = {  # where the lossy ones are off by most
     "flashspec-engine-greedy-drafter": ["one token", "tokens without mass"],
 }
 LOSSY = {"transformers-ensemble": 1000, "transformers-universal": 150, "flashspec-engine-greedy-drafter": 100}
-
-
-@pytest.fixture(autouse=True)
-def _one_thread() -> Iterator[None]:
-    """Tensors are small: threads only wait for each other."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def evidence(name: str, calls: int, seed: int = 1) -> Evidence:

@@ -121,16 +121,6 @@ def test_a_control_is_found() -> None:
 # Certificates ----------------------------------------------------------------------------------------------------
 
 
-def test_a_wrong_decoder_gets_a_certificate_that_says_so() -> None:
-    certificate = certify(wrong("rejected token kept in the cache"), "decode", budget=4, processes=1)
-    assert certificate.verdict == "lossy"
-    assert certificate.failure is not None
-    assert "rejected token kept in the cache" in certificate.failure.known
-    assert set(certificate.failure.arguments) == {"model", "length", "eos"}
-    assert certificate.failure.arguments["length"] == 2
-    assert "def model(prefix)" in (certificate.failure.script or "")
-
-
 @pytest.mark.parametrize(
     ("decode", "told"),
     [

@@ -20,13 +20,12 @@ from simlab.certify.contracts.operators.arrays import SINGLE, Arrays
 from simlab.certify.contracts.operators.chains import ChainCase
 from simlab.certify.contracts.operators.layouts import EXPONENTIAL, GUMBEL, TOKENS, UNIFORMS, Layout
 from simlab.certify.contracts.operators.trees import SIBLINGS, Tree
-from simlab.certify.contracts.registry import CONTRACTS, OPERATORS, contract_named
+from simlab.certify.contracts.registry import CONTRACTS, contract_named
 from simlab.certify.engine.exact import AtTheEdge, check_edges, enumerate_law
 from simlab.certify.engine.scripted import HIGHEST, Race, Scripted, exact_law, law_of
 from simlab.certify.engine.tasks import Sample
 from simlab.mutants.gated.contracts import CONTRACTS as WRITTEN
-from simlab.mutants.gated.contracts import implementation, known, reference
-from simlab.mutants.gated.correct import CORRECT
+from simlab.mutants.gated.contracts import implementation, reference
 from simlab.mutants.gated.gates import ALWAYS, GATES
 from simlab.processes import filters
 from simlab.statistics import Sequential
@@ -143,24 +142,6 @@ def test_what_is_no_race_is_noticed() -> None:
 
 # Exact laws ----------------------------------------------------------------------------------------------------
 
-EVERY = [(layout, name) for layout in LAYOUTS for name in CORRECT[layout.name]]
-
-
-@pytest.mark.parametrize(("layout", "name"), EVERY, ids=lambda one: getattr(one, "name", one))
-def test_correct_operators_have_the_law_of_the_target(layout: Layout, name: str) -> None:
-    case = case_of(layout, "certain drafts of three tokens")
-    check_edges(case, CORRECT[layout.name][name])
-    assert tv_of(case, CORRECT[layout.name][name]) < 1e-6
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("layout", "name"), EVERY, ids=lambda one: getattr(one, "name", one))
-def test_correct_operators_pass_every_small_case(layout: Layout, name: str) -> None:
-    contract = OPERATORS[layout.name](SINGLE)
-    for case in (*contract.cases()[:6], *contract.both_ends()):
-        check_edges(case, CORRECT[layout.name][name])
-        assert tv_of(case, CORRECT[layout.name][name]) < 1e-6
-
 
 @pytest.mark.parametrize(
     "name", ["numpy.float16", "torch.bfloat16", pytest.param("torch.float32", marks=pytest.mark.slow)]
@@ -195,15 +176,6 @@ def test_coarse_blocks_are_multiples_of_what_eight_bits_resolve() -> None:
 
 
 # Bugs ----------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: layout.name)
-def test_a_residual_from_p_is_found_and_named(layout: Layout) -> None:
-    case = case_of(layout, "certain drafts of three tokens")
-    found = enumerate_law(0, case, wrong(layout.name, RESIDUAL), np.random.default_rng(0))
-    assert found is not None
-    assert found.deviates
-    np.testing.assert_allclose(found.law, case.known_laws[RESIDUAL], atol=1e-6)
 
 
 def look_at_ends(cases: Sequence[Case], function: Function) -> None:
@@ -286,25 +258,6 @@ def test_hidden_coins_are_as_they_were() -> None:
 
 # Batches and trees ---------------------------------------------------------------------------------------------
 
-OTHERS = [
-    (contract, name)
-    for contract, of in WRITTEN.items()
-    if contract in OPERATORS and ("batch" in of.has or of.group == "tree")
-    for name in CORRECT[contract]
-]
-
-
-@pytest.mark.parametrize(
-    ("contract", "name"),
-    [pytest.param(*one, marks=() if one[0] == "tree_parents" else pytest.mark.slow) for one in OTHERS],
-)
-def test_batches_and_trees_that_are_right_have_the_law_of_the_target(contract: str, name: str) -> None:
-    right = CORRECT[contract][name]
-    for case in (*CONTRACTS[contract].cases()[:1], *CONTRACTS[contract].both_ends()):
-        if case.branches:
-            check_edges(case, right)
-            assert tv_of(case, right) < 1e-6
-
 
 def test_a_flattened_batch_is_that_of_vllm() -> None:
     """Rows of all sequences behind each other; the bonus rows are not among them."""
@@ -351,16 +304,6 @@ def test_what_begins_above_a_batch_size_is_seen(contract: str, name: str) -> Non
             float(Sequential(events.law).update(seen).p_value) for events, seen in zip(case.events, counts, strict=True)
         ]
         assert (min(p_values) < 1e-8) == wrong
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("contract", ["tree_parents", "tree_siblings"])
-@pytest.mark.parametrize("name", known("tree_parents"))
-def test_bugs_of_trees_have_the_laws_they_are_known_by(contract: str, name: str) -> None:
-    for case in CONTRACTS[contract].cases()[:2]:
-        found = enumerate_law(0, case, wrong(contract, name), np.random.default_rng(0))
-        assert found is not None
-        np.testing.assert_allclose(found.law, case.known_laws[name], atol=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ it, or changed what comes out, would be as well.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -44,13 +44,8 @@ SHORT = ("one draft, two tokens", "p and q exchanged, two drafts")
 
 
 @pytest.fixture(autouse=True)
-def _one_thread(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Tensors are small: threads only wait for each other. A stand-in has no version."""
+def _without_version(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Adapter, "version", lambda adapter: "stand-in")
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.mark.parametrize("wrong", [False, True])

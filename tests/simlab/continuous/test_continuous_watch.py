@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from simlab.continuous import InPlace, Outcome, Truncating, affine, make_rule
-from simlab.continuous.decoders import Verified, autoregressive, truncating
+from simlab.continuous.decoders import Verified, autoregressive, base
 from simlab.continuous.decoders.base import replace_rejected
 from simlab.continuous.models.trajectories import TrajectoryPair
 from simlab.continuous.rules import Rule
@@ -48,7 +48,7 @@ def test_a_block_is_verified_at_once_and_what_is_rejected_in_it_replaced_at_once
         replaced.append(pair.target.states.shape[1])
         return replace_rejected(rule, pair, *given)
 
-    monkeypatch.setattr(truncating, "replace_rejected", counted)
+    monkeypatch.setattr(base, "replace_rejected", counted)
     decoded = Truncating(4).run(TARGET, DRAFT, make_rule("last-step"), Tape(3, 20), shown.append)
     assert len(shown) == len(replaced) == decoded.calls.max()
     assert sum(replaced) == np.isin(decoded.outcome, [Outcome.REPLACED, Outcome.EXHAUSTED]).sum() > len(replaced)

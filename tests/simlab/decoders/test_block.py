@@ -28,25 +28,6 @@ def accepted(name: str, gamma: int, target: TableProcess, draft: TableProcess) -
     return sum((len(tokens) - 1) * mass for tokens, mass in law.items())
 
 
-def coins(p: F, q: F, length: int = 3) -> tuple[TableProcess, TableProcess]:
-    """Two tokens, independent of all before: token 0 with probability p by the target, and q by the draft."""
-    return tuple(TableProcess(2, length, lambda _, mass=mass: [mass, 1 - mass]) for mass in (p, q))
-
-
-def test_the_motivating_example() -> None:
-    """Section 1: p = (1/3, 2/3), q = (2/3, 1/3), 10/9 of 2 drafts accepted one by one, 11/9 as a block."""
-    target, draft = coins(F(1, 3), F(2, 3))
-    assert accepted("speculative", 2, target, draft) == F(10, 9)
-    assert accepted("block", 2, target, draft) == F(11, 9)
-
-
-def test_one_step_by_hand() -> None:
-    """A single draft is accepted with min(1, p/q), token 0 half of the time."""
-    target, draft = coins(F(1, 4), F(1, 2), length=2)
-    law = block_law(make_decoder("block", gamma=1), target, LOSSLESS, draft)
-    assert law == {(0, 0): F(1, 16), (0, 1): F(3, 16), (1,): F(1, 4), (1, 0): F(1, 8), (1, 1): F(3, 8)}
-
-
 @pytest.mark.parametrize("zeros", [0, 0.3])
 @pytest.mark.parametrize("gamma", [1, 2, 3])
 def test_as_many_drafts_are_accepted_as_by_any_verification(gamma: int, zeros: float) -> None:

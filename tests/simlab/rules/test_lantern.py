@@ -1,13 +1,11 @@
-"""LANTERN's neighbourhoods, by hand and at the ends of their bounds.
+"""LANTERN's neighbourhoods at the ends of their bounds, and the settings for which a lossy rule is lossless.
 
-Every rule is compared with its definition in :mod:`tests.simlab.rules.test_rules_exact`; here are cases to check on
-paper, and the settings for which a lossy rule is lossless.
+Every rule is compared with its definition in :mod:`tests.simlab.rules.test_rules_exact`.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction as F
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -20,47 +18,6 @@ from theory.distances import tv
 from theory.exact import acceptance, step_law
 
 pytestmark = pytest.mark.exact
-
-# Token 3 is drafted most of the time, and 2, 1, 0 stand near it in this order.
-P = (F(1, 2), F(1, 4), F(1, 8), F(1, 8))
-Q = (F(0), F(1, 8), F(1, 8), F(3, 4))
-NEAR = [[], [], [], [2, 1, 0]]
-REST = (F(4, 5), F(1, 5), F(0), F(0))
-
-OF_TOKEN_3 = [
-    # rule, parameters, how it is kept, what follows if it is not
-    ("lantern", {"delta": F(1, 8)}, F(1, 6), REST),
-    ("lantern", {"delta": F(1, 4)}, F(1, 3), REST),
-    ("lantern", {"delta": F(2, 5)}, F(2, 3), (1, 0, 0, 0)),
-    ("lantern", {"delta": 1}, 1, (0, 0, 0, 1)),
-    ("lantern-multiplicative", {"factor": 1}, F(1, 6), REST),
-    ("lantern-multiplicative", {"factor": 1.9}, F(1, 6), REST),
-    ("lantern-multiplicative", {"factor": 2}, F(1, 3), REST),
-    ("lantern-multiplicative", {"factor": 4}, F(2, 3), (1, 0, 0, 0)),
-    ("lantern-greedy", {"delta": F(1, 4)}, 0, (1, 0, 0, 0)),
-    ("lantern-greedy", {"delta": F(1, 2)}, 0, (1, 0, 0, 0)),
-    ("lantern-greedy", {"delta": 1}, 1, (0, 0, 0, 1)),
-    ("lantern-reference", {"delta": F(1, 4)}, F(1, 4), (F(1, 4),) * 4),
-    ("lantern-reference", {"delta": F(1, 8)}, F(1, 4), (F(1, 4),) * 4),
-    ("lantern-reference", {"delta": F(1, 8), "k": 1}, F(1, 4), (1, 0, 0, 0)),
-    ("lantern-reference", {"delta": F(3, 2)}, F(1, 8), (F(4, 7), F(2, 7), F(1, 7), 0)),
-    ("lantern-reference", {"delta": 2}, F(1, 4), (F(1, 4),) * 4),
-    ("lantern-reference", {"delta": F(1, 4), "tree": "static"}, F(1, 3), (F(4, 7), F(2, 7), F(1, 7), 0)),
-    ("lantern-reference", {"delta": F(1, 16), "tree": "static"}, F(1, 6), REST),
-    ("lantern-reference", {"delta": F(1, 4), "tree": "static-p"}, F(1, 3), (F(1, 4),) * 4),
-    ("lantern-reference", {"delta": F(1, 4), "k": 1, "tree": "static-p"}, F(1, 3), (1, 0, 0, 0)),
-    ("lantern-reference", {"delta": F(1, 16), "tree": "static-p"}, F(1, 6), REST),
-    ("lantern-reference", {"delta": F(1, 4), "neighbours": [[], [], [], [2]]}, F(1, 4), (F(2, 3), F(1, 3), 0, 0)),
-    ("lantern-reference", {"delta": 0, "neighbours": [[], [], [], [0]]}, F(1, 8), (F(4, 7), F(2, 7), F(1, 7), 0)),
-]
-
-
-@pytest.mark.parametrize(("name", "parameters", "kept", "after"), OF_TOKEN_3)
-def test_one_draft_by_hand(name: str, parameters: dict[str, Any], kept: F, after: Any) -> None:
-    """The bound is strict: 1/8 moved is not below 1/8. A factor allows just as much as it says."""
-    rule = make_rule(name, **{"neighbours": NEAR, **parameters})
-    assert rule.accept([P], [Q], [3]).tolist() == [kept]
-    assert rule.residual([P], [Q], [3]).tolist() == [list(after)]
 
 
 # p(x), the mass moved to it, and how far that is: nobody is let in below, and somebody above.
@@ -94,14 +51,6 @@ def test_all_that_can_be_moved_is_not_less_than_1(bound: str) -> None:
     assert rule.accept(p, q, [0]).tolist() == [F(1, 2)]
 
 
-def test_joining_stops_and_does_not_skip() -> None:
-    """Token 0 is too heavy, and 1 behind it does not come in although it would fit."""
-    p, q = [(F(1, 2), F(1, 8), F(3, 8))], [(F(0), F(0), F(1))]
-    heavy = make_rule("lantern", neighbours=[[], [], [0, 1]], delta=F(1, 4))
-    light = make_rule("lantern", neighbours=[[], [], [1, 0]], delta=F(1, 4))
-    assert [rule.accept(p, q, [2]).tolist() for rule in (heavy, light)] == [[F(3, 8)], [F(1, 2)]]
-
-
 # Where nothing is lost -----------------------------------------------------------------------------------------
 
 
@@ -130,9 +79,9 @@ def test_the_reference_is_lossless_for_certain_drafts_without_neighbours(data: s
 
 def test_neighbours_make_it_lossy() -> None:
     """The checks above can fail: with somebody in the neighbourhood the law is another one."""
-    q = tuple(reversed(P))
+    p = (F(1, 2), F(1, 4), F(1, 8), F(1, 8))
     for name in ("lantern", "lantern-reference"):
-        assert tuple(step_law(make_rule(name, neighbours=nearest(4), delta=F(1, 2)), P, q)) != P
+        assert tuple(step_law(make_rule(name, neighbours=nearest(4), delta=F(1, 2)), p, p[::-1])) != p
 
 
 @given(pairs(), st.integers(0, 20).map(lambda k: F(k, 20)))

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
-from math import log
 
 import numpy as np
 import pytest
@@ -13,19 +11,11 @@ from scipy.stats import norm
 
 from simlab.continuous import InPlace, Outcome, Pair, Truncating, affine, affine_chain, ddpm, schedule
 from simlab.continuous.models.diffusion import noiseless_end
-from simlab.continuous.models.trajectories import TrajectoryPair
 from simlab.continuous.rules import LastStep, Marginal, Path, VarianceProduct
 from simlab.randomness import Tape
-from tests.support.verdicts import KEPT, decided, notices, numbers_of
-from theory.claims import CheckFailed
-from theory.claims.cspd import alignment as cspd_alignment
-from theory.claims.cspd import residual as cspd_residual
-from theory.claims.cspd import settings as cspd_settings
-from theory.claims.cspd import tables as cspd_tables
-from theory.continuous import line
+from tests.support.verdicts import KEPT, decided, numbers_of
 from theory.continuous.example_processes import UNCONDITIONAL
-from theory.continuous.gaussian_overlap import acceptance_over_gap, last_step_acceptance
-from theory.continuous.line import target_law
+from theory.continuous.gaussian_overlap import last_step_acceptance
 from theory.continuous.tables import pair_of_tables, parts
 
 pytestmark = pytest.mark.exact
@@ -98,98 +88,6 @@ def test_the_pair_of_tables_4_and_6_has_what_it_is_asked_for() -> None:
 
 
 # Broken on purpose ---------------------------------------------------------------------------------------------------
-
-
-def _inflated(self: LastStep, seen: TrajectoryPair, candidate: np.ndarray) -> np.ndarray:
-    return seen.target.log_step(1, candidate[0]) - seen.draft.log_step(1, candidate[0]) + log(1.05)
-
-
-def _deflated(self: LastStep, seen: TrajectoryPair, candidate: np.ndarray) -> np.ndarray:
-    return _inflated(self, seen, candidate) - 2 * log(1.05)
-
-
-def _without_sigma(self: VarianceProduct, seen: TrajectoryPair, candidate: np.ndarray) -> np.ndarray:
-    return LastStep.log_ratio(self, seen, candidate)
-
-
-def _last_step_alone(self: Path, seen: TrajectoryPair, candidate: np.ndarray) -> np.ndarray:
-    return seen.target.log_step(1, candidate[0]) - seen.draft.log_step(1, candidate[0])
-
-
-def _wider(self: Marginal, seen: TrajectoryPair, candidate: np.ndarray) -> np.ndarray:
-    target, draft = (model.chain.marginal(model.condition) for model in seen)
-    return target.log_density(candidate[0]) - draft._replace(covariance=1.1 * draft.covariance).log_density(
-        candidate[0]
-    )
-
-
-@pytest.mark.parametrize(
-    ("rule", "wrong", "id"),
-    [
-        (LastStep, _inflated, "cspd.output-law.last-step"),
-        (LastStep, _deflated, "cspd.termination.without-sigma"),
-        (VarianceProduct, _without_sigma, "cspd.output-law"),
-        (Marginal, _wider, "cspd.output-law.marginal"),
-        (Path, _last_step_alone, "cspd.path-rule"),
-    ],
-)
-def test_a_broken_rule_does_not_keep_its_verdict(
-    rule: type, wrong: Callable, id: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert notices(id, rule, "log_ratio", wrong, monkeypatch)
-
-
-@pytest.mark.parametrize(
-    ("id", "name", "wrong"),
-    [
-        ("cspd.alignment-helps", "accepted", lambda coupling: 0.9),
-        ("cspd.alignment-helps", "two_phi", lambda gap: 0.5),
-        ("cspd.alignment-helps", "affine_chain", lambda *given, **offset: affine_chain(*given)),
-        ("cspd.alignment-helps.centred", "last_step_acceptance", lambda *given: 1.05 * last_step_acceptance(*given)),
-        ("cspd.ratio-table", "two_phi", lambda gap: 0.5),
-        ("cspd.ratio-table", "_powers", lambda log_moment, count, s: 0 * s),
-        ("cspd.ratio-table.means", "chance_below", lambda *given: 0.9),
-    ],
-)
-def test_a_rate_that_is_off_is_no_verdict(id: str, name: str, wrong: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert notices(id, cspd_alignment, name, wrong, monkeypatch)
-
-
-def test_an_acceptance_that_is_off_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cspd_tables, "acceptance_over_gap", lambda *given: 1.1 * acceptance_over_gap(*given))
-    with pytest.raises(CheckFailed):
-        decided("cspd.tables.ratios")
-
-
-def test_a_threshold_that_is_off_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = cspd_residual.proposal_acceptance
-    monkeypatch.setattr(cspd_residual, "proposal_acceptance", lambda ratio: 0.9 * right(ratio))
-    with pytest.raises(CheckFailed):
-        decided("cspd.residual")
-
-
-def test_tokens_that_are_taken_after_all_are_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Corollary 1's example in which the threshold is 0."""
-    right = cspd_residual.acceptance_rates
-    monkeypatch.setattr(cspd_residual, "acceptance_rates", lambda gap, *given: right(gap + 1.0, *given))
-    with pytest.raises(CheckFailed, match="the threshold accepts what"):
-        decided("cspd.corollary-1")
-
-
-def test_settings_with_another_acceptance_are_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rates that rise with the scale and fall with the temperature, since they are those of what is rejected."""
-    for id in ("cspd.temperature", "cspd.guidance"):
-        assert notices(
-            id, cspd_settings, "last_step_acceptance", lambda *given: 1 - last_step_acceptance(*given), monkeypatch
-        )
-
-
-def test_a_target_that_is_off_refutes(monkeypatch: pytest.MonkeyPatch) -> None:
-    def shifted(target: object, condition: np.ndarray, x: np.ndarray) -> np.ndarray:
-        return target_law(target, condition, x - 0.01)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(line, "target_law", shifted)
-    assert decided("cspd.output-law.last-step").verdict == "refuted"
 
 
 # Rules and their errors ----------------------------------------------------------------------------------------------

@@ -6,10 +6,8 @@ import copy
 
 import pytest
 
-from tests.support.verdicts import notices
 from theory.claims import CLAIMS
 from theory.claims.cspd import trained_pair
-from theory.claims.cspd.draft_length import sharp
 
 pytestmark = pytest.mark.exact
 IDS = [id for id in CLAIMS if id.startswith("cspd.pair.")]
@@ -29,10 +27,6 @@ def test_a_verdict_follows_the_numbers(id: str, monkeypatch: pytest.MonkeyPatch)
         other["settings"][HIGHER[id]]["acceptance"]["mean"] += 1.0
     monkeypatch.setattr(trained_pair, "measured", lambda: other)
     assert decide(0).verdict == "refuted"
-
-
-def test_a_pattern_whose_rates_do_not_rise_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert notices("cspd.pair.gamma", trained_pair, "sharp", lambda gamma, accepts: sharp(gamma, "1"), monkeypatch)
 
 
 def test_errors_are_small_enough_to_say_something() -> None:

@@ -15,8 +15,7 @@ from scipy.stats import norm
 from simlab.continuous.models.chains import Chain
 from simlab.continuous.models.diffusion import ddpm_chain
 from simlab.continuous.models.sequences import Tokens
-from tests.support.verdicts import decided, notices, numbers_of
-from theory.claims.cspd import prefill as cspd_prefill
+from tests.support.verdicts import decided, numbers_of
 from theory.claims.cspd.prefill import gains
 from theory.continuous.positions import block_tokens, costs, fading, mean_after, rates
 from theory.published.ledger import FILE
@@ -156,10 +155,6 @@ def test_two_models_that_part_by_hand() -> None:
     assert quad(lambda x: norm.pdf(x) * 2 * norm.cdf(-abs(x) / 2), -12, 12, points=[0])[0] == pytest.approx(
         2 * np.arctan(2) / pi
     )
-
-
-def test_rates_that_would_not_fall_are_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert notices("cspd.prefill.raises", cspd_prefill, "rates", lambda *pair: [0.5] * pair[0].length, monkeypatch)
 
 
 def test_returns_that_rise_by_hand() -> None:

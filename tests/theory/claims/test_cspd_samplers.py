@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,34 +9,12 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from simlab.continuous.models.chains import Chain
 from simlab.continuous.models.diffusion import ddim_chain, schedule
 from simlab.continuous.rules import LastStep, Marginal, Path, TwoPath, VarianceProduct
-from tests.support.verdicts import notices, numbers_of
-from tests.theory.claims.test_cspd_paths import changed
-from theory.claims.cspd import samplers as cspd_samplers
+from tests.support.verdicts import numbers_of
 from theory.claims.cspd.samplers import flow, missing, noisy
 
 pytestmark = pytest.mark.exact
-
-BREAKS: dict[str, tuple[Any, str, Callable[..., Any]]] = {
-    "cspd.samplers.stochastic": (Path, "log_ratio", changed(Path.log_ratio, lambda value: value + 0.01)),
-    "cspd.samplers": (cspd_samplers, "flow", lambda variance, steps: noisy(flow_with_noise())),
-    "cspd.samplers.marginal": (Marginal, "log_ratio", changed(Marginal.log_ratio, lambda value: value + 0.01)),
-}
-
-
-def flow_with_noise() -> Chain:
-    return ddim_chain(np.array([0.5]), schedule("linear", steps=4), 0.5)
-
-
-@pytest.mark.parametrize("id", BREAKS)
-def test_what_a_verdict_rests_on_can_fail(id: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert notices(id, *BREAKS[id], monkeypatch)
-
-
-def test_steps_that_would_all_add_noise_are_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert notices("cspd.samplers.stochastic", cspd_samplers, "_noiseless", lambda chain: 0, monkeypatch)
 
 
 def test_what_the_counterexamples_say_of_tokens() -> None:
