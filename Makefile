@@ -67,8 +67,12 @@ measured: .venv/.models
 	cp out/measured-$(NAME)/compare.json reports/measured/$(NAME)-compare.json
 	cp out/measured-$(NAME)/device.json reports/measured/$(NAME)-device.json
 
+# programs of findings whose packages are installed there
+SHOWN = rotalabs-accel sequential-speculative-decoding-capped-hsd transformers-universal flashspec-engine-greedy-drafter
+
 engines: .engines/.engines
 	.engines/bin/python -m experiments.engines.record
+	for each in $(SHOWN); do echo "docs/engines/$$each.py"; .engines/bin/python docs/engines/$$each.py 2>/dev/null || exit 1; done
 
 .engines/.engines: pyproject.toml constraints.txt experiments/engines/requirements.txt
 	$(PYTHON) -m venv .engines

@@ -24,6 +24,7 @@ from sphinx.application import Sphinx
 
 from experiments.cli.main import app as commands
 from experiments.sweeps import spec
+from reports.data.engines import finding_pages, markdown, read_engines
 from reports.pages.claims import ARXIV, NOTEBOOKS
 from reports.pages.report import KINDS, PAPERS
 from simlab.continuous import RULES as CONTINUOUS_RULES
@@ -60,6 +61,9 @@ def write_pages(app: Sphinx) -> None:
         "methods.md": methods(),
         "studies.md": studies(),
         "gallery.md": gallery(),
+        "engines.txt": markdown(
+            read_engines(), finding_pages(ROOT / "docs"), "engines/"
+        ),  # included, no page of its own
     }
     found = verdicts()
     pages |= {f"papers/{paper}.md": paper_page(paper, found) for paper in PAPERS}

@@ -6,12 +6,14 @@ import json
 import sys
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from experiments.engines.record import Engine, engines, main, recorded
+from experiments.engines.record import Engine, engines, main, record, recorded
 from experiments.engines.source import find, load, source_version
 from simlab.certify import CONTRACTS
+from simlab.certify.certificate import BATTERY
 
 pytestmark = pytest.mark.cli
 
@@ -44,9 +46,22 @@ def test_a_certificate_of_other_versions_is_made_again(tmp_path: Path) -> None:
     engine = Engine("one", "one", "verify", "numpy")
     versions = engine.versions()
     assert not recorded(engine, versions, tmp_path)
-    (tmp_path / "one.json").write_text(json.dumps({"engine": versions}), encoding="utf-8")
+    written = {"engine": versions, "battery": BATTERY}
+    (tmp_path / "one.json").write_text(json.dumps(written), encoding="utf-8")
     assert recorded(engine, versions, tmp_path)
     assert not recorded(engine, versions | {"numpy": "0"}, tmp_path)
+    (tmp_path / "one.json").write_text(json.dumps(written | {"battery": BATTERY - 1}), encoding="utf-8")
+    assert not recorded(engine, versions, tmp_path)
+
+
+def test_a_verdict_is_known_since_it_came_out_first(tmp_path: Path) -> None:
+    verdicts = iter(["lossy", "lossy", "lossless"])
+    made = SimpleNamespace(name="one", about="", certificate=lambda _: {"verdict": next(verdicts), "about": "One."})
+    today = record(made, {}, tmp_path)["since"]
+    document = json.loads((tmp_path / "one.json").read_text(encoding="utf-8"))
+    (tmp_path / "one.json").write_text(json.dumps(document | {"since": "2001-01-01"}), encoding="utf-8")
+    assert record(made, {}, tmp_path)["since"] == "2001-01-01" < today
+    assert record(made, {}, tmp_path)["since"] == today
 
 
 def test_an_unknown_engine_is_named(capsys: pytest.CaptureFixture[str]) -> None:
