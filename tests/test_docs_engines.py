@@ -7,10 +7,12 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from reports.data.engines import FINDINGS, PAGES, finding_pages, is_finding, markdown, read_engines, rows, short
+from simlab.certify import certify
 
 pytestmark = pytest.mark.cli
 
@@ -104,3 +106,19 @@ def test_a_certificate_without_a_page_and_a_page_without_one_are_seen(tmp_path: 
     assert "[`one`](engines/one.md)" in markdown(
         read_engines()._replace(certificates=[found]), {"one": "one"}, "engines/"
     )
+
+
+@pytest.mark.slow
+def test_the_examples_for_engines_can_be_certified(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    blocks = re.findall(
+        r"```python\n# (\S+)\n(.*?)```", (DOCS / "engine-examples.md").read_text(encoding="utf-8"), re.S
+    )
+    for name, code in blocks:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(code, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    names: dict[str, Any] = {}
+    exec((tmp_path / "tests" / "lossless.py").read_text(encoding="utf-8"), names)
+    found = certify(names["verify"], calls=64, processes=0)
+    assert found.verdict in ("lossless", "inconclusive")
+    assert "not possible" not in found.exact

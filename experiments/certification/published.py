@@ -57,7 +57,7 @@ def certificate_of(
         If the folder is no checkout, or has not what is certified.
     """
     commit = commit_of(checkout)
-    asked = {"budget": budget, "epsilon": epsilon, "seed": seed, "processes": 1, "limit": limit}
+    asked: dict[str, Any] = {"budget": budget, "epsilon": epsilon, "seed": seed, "processes": 1, "limit": limit}
     found = certify(published.callable(checkout), published.contract, **asked)
     document: dict[str, Any] = finite(found.document)
     for failure in (document["failure"], document["edge"]):

@@ -26,8 +26,8 @@ from simlab.arrays import Array
 SOURCE = "vllm/v1/worker/gpu/"
 
 
-@triton.jit  # type: ignore[untyped-decorator]
-def _log1p(x):  # type: ignore[no-untyped-def]
+@triton.jit
+def _log1p(x: Any) -> Any:
     """The interpreter has no functions of a device."""
     return tl.log(1.0 + x)
 

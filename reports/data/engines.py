@@ -59,21 +59,27 @@ class Row(NamedTuple):
     since: str
 
 
+def in_order(found: Engines) -> list[dict[str, Any]]:
+    """Findings first, then by name."""
+    return sorted(found.certificates, key=lambda one: (not is_finding(one), one["name"]))
+
+
+def row(certificate: dict[str, Any]) -> Row:
+    """What a table says of one."""
+    return Row(
+        certificate["name"],
+        ", ".join(f"{name} {version}" for name, version in certificate["engine"].items() if name not in BESIDE),
+        re.sub(r" Of \S+ \S+\.$", "", certificate["about"]).removesuffix("."),
+        _verdict(certificate),
+        _region(certificate),
+        _distance(certificate),
+        certificate["since"],
+    )
+
+
 def rows(found: Engines) -> list[Row]:
     """A row a certificate, findings first."""
-    certificates = sorted(found.certificates, key=lambda one: (not is_finding(one), one["name"]))
-    return [
-        Row(
-            one["name"],
-            ", ".join(f"{name} {version}" for name, version in one["engine"].items() if name not in BESIDE),
-            re.sub(r" Of \S+ \S+\.$", "", one["about"]).removesuffix("."),
-            _verdict(one),
-            _region(one),
-            _distance(one),
-            one["since"],
-        )
-        for one in certificates
-    ]
+    return [row(one) for one in in_order(found)]
 
 
 def _verdict(certificate: dict[str, Any]) -> str:

@@ -263,7 +263,7 @@ def loop_over_sequences(path: Path) -> Any:
     """``speculative_sampling_v2``; its token 0 must not be drawn, so that tokens begin with 1."""
     import torch
 
-    given = {"torch": torch, "F": torch.nn.functional}
+    given: dict[str, Any] = {"torch": torch, "F": torch.nn.functional}
     given["tqdm"] = lambda **_: nullcontext(SimpleNamespace(n=0, update=lambda count: None))
     given |= definitions(path.parent / "utils.py", ("norm_logits", "sample", "max_fn", "top_k_top_p_filter"), given)
     run = definitions(path, ("speculative_sampling_v2",), given)["speculative_sampling_v2"]
@@ -282,7 +282,13 @@ def generation(path: Path) -> Any:
 
     import torch
 
-    given = {"torch": torch, "F": torch.nn.functional, "abc": abc, "printing": None, "prune_cache": None}
+    given: dict[str, Any] = {
+        "torch": torch,
+        "F": torch.nn.functional,
+        "abc": abc,
+        "printing": None,
+        "prune_cache": None,
+    }
     names = ("LogitsProcessor", "GreedyProcessor", "MultinomialProcessor")
     given |= definitions(path.parents[1] / "utils" / "logits_processor.py", names, given)
     run = definitions(path, ("speculative_generate", "max_fn"), given)["speculative_generate"]
