@@ -1,18 +1,20 @@
 """Certify the engines that are installed here, and keep each certificate with the versions it is about.
 
-``python -m experiments.engines.record [NAME ...]`` writes ``certificates/NAME.json`` in this folder: certificate.json
-of ``simlab certify``, and the versions of the packages it called. Without names it goes through all that are installed
-and have none of these versions and of today's battery yet, two at a time, so that an interrupted run goes on.
-Repositories that are no packages are looked for as ``src/OWNER+NAME`` in the folder of the environment.
+``python -m experiments.engines.record [--budget S] [NAME ...]`` writes ``certificates/NAME.json`` in this folder:
+certificate.json of ``simlab certify``, and the versions of the packages it called. Without names it goes through all
+that are installed and have none of these versions and of today's battery yet, two at a time, so that an interrupted run
+goes on. One that is inconclusive though it had less than the usual time is made again. Repositories that are no
+packages are looked for as ``src/OWNER+NAME`` in the folder of the environment.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -20,7 +22,7 @@ from datetime import date
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from experiments.certification.certified import certified
 from experiments.certification.published import certificate_of
@@ -34,15 +36,25 @@ from simlab.certify.adapters.checkouts import PUBLISHED, Published, commit_of
 from simlab.certify.certificate import BATTERY
 from simlab.certify.servers.client import LLAMA
 
+MODULE = "experiments.engines.record"
 FOLDER = Path(__file__).parent / "certificates"
 CHECKOUTS = Path(sys.prefix) / "src"  # where pip has those that it installs from a repository, too
 LIMIT = 60.0  # seconds of a call: the machine may be busy
 AT_ONCE = 2  # certificates that are made side by side, each with one process
 BESIDE = ("torch", "triton", "numpy")  # packages whose versions matter to all of them
-SLOW = {"decode": (120.0, 0.1)}  # seconds and TV for loops, which take some milliseconds a call
-USUAL = (60.0, 0.03)
-INTERPRETED = (300.0, 0.03)  # for kernels that an interpreter runs
-SERVED = (600.0, 0.1)  # for servers
+
+
+class Wanted(NamedTuple):
+    """Seconds, and the TV that a pass excludes."""
+
+    budget: float
+    epsilon: float
+
+
+SLOW = {"decode": Wanted(120.0, 0.1)}  # loops take some milliseconds a call
+USUAL = Wanted(60.0, 0.03)
+INTERPRETED = Wanted(300.0, 0.03)  # for kernels that an interpreter runs
+SERVED = Wanted(600.0, 0.1)
 KEPT = 8  # likeliest tokens that servers draw from: of so few the law is known soon
 
 
@@ -60,15 +72,18 @@ class Engine:
     beside: tuple[str, ...] = BESIDE
 
     @property
-    def request(self) -> Request:
-        """With a budget that fits the contract."""
-        budget, epsilon = INTERPRETED if self.package in ("vllm", "sglang") else SLOW.get(self.contract, USUAL)
-        contract = None if self.spec in ADAPTERS else self.contract
-        return Request(self.spec, contract, budget, epsilon, 0.999, 0, None, 1, LIMIT, self.arrays)
+    def wanted(self) -> Wanted:
+        """What fits the contract."""
+        return INTERPRETED if self.package in ("vllm", "sglang") else SLOW.get(self.contract, USUAL)
 
-    def certificate(self, scratch: Path) -> dict[str, Any]:
+    def request(self, budget: float) -> Request:
+        """With so many seconds."""
+        contract = None if self.spec in ADAPTERS else self.contract
+        return Request(self.spec, contract, budget, self.wanted.epsilon, 0.999, 0, None, 1, LIMIT, self.arrays)
+
+    def certificate(self, scratch: Path, budget: float) -> dict[str, Any]:
         """The content of certificate.json."""
-        return certified(self.request, scratch, lambda: None, lambda what, share: None)
+        return certified(self.request(budget), scratch, lambda: None, lambda what, share: None)
 
     def versions(self) -> dict[str, str]:
         """Of its package and of those beside it; raises ``PackageNotFoundError`` where it is not there."""
@@ -85,11 +100,13 @@ class ServedEngine:
     about: str
     package: str
     beside: tuple[str, ...] = ("numpy",)
+    wanted: Wanted = SERVED
 
-    def certificate(self, scratch: Path) -> dict[str, Any]:
+    def certificate(self, scratch: Path, budget: float) -> dict[str, Any]:
         """The content of certificate.json; its command has the usual ports in place of those that were free."""
         with self.served() as (url, reference):
-            request = ServerRequest(url, *SERVED, 0.999, 0, 10.0, reference, PROMPTS[:2], top_k=KEPT, requests=200_000)
+            asked = (url, budget, self.wanted.epsilon, 0.999, 0, 10.0, reference, PROMPTS[:2])
+            request = ServerRequest(*asked, top_k=KEPT, requests=200_000)
             document = certified_server(request, scratch, lambda share: None)
         told = json.dumps(document)
         for address, usual in ((url, 8080), (reference, 8081)):
@@ -116,12 +133,17 @@ class PublishedEngine:
         return self.published.about
 
     @property
+    def wanted(self) -> Wanted:
+        """As :attr:`Engine.wanted`."""
+        return SLOW.get(self.published.contract, USUAL)
+
+    @property
     def checkout(self) -> Path:
         return CHECKOUTS / self.published.repository.replace("/", "+")
 
-    def certificate(self, scratch: Path) -> dict[str, Any]:
+    def certificate(self, scratch: Path, budget: float) -> dict[str, Any]:
         """The content of certificate.json."""
-        return certificate_of(self.published, self.checkout, *SLOW.get(self.published.contract, USUAL), limit=LIMIT)
+        return certificate_of(self.published, self.checkout, budget, self.wanted.epsilon, limit=LIMIT)
 
     def versions(self) -> dict[str, str]:
         """The commit, and as :meth:`Engine.versions`."""
@@ -231,13 +253,16 @@ def recorded(engine: AnyEngine, versions: dict[str, str], folder: Path = FOLDER)
     """Whether there is a certificate of these versions, and of today's battery."""
     path = folder / f"{engine.name}.json"
     found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    return (found.get("engine"), found.get("battery")) == (versions, BATTERY)
+    short = found.get("verdict") == "inconclusive" and found["budget"] < engine.wanted.budget
+    return (found.get("engine"), found.get("battery")) == (versions, BATTERY) and not short
 
 
-def record(engine: AnyEngine, versions: dict[str, str], folder: Path = FOLDER) -> dict[str, Any]:
+def record(
+    engine: AnyEngine, versions: dict[str, str], budget: float | None = None, folder: Path = FOLDER
+) -> dict[str, Any]:
     """Certify it, and write the certificate, with the day since which this is its verdict."""
     with tempfile.TemporaryDirectory() as scratch:
-        document = engine.certificate(Path(scratch))
+        document = engine.certificate(Path(scratch), budget or engine.wanted.budget)
     path = folder / f"{engine.name}.json"
     before = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     known = before.get("since") if before.get("verdict") == document["verdict"] else None
@@ -261,24 +286,29 @@ def missing() -> Iterator[str]:
             yield engine.name
 
 
-def apart(name: str) -> int:
+def apart(name: str, budget: float | None) -> int:
     """Certify one in a process of its own: its status."""
-    return subprocess.run([sys.executable, "-m", "experiments.engines.record", name], check=False).returncode
+    more = [] if budget is None else ["--budget", str(budget)]
+    return subprocess.run([sys.executable, "-m", MODULE, name, *more], check=False).returncode
 
 
-def main(names: list[str]) -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Certify those of these names, or all that have no certificate of these versions."""
     found = {engine.name: engine for engine in engines()}
-    unknown = [name for name in names if name not in found]
+    parser = argparse.ArgumentParser(prog=f"python -m {MODULE}", description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", help="what is certified (default: what has no certificate)")
+    parser.add_argument("--budget", type=float, metavar="S", help="seconds of each (default: what fits its contract)")
+    asked = parser.parse_args(arguments)
+    unknown = [name for name in asked.names if name not in found]
     if unknown:
         print(f"{unknown[0]!r} is no engine; expected some of {', '.join(found)}", file=sys.stderr)
         return 2
-    if len(names) != 1:
+    if len(asked.names) != 1:
         with ThreadPoolExecutor(AT_ONCE) as pool:
-            return max(pool.map(apart, names or missing()), default=0)
-    engine = found[names[0]]
+            return max(pool.map(partial(apart, budget=asked.budget), asked.names or missing()), default=0)
+    engine = found[asked.names[0]]
     try:
-        document = record(engine, engine.versions())
+        document = record(engine, engine.versions(), asked.budget)
     except (PackageNotFoundError, ValueError) as error:
         print(f"{engine.name}: {error}", file=sys.stderr)
         return 2
@@ -287,4 +317,4 @@ def main(names: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())
