@@ -123,10 +123,10 @@ def finding_pages(docs: Path) -> dict[str, str]:
 
 def markdown(found: Engines, pages: dict[str, str], place: str) -> str:
     """The table of all; findings lead to their pages, which are at ``place``."""
-    lines = ["| certificate | of | what was called | verdict | region, or case | TV | since |", "|---" * 7 + "|"]
+    lines = ["| certificate | of | verdict | TV | region, or case | since | what was called |", "|---" * 7 + "|"]
     for row in rows(found):
         name = f"[`{row.name}`]({place}{pages[row.name]}.md)" if row.name in pages else f"`{row.name}`"
-        cells = (name, row.engine, row.about, row.verdict, row.region, row.tv, row.since)
+        cells = (name, row.engine, row.verdict, row.tv, row.region, row.since, row.about)
         lines.append("| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |")
     return "\n".join(lines) + "\n"
 
