@@ -295,10 +295,11 @@ def generation(path: Path) -> Any:
 
     def decode(model: Model, length: int, rng: np.random.Generator, eos: int | None = None) -> list[int]:
         draw = given["MultinomialProcessor"](1.0)
-        options = {"gamma": GAMMA, "max_gen_len": length, "eos_tokens_id": -1 if eos is None else eos}
+        count = max(length, 3)  # with fewer it never drafts, and divides by the number of drafts
+        options = {"gamma": GAMMA, "max_gen_len": count, "eos_tokens_id": -1 if eos is None else eos}
         with drawing(rng):
             found, _ = run([0], _Net(drafted(model)), _Net(model), logits_processor=draw, **options)
-        return ended([int(token) for token in found], eos)
+        return ended([int(token) for token in found[:length]], eos)
 
     return decode
 
