@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
@@ -11,9 +12,10 @@ from typing import Any
 
 import pytest
 
-from experiments.engines.record import USUAL, Engine, engines, main, record, recorded
+from experiments.engines.record import USUAL, Engine, PublishedEngine, engines, main, record, recorded
 from experiments.engines.source import find, load, source_version
 from simlab.certify import CONTRACTS
+from simlab.certify.adapters.checkouts import PUBLISHED
 from simlab.certify.certificate import BATTERY
 
 pytestmark = pytest.mark.cli
@@ -41,6 +43,18 @@ def test_engines_are_named_once_and_can_be_asked_for() -> None:
 def test_an_engine_that_is_not_installed_has_no_versions() -> None:
     with pytest.raises(PackageNotFoundError):
         Engine("absent", "absent", "verify", "absent-engine").versions()
+
+
+def test_a_repository_is_known_by_its_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("experiments.engines.record.CHECKOUTS", tmp_path)
+    engine = PublishedEngine(PUBLISHED["eagle"])
+    with pytest.raises(PackageNotFoundError, match=r"SafeAILab/EAGLE, as .*SafeAILab\+EAGLE"):
+        engine.versions()
+    git = ["git", "-C", str(tmp_path / "SafeAILab+EAGLE"), "-c", "user.name=a", "-c", "user.email=a@b"]
+    subprocess.run(["git", "init", "-q", git[2]], check=True)
+    subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "one"], check=True)
+    found = subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout
+    assert engine.versions()["SafeAILab/EAGLE"] == found[:12]
 
 
 def test_a_certificate_of_other_versions_is_made_again(tmp_path: Path) -> None:
