@@ -64,8 +64,12 @@ device-day: .venv/.test
 	$(if $(NAME),,$(error NAME is not set; expected a short name of the machine, such as NAME=h200))
 	$(BIN)/simlab model device-day $(NAME) --seconds $(SECONDS) $(if $(DATA),--data $(DATA))
 
+# programs of findings whose packages are installed there
+SHOWN = rotalabs-accel sequential-speculative-decoding-capped-hsd transformers-universal flashspec-engine-greedy-drafter
+
 engines: .engines/.engines
 	.engines/bin/python -m experiments.engines.record
+	for each in $(SHOWN); do echo "docs/engines/$$each.py"; .engines/bin/python docs/engines/$$each.py 2>/dev/null || exit 1; done
 
 .engines/.engines: pyproject.toml constraints.txt experiments/engines/requirements.txt
 	$(PYTHON) -m venv .engines

@@ -24,7 +24,7 @@ extensions = [
     "written",
     "links",
 ]
-exclude_patterns = ["_build", "extensions", "conf.py"]
+exclude_patterns = ["_build", "extensions", "conf.py", "engines/*.py"]
 suppress_warnings = ["mystnb.unknown_mime_type", "ref.python"]  # names of types that several packages have
 
 myst_enable_extensions = ["colon_fence", "dollarmath", "deflist"]

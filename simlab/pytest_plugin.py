@@ -3,13 +3,17 @@
 >>> def test_verify_is_lossless(assert_lossless):  # doctest: +SKIP
 ...     assert_lossless(verify, "chain_uniforms", arrays="torch")
 
+``pytest --simlab-certify engine.chain:verify@chain_uniforms@torch`` is the same without a file.
+
 What certifies is imported when a test asks for the fixture: a run without such tests is not slower for it.
 """
 
 from __future__ import annotations
 
+import sys
 from argparse import ArgumentTypeError
 from collections.abc import Callable
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -33,8 +37,15 @@ def seconds(text: str) -> float:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add ``--certify-budget``, and which shapes are tried."""
+    """Add what is certified without a test of its own, ``--certify-budget``, and which shapes are tried."""
     group = parser.getgroup("simlab", "certificates of verifiers")
+    group.addoption(
+        "--simlab-certify",
+        action="append",
+        default=[],
+        metavar="MODULE:FUNCTION[@CONTRACT[@ARRAYS]]",
+        help="certify this function, as one more test; several times",
+    )
     group.addoption(
         "--certify-budget",
         type=seconds,
@@ -69,11 +80,41 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture
 def assert_lossless(request: pytest.FixtureRequest) -> Callable[..., Certificate]:
     """:func:`simlab.certify.assert_lossless` with the budget and the shapes of the command line."""
+    return checking(request.node)
+
+
+class Certified(pytest.Item):
+    """A test of the command line: its name is what is certified, its contract and its arrays."""
+
+    def runtest(self) -> None:
+        where, *more = self.name.split("@")
+        module, _, function = where.partition(":")
+        sys.path.insert(0, str(self.config.invocation_params.dir))
+        try:
+            found: Any = getattr(import_module(module), function)
+        except (ImportError, AttributeError, ValueError) as error:
+            raise pytest.UsageError(f"--simlab-certify {self.name}: {error}; expected module:function") from None
+        checking(self)(found, *more[:1], **({"arrays": more[1]} if len(more) > 1 else {}))
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> str:
+        return str(excinfo.value)
+
+    def reportinfo(self) -> tuple[str, None, str]:
+        return "--simlab-certify", None, self.name
+
+
+def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Add what the command line asks for."""
+    items += [Certified.from_parent(session, name=name) for name in config.getoption("--simlab-certify")]
+
+
+def checking(node: pytest.Item) -> Callable[..., Certificate]:
+    """What a test calls: it notes what was found where the test is."""
     from simlab.certify import assert_lossless as certified
 
-    wanted = request.config.getoption("--certify-budget")
-    shapes = tuple(request.config.getoption("--certify-shape"))
-    at_most, strict = request.config.getoption("--certify-at-most"), request.config.getoption("--certify-strict")
+    config = node.config
+    wanted, shapes = config.getoption("--certify-budget"), tuple(config.getoption("--certify-shape"))
+    at_most, strict = config.getoption("--certify-at-most"), config.getoption("--certify-strict")
 
     def check(function: Callable[..., Any], contract: str = "verify", **options: Any) -> Certificate:
         if wanted is not None:
@@ -92,8 +133,8 @@ def assert_lossless(request: pytest.FixtureRequest) -> Callable[..., Certificate
         return certificate
 
     def note(told: str) -> None:
-        request.node.user_properties.append(("simlab", told))  # which --junitxml writes
-        request.config.stash[MADE].append((request.node.nodeid, told))
+        node.user_properties.append(("simlab", told))  # which --junitxml writes
+        config.stash[MADE].append((node.nodeid, told))
 
     return check
 

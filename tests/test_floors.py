@@ -168,8 +168,11 @@ TORCH = (
     "simlab.decoders.compiled.tensors",
     "simlab.decoders.graph",
     "simlab.decoders.triton",
+    "experiments.engines.lmdeploy",
+    "experiments.engines.sglang",
     "experiments.engines.vllm",
     "experiments.engines.vllm_ascend",
+    "experiments.engines.vllm_runner",
     "experiments.models",
     "experiments.training",
 )

@@ -24,6 +24,7 @@ from sphinx.application import Sphinx
 
 from experiments.cli.main import app as commands
 from experiments.sweeps import spec
+from reports.data.engines import finding_pages, markdown, read_engines
 from reports.pages.claims import NOTEBOOKS
 from reports.pages.report import KINDS
 from simlab.continuous import RULES as CONTINUOUS_RULES
@@ -61,6 +62,9 @@ def write_pages(app: Sphinx) -> None:
         "methods.md": methods(),
         "studies.md": studies(),
         "gallery.md": gallery(),
+        "engines.txt": markdown(
+            read_engines(), finding_pages(ROOT / "docs"), "engines/"
+        ),  # included, no page of its own
     }
     found = verdicts()
     pages |= {f"papers/{paper}.md": paper_page(paper, found) for paper in PAPERS}

@@ -2,7 +2,7 @@
 
 FOLDER is a checkout of the repository at the commit that is certified, NAME one of those that ``--list`` lists. The
 certificate is written to ``--out``, with repository, commit and the versions of what ran it. Those that are kept with
-the project are in ``reports/measured/certificates``.
+the project are in ``experiments/engines/certificates``.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -21,14 +22,18 @@ from experiments.results import versions, write_json
 from simlab import __version__
 from simlab.certify import certify
 from simlab.certify.adapters.checkouts import PUBLISHED, Published, commit_of
-from simlab.certify.certificate import VERDICTS
+from simlab.certify.api import LIMIT
+from simlab.certify.certificate import VERDICTS, Failure
 from simlab.statistics import GTest
 
 LEVEL = 1e-6  # false alarms of the test on a pair of rows
 PAIR_CALLS = 4000
+PAIR = "V = 2, gamma = 2, one pair of rows"
 
 
-def certificate_of(published: Published, checkout: Path, budget: float, seed: int) -> dict[str, Any]:
+def certificate_of(
+    published: Published, checkout: Path, budget: float, epsilon: float = 0.03, seed: int = 0, limit: float = LIMIT
+) -> dict[str, Any]:
     """What is written: the certificate, and what was certified.
 
     Parameters
@@ -39,8 +44,12 @@ def certificate_of(published: Published, checkout: Path, budget: float, seed: in
         The folder of its repository.
     budget
         Seconds.
+    epsilon
+        The TV that a pass excludes.
     seed
         Of the random calls.
+    limit
+        Seconds that a call may take.
 
     Raises
     ------
@@ -48,18 +57,19 @@ def certificate_of(published: Published, checkout: Path, budget: float, seed: in
         If the folder is no checkout, or has not what is certified.
     """
     commit = commit_of(checkout)
-    found = certify(published.callable(checkout), published.contract, budget=budget, seed=seed, processes=1)
+    asked: dict[str, Any] = {"budget": budget, "epsilon": epsilon, "seed": seed, "processes": 1, "limit": limit}
+    found = certify(published.callable(checkout), published.contract, **asked)
     document: dict[str, Any] = finite(found.document)
     for failure in (document["failure"], document["edge"]):
         if failure:
             failure["script"] = ""  # it would need the checkout
     about = {"name": published.name, "about": published.about, "repository": published.repository, "commit": commit}
+    about["command"] = f"python -m experiments.certification.published {published.name} FOLDER --budget {budget:g}"
     ran = {"file": published.file, "budget": budget, "seed": seed, "simlab": __version__, "versions": versions()}
     if published.contract == "verify":
         pair = document["pair"] = pair_document(published.callable(checkout), PAIR_CALLS, seed)
         if document["verdict"] in ("lossless", "inconclusive") and not pair["follows_the_target"]:
-            found_there = f"two drafts of one pair of rows do not follow the target (p-value {pair['p_value']:.2g})"
-            document |= {"verdict": "lossy", "meaning": VERDICTS["lossy"], "summary": found_there}
+            document |= pair_failure(pair)
     return about | ran | document
 
 
@@ -102,6 +112,28 @@ def pair_document(verify: Callable[..., Any], calls: int, seed: int) -> dict[str
     }
 
 
+def pair_failure(pair: dict[str, Any]) -> dict[str, Any]:
+    """What a certificate says where a pair of rows alone shows that the target is not followed."""
+    told = f"two drafts of one pair of rows do not follow the target (p-value {pair['p_value']:.2g})"
+    laws = zip(pair["tokens"], pair["target"], pair["measured"], strict=True)
+    failure = Failure(
+        kind="law",
+        at_the_ends=False,
+        found_in=PAIR,
+        told=told,
+        case=PAIR,
+        arguments={name: [pair[name]] * 2 for name in "pq"},
+        calls=pair["calls"],
+        tv_measured=sum(abs(p - x) for p, x in zip(pair["target"], pair["measured"], strict=True)) / 2,
+        tv_exact=None,
+        outcomes=[{"outcome": one, "target": p, "measured": x, "exact": None} for one, p, x in laws],
+        diagnosis="",
+        known=(),
+        script=None,
+    )
+    return {"verdict": "lossy", "meaning": VERDICTS["lossy"], "summary": told, "failure": asdict(failure)}
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command; 0 where a certificate was written, 2 for wrong usage."""
     parser = argparse.ArgumentParser(prog="python -m experiments.certification.published", description=__doc__)
@@ -114,12 +146,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     asked = parser.parse_args(arguments)
     if asked.list:
         for each in PUBLISHED.values():
-            print(f"{each.name:24}{each.contract:20}{each.repository}: {each.about}")
+            print(f"{each.name:26}{each.contract:20}{each.repository}: {each.about}")
         return 0
     if asked.checkout is None:
         parser.error("expected NAME and FOLDER, or --list")
     try:
-        document = certificate_of(PUBLISHED[asked.name], asked.checkout, asked.budget, asked.seed)
+        document = certificate_of(PUBLISHED[asked.name], asked.checkout, asked.budget, seed=asked.seed)
     except ValueError as error:
         print(error, file=sys.stderr)
         return 2

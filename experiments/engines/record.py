@@ -1,38 +1,60 @@
 """Certify the engines that are installed here, and keep each certificate with the versions it is about.
 
-``python -m experiments.engines.record [NAME ...]`` writes ``certificates/NAME.json`` in this folder: certificate.json
-of ``simlab certify``, and the versions of the packages it called. Without names it goes through all that are installed
-and have none of these versions yet, so that an interrupted run goes on.
+``python -m experiments.engines.record [--budget S] [NAME ...]`` writes ``certificates/NAME.json`` in this folder:
+certificate.json of ``simlab certify``, and the versions of the packages it called. Without names it goes through all
+that are installed and have none of these versions and of today's battery yet, two at a time, so that an interrupted run
+goes on. One that is inconclusive though it had less than the usual time is made again. Repositories that are no
+packages are looked for as ``src/OWNER+NAME`` in the folder of the environment.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
+import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from datetime import date
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from experiments.certification.certified import certified
+from experiments.certification.published import certificate_of
 from experiments.certification.request import Request
 from experiments.certification.servers import PROMPTS, ServerRequest, certified_server
 from experiments.engines import llama_cpp, openvino_genai
 from experiments.engines.source import source_version
 from experiments.results import write_json
 from simlab.certify.adapters import ADAPTERS
+from simlab.certify.adapters.checkouts import PUBLISHED, Published, commit_of
+from simlab.certify.certificate import BATTERY
 from simlab.certify.servers.client import LLAMA
 
+MODULE = "experiments.engines.record"
 FOLDER = Path(__file__).parent / "certificates"
+CHECKOUTS = Path(sys.prefix) / "src"  # where pip has those that it installs from a repository, too
+LIMIT = 60.0  # seconds of a call: the machine may be busy
+AT_ONCE = 2  # certificates that are made side by side, each with one process
 BESIDE = ("torch", "triton", "numpy")  # packages whose versions matter to all of them
-SLOW = {"decode": (120.0, 0.1)}  # seconds and TV for loops, which take some milliseconds a call
-USUAL = (60.0, 0.03)
-INTERPRETED = (300.0, 0.03)  # for kernels that an interpreter runs
-SERVED = (600.0, 0.1)  # for servers
+
+
+class Wanted(NamedTuple):
+    """Seconds, and the TV that a pass excludes."""
+
+    budget: float
+    epsilon: float
+
+
+SLOW = {"decode": Wanted(120.0, 0.1)}  # loops take some milliseconds a call
+USUAL = Wanted(60.0, 0.03)
+INTERPRETED = Wanted(300.0, 0.03)  # for kernels that an interpreter runs
+SERVED = Wanted(600.0, 0.1)
 KEPT = 8  # likeliest tokens that servers draw from: of so few the law is known soon
 
 
@@ -50,15 +72,18 @@ class Engine:
     beside: tuple[str, ...] = BESIDE
 
     @property
-    def request(self) -> Request:
-        """With a budget that fits the contract."""
-        budget, epsilon = INTERPRETED if self.package == "vllm" else SLOW.get(self.contract, USUAL)
-        contract = None if self.spec in ADAPTERS else self.contract
-        return Request(self.spec, contract, budget, epsilon, 0.999, 0, None, 2, 10.0, self.arrays)
+    def wanted(self) -> Wanted:
+        """What fits the contract."""
+        return INTERPRETED if self.package in ("vllm", "sglang") else SLOW.get(self.contract, USUAL)
 
-    def certificate(self, scratch: Path) -> dict[str, Any]:
+    def request(self, budget: float) -> Request:
+        """With so many seconds."""
+        contract = None if self.spec in ADAPTERS else self.contract
+        return Request(self.spec, contract, budget, self.wanted.epsilon, 0.999, 0, None, 1, LIMIT, self.arrays)
+
+    def certificate(self, scratch: Path, budget: float) -> dict[str, Any]:
         """The content of certificate.json."""
-        return certified(self.request, scratch, lambda: None, lambda what, share: None)
+        return certified(self.request(budget), scratch, lambda: None, lambda what, share: None)
 
     def versions(self) -> dict[str, str]:
         """Of its package and of those beside it; raises ``PackageNotFoundError`` where it is not there."""
@@ -75,11 +100,13 @@ class ServedEngine:
     about: str
     package: str
     beside: tuple[str, ...] = ("numpy",)
+    wanted: Wanted = SERVED
 
-    def certificate(self, scratch: Path) -> dict[str, Any]:
+    def certificate(self, scratch: Path, budget: float) -> dict[str, Any]:
         """The content of certificate.json; its command has the usual ports in place of those that were free."""
         with self.served() as (url, reference):
-            request = ServerRequest(url, *SERVED, 0.999, 0, 10.0, reference, PROMPTS[:2], top_k=KEPT, requests=200_000)
+            asked = (url, budget, self.wanted.epsilon, 0.999, 0, 10.0, reference, PROMPTS[:2])
+            request = ServerRequest(*asked, top_k=KEPT, requests=200_000)
             document = certified_server(request, scratch, lambda share: None)
         told = json.dumps(document)
         for address, usual in ((url, 8080), (reference, 8081)):
@@ -90,6 +117,42 @@ class ServedEngine:
         """As :meth:`Engine.versions`."""
         return {self.package: version(self.package)} | dict(_installed(self.beside))
 
+
+@dataclass(frozen=True)
+class PublishedEngine:
+    """A verifier that is published as code, of a checkout of its repository."""
+
+    published: Published
+
+    @property
+    def name(self) -> str:
+        return self.published.name
+
+    @property
+    def about(self) -> str:
+        return self.published.about
+
+    @property
+    def wanted(self) -> Wanted:
+        """As :attr:`Engine.wanted`."""
+        return SLOW.get(self.published.contract, USUAL)
+
+    @property
+    def checkout(self) -> Path:
+        return CHECKOUTS / self.published.repository.replace("/", "+")
+
+    def certificate(self, scratch: Path, budget: float) -> dict[str, Any]:
+        """The content of certificate.json."""
+        return certificate_of(self.published, self.checkout, budget, self.wanted.epsilon, limit=LIMIT)
+
+    def versions(self) -> dict[str, str]:
+        """The commit, and as :meth:`Engine.versions`."""
+        if not self.checkout.is_dir():
+            raise PackageNotFoundError(f"{self.published.repository}, as {self.checkout},")
+        return {self.published.repository: commit_of(self.checkout)[:12]} | dict(_installed(BESIDE))
+
+
+AnyEngine = Engine | ServedEngine | PublishedEngine
 
 SERVERS = [
     ServedEngine(
@@ -121,12 +184,42 @@ SAMPLERS = [
     )
     for suffix, function, contract, about in (
         ("", "scored", "flat_exponential", "Its rejection sampler on a flattened batch."),
-        ("-without-q", "unscored", "flat_tokens", "The same for drafts without q, as n-gram drafts are."),
-        ("-block", "blockwise", "flat_exponential", "The same with `enable_block_verify`."),
+        ("-without-q", "unscored", "flat_tokens", "Its rejection sampler for drafts without q, as n-gram drafts are."),
+        ("-block", "blockwise", "flat_exponential", "Its rejection sampler with `enable_block_verify`."),
     )
     if (package, function) != ("vllm", "blockwise")
 ]
 
+
+VERIFIERS = [
+    Engine(name, f"experiments.engines.{module}:{function}", contract, package, arrays, source, about)
+    for name, module, function, contract, package, arrays, source, about in (
+        (
+            *("vllm-runner-2", "vllm_runner", "scored", "verify", "vllm", None, "VLLM_SOURCE"),
+            "`rejection_sample` of its second model runner, on one request.",
+        ),
+        (
+            *("vllm-runner-2-block", "vllm_runner", "blockwise", "verify", "vllm", None, "VLLM_SOURCE"),
+            "`rejection_sample` of its second model runner, with `use_block_verification`.",
+        ),
+        (
+            *("sglang", "sglang", "chain", "chain_uniforms", "sglang", "torch", "SGLANG_SOURCE"),
+            "Its kernel `chain_speculative_sampling_triton`.",
+        ),
+        (
+            *("sglang-block", "sglang", "blocks", "chain_uniforms", "sglang", "torch", "SGLANG_SOURCE"),
+            "`chain_speculative_sampling_triton` with `block_verification`.",
+        ),
+        (
+            *("lmdeploy", "lmdeploy", "scored", "verify", "lmdeploy", None, "LMDEPLOY_SOURCE"),
+            "The rejection sampling of its PyTorch engine where a device has none of its own.",
+        ),
+        (
+            *("lmdeploy-without-q", "lmdeploy", "unscored", "verify", "lmdeploy", None, "LMDEPLOY_SOURCE"),
+            "The same rejection sampling, for drafts without q.",
+        ),
+    )
+]
 
 LOOPS = [
     Engine(
@@ -140,12 +233,12 @@ LOOPS = [
 ]
 
 
-def engines() -> list[Engine | ServedEngine]:
+def engines() -> list[AnyEngine]:
     """All that can be certified without a device."""
     adapters = (
         Engine(one.name, one.name, one.contract, one.package) for one in ADAPTERS.values() if not one.needs_cuda
     )
-    return [*adapters, *SAMPLERS, *LOOPS, *SERVERS]
+    return [*adapters, *SAMPLERS, *VERIFIERS, *LOOPS, *map(PublishedEngine, PUBLISHED.values()), *SERVERS]
 
 
 def _installed(packages: tuple[str, ...]) -> Iterator[tuple[str, str]]:
@@ -156,41 +249,72 @@ def _installed(packages: tuple[str, ...]) -> Iterator[tuple[str, str]]:
             continue
 
 
-def recorded(engine: Engine | ServedEngine, versions: dict[str, str], folder: Path = FOLDER) -> bool:
-    """Whether there is a certificate of these versions."""
+def recorded(engine: AnyEngine, versions: dict[str, str], folder: Path = FOLDER) -> bool:
+    """Whether there is a certificate of these versions, and of today's battery."""
     path = folder / f"{engine.name}.json"
-    return path.exists() and json.loads(path.read_text(encoding="utf-8")).get("engine") == versions
+    found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    short = found.get("verdict") == "inconclusive" and found["budget"] < engine.wanted.budget
+    return (found.get("engine"), found.get("battery")) == (versions, BATTERY) and not short
 
 
-def record(engine: Engine | ServedEngine, versions: dict[str, str], folder: Path = FOLDER) -> dict[str, Any]:
-    """Certify it, and write the certificate."""
+def record(
+    engine: AnyEngine, versions: dict[str, str], budget: float | None = None, folder: Path = FOLDER
+) -> dict[str, Any]:
+    """Certify it, and write the certificate, with the day since which this is its verdict."""
     with tempfile.TemporaryDirectory() as scratch:
-        document = engine.certificate(Path(scratch))
+        document = engine.certificate(Path(scratch), budget or engine.wanted.budget)
+    path = folder / f"{engine.name}.json"
+    before = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    known = before.get("since") if before.get("verdict") == document["verdict"] else None
     document |= {"name": engine.name, "engine": versions, "about": engine.about or document["about"]}
-    write_json(folder / f"{engine.name}.json", document)
+    document["since"] = known or date.today().isoformat()
+    write_json(path, document)
     return document
 
 
-def main(names: list[str]) -> int:
-    """Certify those of these names, or all that have no certificate of these versions."""
-    found = {engine.name: engine for engine in engines()}
-    unknown = [name for name in names if name not in found]
-    if unknown:
-        print(f"{unknown[0]!r} is no engine; expected some of {', '.join(found)}", file=sys.stderr)
-        return 2
-    for engine in (found[name] for name in names or found):
+def missing() -> Iterator[str]:
+    """Names of those that are installed and have no certificate of what is installed; says what there is of others."""
+    for engine in engines():
         try:
-            versions = engine.versions()
+            made = recorded(engine, engine.versions())
         except PackageNotFoundError as error:
             print(f"{engine.name}: {error.name} is not installed")
             continue
-        if not names and recorded(engine, versions):
+        if made:
             print(f"{engine.name}: recorded")
-            continue
-        document = record(engine, versions)
-        print(f"{engine.name}: {document['verdict']}, {document['summary']}", flush=True)
+        else:
+            yield engine.name
+
+
+def apart(name: str, budget: float | None) -> int:
+    """Certify one in a process of its own: its status."""
+    more = [] if budget is None else ["--budget", str(budget)]
+    return subprocess.run([sys.executable, "-m", MODULE, name, *more], check=False).returncode
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Certify those of these names, or all that have no certificate of these versions."""
+    found = {engine.name: engine for engine in engines()}
+    parser = argparse.ArgumentParser(prog=f"python -m {MODULE}", description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", help="what is certified (default: what has no certificate)")
+    parser.add_argument("--budget", type=float, metavar="S", help="seconds of each (default: what fits its contract)")
+    asked = parser.parse_args(arguments)
+    unknown = [name for name in asked.names if name not in found]
+    if unknown:
+        print(f"{unknown[0]!r} is no engine; expected some of {', '.join(found)}", file=sys.stderr)
+        return 2
+    if len(asked.names) != 1:
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            return max(pool.map(partial(apart, budget=asked.budget), asked.names or missing()), default=0)
+    engine = found[asked.names[0]]
+    try:
+        document = record(engine, engine.versions(), asked.budget)
+    except (PackageNotFoundError, ValueError) as error:
+        print(f"{engine.name}: {error}", file=sys.stderr)
+        return 2
+    print(f"{engine.name}: {document['verdict']}, {document['summary']}", flush=True)
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

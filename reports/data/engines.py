@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from reports.data.files import read_json
+from simlab.certify.certificate import BATTERY
 
 FOLDER = Path(__file__).parents[2] / "experiments" / "engines" / "certificates"
 COMMAND = "python -m experiments.engines.record"
 TRIED = "tried.toml"  # engine: what was tried, and why there is no certificate
-KEYS = {"name", "engine", "verdict", "meaning", "summary", "lines", "failure", "acceptance", "command", "contract"}
+KEYS = {
+    *("name", "engine", "about", "since", "verdict", "meaning", "summary", "lines", "failure", "acceptance"),
+    *("command", "contract"),
+}
+BESIDE = ("numpy", "torch", "triton")  # what an engine is certified beside
+FINDINGS = ("lossy", "breaks")
+SERVER = "completions"  # the contract of servers
+PAGES = Path("engines")  # in the folder of the documentation: a page a finding
+NAMED = re.compile(r"^Certificates: (.+?)\. ", re.M)
 
 
 class Engines(NamedTuple):
@@ -29,3 +39,114 @@ def read_engines(folder: Path = FOLDER) -> Engines:
         [read_json(path, COMMAND, KEYS) for path in paths],
         dict(tomllib.loads(tried.read_text(encoding="utf-8"))) if tried.exists() else {},
     )
+
+
+def is_finding(certificate: dict[str, Any]) -> bool:
+    """Whether what comes out is wrong, and not only where a coin is at its end."""
+    failure = certificate["failure"]
+    return certificate["verdict"] in FINDINGS and not (failure and failure["at_the_ends"])
+
+
+class Row(NamedTuple):
+    """What a table says of one certificate."""
+
+    name: str
+    engine: str
+    about: str
+    verdict: str
+    region: str
+    tv: str
+    since: str
+
+
+def in_order(found: Engines) -> list[dict[str, Any]]:
+    """Findings first, then by name."""
+    return sorted(found.certificates, key=lambda one: (not is_finding(one), one["name"]))
+
+
+def row(certificate: dict[str, Any]) -> Row:
+    """What a table says of one."""
+    return Row(
+        certificate["name"],
+        ", ".join(f"{name} {version}" for name, version in certificate["engine"].items() if name not in BESIDE),
+        re.sub(r" Of \S+ \S+\.$", "", certificate["about"]).removesuffix("."),
+        _verdict(certificate),
+        _region(certificate),
+        _distance(certificate),
+        certificate["since"],
+    )
+
+
+def rows(found: Engines) -> list[Row]:
+    """A row a certificate, findings first."""
+    return [row(one) for one in in_order(found)]
+
+
+def _verdict(certificate: dict[str, Any]) -> str:
+    """With an edge beside it, and the battery where it is not today's."""
+    told = [str(certificate["verdict"])]
+    told += ["with an edge"] if certificate.get("edge") and certificate["verdict"] not in FINDINGS else []
+    return ", ".join(told) + ("" if certificate.get("battery") == BATTERY else " (battery 1)")
+
+
+def _region(certificate: dict[str, Any]) -> str:
+    """Up to which sizes shapes were seen; of a finding, where it is smallest."""
+    if certificate["failure"]:
+        return str(certificate["failure"]["case"])
+    if certificate["contract"] == SERVER:
+        return str(certificate["signature"])
+    shapes = certificate.get("shapes")
+    if not shapes or not shapes["region"]:
+        return "its fixed cases"
+    return ", ".join(f"{axis} up to {most:,}" for axis, most in shapes["region"].items())
+
+
+def _distance(certificate: dict[str, Any]) -> str:
+    """TV in the case that fails, or the bound in the principal cases."""
+    failure = certificate["failure"]
+    if failure:
+        off = failure["tv_measured"] if failure["tv_exact"] is None else failure["tv_exact"]
+        return "–" if off is None else f"{off:.2g}"
+    bounds = [line["tv_at_most"] for line in certificate["lines"] if line["principal"] and line["calls"]]
+    return f"at most {max(bounds):.2g}" if bounds else "–"
+
+
+def finding_pages(docs: Path) -> dict[str, str]:
+    """The page of each certificate that has one: its name without ``.md``."""
+    return {
+        name.strip("`"): path.stem
+        for path in sorted((docs / PAGES).glob("*.md"))
+        for named in NAMED.findall(path.read_text(encoding="utf-8"))
+        for name in named.split(", ")
+    }
+
+
+def markdown(found: Engines, pages: dict[str, str], place: str) -> str:
+    """The table of all; findings lead to their pages, which are at ``place``."""
+    lines = ["| certificate | of | verdict | TV | region, or case | since | what was called |", "|---" * 7 + "|"]
+    for row in rows(found):
+        name = f"[`{row.name}`]({place}{pages[row.name]}.md)" if row.name in pages else f"`{row.name}`"
+        cells = (name, row.engine, row.verdict, row.tv, row.region, row.since, row.about)
+        lines.append("| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def short(found: Engines, pages: dict[str, str], place: str) -> str:
+    """A line a page of findings, and how many certificates there are of what."""
+    told = rows(found)
+    packages = {row.engine.split()[0] for row in told}
+    passed = sum(row.verdict.startswith("lossless") for row in told)
+    failed = [row for row in told if row.name in pages]
+    lines = [
+        f"{len(told)} certificates of {len(packages)} packages and repositories: "
+        f"{passed} `lossless`, {len(failed)} `lossy` or `breaks`.",
+        "",
+        "| finding | of | verdict | TV | since |",
+        "|---" * 5 + "|",
+    ]
+    for page in dict.fromkeys(pages[row.name] for row in failed):
+        of = [row for row in failed if pages[row.name] == page]
+        columns = zip(*((row.engine, f"`{row.verdict}`", row.tv, row.since) for row in of), strict=True)
+        cells = [f"[{page}]({place}{page}.md)", *(", ".join(dict.fromkeys(column)) for column in columns)]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"

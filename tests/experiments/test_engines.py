@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from experiments.engines.record import Engine, engines, main, recorded
+from experiments.engines.record import USUAL, Engine, PublishedEngine, engines, main, record, recorded
 from experiments.engines.source import find, load, source_version
 from simlab.certify import CONTRACTS
+from simlab.certify.adapters.checkouts import PUBLISHED
+from simlab.certify.certificate import BATTERY
 
 pytestmark = pytest.mark.cli
 
@@ -32,7 +37,7 @@ def test_engines_are_named_once_and_can_be_asked_for() -> None:
     assert len({engine.name for engine in found}) == len(found)
     called = [engine for engine in found if isinstance(engine, Engine)]
     assert all(engine.contract in CONTRACTS for engine in called)
-    assert all(engine.request.command.startswith(f"simlab certify {engine.spec}") for engine in called)
+    assert all(engine.request(9.0).command.startswith(f"simlab certify {engine.spec}") for engine in called)
 
 
 def test_an_engine_that_is_not_installed_has_no_versions() -> None:
@@ -40,13 +45,43 @@ def test_an_engine_that_is_not_installed_has_no_versions() -> None:
         Engine("absent", "absent", "verify", "absent-engine").versions()
 
 
+def test_a_repository_is_known_by_its_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("experiments.engines.record.CHECKOUTS", tmp_path)
+    engine = PublishedEngine(PUBLISHED["eagle"])
+    with pytest.raises(PackageNotFoundError, match=r"SafeAILab/EAGLE, as .*SafeAILab\+EAGLE"):
+        engine.versions()
+    git = ["git", "-C", str(tmp_path / "SafeAILab+EAGLE"), "-c", "user.name=a", "-c", "user.email=a@b"]
+    subprocess.run(["git", "init", "-q", git[2]], check=True)
+    subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "one"], check=True)
+    found = subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout
+    assert engine.versions()["SafeAILab/EAGLE"] == found[:12]
+
+
 def test_a_certificate_of_other_versions_is_made_again(tmp_path: Path) -> None:
     engine = Engine("one", "one", "verify", "numpy")
     versions = engine.versions()
     assert not recorded(engine, versions, tmp_path)
-    (tmp_path / "one.json").write_text(json.dumps({"engine": versions}), encoding="utf-8")
+    written = {"engine": versions, "battery": BATTERY}
+    (tmp_path / "one.json").write_text(json.dumps(written), encoding="utf-8")
     assert recorded(engine, versions, tmp_path)
     assert not recorded(engine, versions | {"numpy": "0"}, tmp_path)
+    (tmp_path / "one.json").write_text(json.dumps(written | {"battery": BATTERY - 1}), encoding="utf-8")
+    assert not recorded(engine, versions, tmp_path)
+    for seconds, enough in ((engine.wanted.budget - 1, False), (engine.wanted.budget, True)):
+        hurried = written | {"verdict": "inconclusive", "budget": seconds}
+        (tmp_path / "one.json").write_text(json.dumps(hurried), encoding="utf-8")
+        assert recorded(engine, versions, tmp_path) == enough
+
+
+def test_a_verdict_is_known_since_it_came_out_first(tmp_path: Path) -> None:
+    verdicts = iter(["lossy", "lossy", "lossless"])
+    wanted, certificate = USUAL, lambda scratch, budget: {"verdict": next(verdicts), "about": f"{budget:g} seconds."}
+    made: Any = SimpleNamespace(name="one", about="", wanted=wanted, certificate=certificate)
+    today = record(made, {}, folder=tmp_path)["since"]
+    document = json.loads((tmp_path / "one.json").read_text(encoding="utf-8"))
+    (tmp_path / "one.json").write_text(json.dumps(document | {"since": "2001-01-01"}), encoding="utf-8")
+    assert record(made, {}, folder=tmp_path)["since"] == "2001-01-01" < today
+    assert record(made, {}, folder=tmp_path)["since"] == today
 
 
 def test_an_unknown_engine_is_named(capsys: pytest.CaptureFixture[str]) -> None:

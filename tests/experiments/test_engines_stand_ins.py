@@ -261,3 +261,92 @@ def test_its_server_answers_as_that_of_llama_cpp_does(openvino: None) -> None:
                 told = json.load(answer)
             assert (told["tokens"][2], told["stop_type"]) == (5, kind)
         server.shutdown()
+
+
+# Samplers of one file -----------------------------------------------------------------------------------------------
+
+SAMPLERS = {  # each keeps all drafts and ends with token 1, if it gets what the published one takes
+    "lmdeploy": {
+        "lmdeploy/pytorch/backends/default/rejection_sampling.py": """
+import torch
+from ..rejection_sampling import PLACEHOLDER_TOKEN_ID, RejectionSamplingImpl
+
+class DefaultRejectionSamplingImpl(RejectionSamplingImpl):
+    def forward(self, target_logits, draft_token_ids, bonus_token_ids, *, is_greedy, draft_probs=None):
+        count, size = target_logits.shape[1:]
+        assert is_greedy is None and target_logits.exp().sum(-1).allclose(torch.ones(1, count))
+        assert draft_token_ids.shape == (1, count) and bonus_token_ids.tolist() == [1]
+        assert draft_probs is None or draft_probs.shape == (1, count, size)
+        ended = torch.full((1, 1), PLACEHOLDER_TOKEN_ID)
+        return torch.cat([draft_token_ids, bonus_token_ids[None], ended], 1), None, None
+"""
+    },
+    "sglang": {
+        "sglang/kernels/ops/speculative/reject_sampling.py": """
+def chain_speculative_sampling_triton(
+    predicts, accept_index, accept_token_num, candidates, retrive_index, retrive_next_token, retrive_next_sibling,
+    uniform_samples, uniform_samples_for_final_sampling, target_probs, draft_probs, threshold_single, threshold_acc,
+    deterministic, *, block_verification=False,
+):
+    slots = candidates.shape[1]
+    assert target_probs.shape == (1, slots, 2) and draft_probs.shape == (1, slots - 1, 2)
+    assert uniform_samples.shape == (1, slots - 1) and uniform_samples_for_final_sampling.shape == (1,)
+    for place in range(slots - 1):
+        predicts[retrive_index[0, place]] = candidates[0, place + 1]
+    predicts[slots - 1], accept_token_num[0] = 1, slots - 1
+"""
+    },
+    "vllm": {
+        "vllm/v1/worker/gpu/sample/gumbel.py": """
+from vllm.triton_utils import tl, triton
+
+def salted(seed): return seed + 1
+""",
+        "vllm/v1/worker/gpu/spec_decode/rejection_sampler_utils.py": """
+import torch
+from vllm.triton_utils import tl, tldevice, triton
+from vllm.v1.spec_decode.fly import compute_fly_entropy
+from vllm.v1.worker.gpu.sample.gumbel import salted
+
+def rejection_sample(
+    target_logits, draft_logits, draft_sampled, cu_num_logits, pos, idx_mapping, expanded_idx_mapping,
+    expanded_local_pos, temperature, seed, num_speculative_steps, use_block_verification=False,
+):
+    rows = num_speculative_steps + 1
+    assert target_logits.shape == (rows, 2) and draft_sampled.shape == (rows,) and cu_num_logits.tolist() == [0, rows]
+    assert draft_logits is None or draft_logits.shape == (1, rows - 1, 2)
+    assert tldevice.log1p and salted(int(seed)) > 0 and float(temperature) == 1
+    last = torch.tensor([1, 0])
+    return torch.cat([draft_sampled[1:], last])[None], torch.tensor([rows])
+""",
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("package", "module", "names"),
+    [
+        ("lmdeploy", "lmdeploy", ("scored", "unscored")),
+        ("sglang", "sglang", ("chain", "blocks")),
+        ("vllm", "vllm_runner", ("scored", "unscored", "blockwise")),
+    ],
+)
+def test_a_sampler_of_one_file_gets_what_it_takes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, package: str, module: str, names: tuple[str, ...]
+) -> None:
+    torch = pytest.importorskip("torch")
+    for file, text in SAMPLERS[package].items():
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).write_text(text, encoding="utf-8")
+    monkeypatch.setenv(f"{package.upper()}_SOURCE", str(tmp_path))
+    monkeypatch.delitem(sys.modules, f"experiments.engines.{module}", raising=False)
+    loaded = importlib.import_module(f"experiments.engines.{module}")
+    p, q, drafts = np.array([[0.5, 0.5], [0.25, 0.75], [0.0, 1.0]]), np.full((2, 2), 0.5), np.array([0, 1])
+    for name in names:
+        called = getattr(loaded, name)
+        if package == "sglang":
+            rows = [torch.from_numpy(given) for given in (p, q, drafts, np.full(2, 0.5))]
+            assert called(*rows, torch.tensor(0.5)) == [0, 1, 1]
+        else:
+            assert called(p, q, drafts, np.random.default_rng(0)) == [0, 1, 1]
+    monkeypatch.delitem(sys.modules, f"experiments.engines.{module}")

@@ -85,7 +85,7 @@ ADAPTERS: dict[str, Adapter] = {
         Adapter(
             "transformers-ensemble",
             "verify",
-            "The same with `assistant_ensemble_weight=0.5`, which is documented to be lossy.",
+            "`_speculative_sampling` with `assistant_ensemble_weight=0.5`, which is documented to be lossy.",
             "transformers",
             "transformers:verify",
             (("assistant_ensemble_weight", 0.5),),
@@ -100,7 +100,8 @@ ADAPTERS: dict[str, Adapter] = {
         Adapter(
             "transformers-generate-temperature",
             "decode",
-            "The same at temperature 2, of models that are as much sharper; the assistant gets it twice.",
+            "`generate` with an assistant at temperature 2, of models that are as much sharper; the assistant gets it "
+            "twice.",
             "transformers",
             "transformers:generate",
             (("temperature", 2.0),),

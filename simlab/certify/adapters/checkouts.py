@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import subprocess
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,10 +19,11 @@ from typing import Any
 import numpy as np
 
 from simlab.arrays import Array
-from simlab.certify.adapters.tables import ended
+from simlab.certify.adapters.tables import Model, drafted, ended
 from simlab.certify.adapters.torch_random import drawing
 
 TAB = 4  # columns
+GAMMA = 2  # drafts at a time, of loops
 SHIFT = 10.0  # the largest logit, for code that looks at ratios of logits
 
 
@@ -203,6 +205,136 @@ def jacobi(path: Path, window: int = 4) -> Any:
     return decode
 
 
+def typical(path: Path) -> Any:
+    """Medusa's ``evaluate_posterior`` as it is called by default; where no child is accepted comes the likeliest token.
+
+    At temperature 0.7, which is its default: p is sharpened as much as that flattens it.
+    """
+    import torch
+
+    names = ("evaluate_posterior", "get_typical_posterior_mask", "get_nucleus_posterior_mask")
+    accept = definitions(path, names, {"torch": torch, "F": torch.nn.functional})["evaluate_posterior"]
+
+    def verify(p: Array, q: Array, candidates: Array, rng: np.random.Generator) -> int:
+        children = torch.from_numpy(candidates)
+        paths = torch.stack([torch.zeros_like(children), children], dim=1)
+        best, accepted = accept(0.7 * _logits(p).clamp(min=-80).expand(len(children), 2, -1), paths, 0.7)
+        return int(candidates[int(best)] if int(accepted) else p.argmax())
+
+    return verify
+
+
+class _Net:
+    """A model with logits after each token: of sequences, or of new tokens at places that it keeps itself.
+
+    Token 0 stands before every sequence. ``shift``: how many tokens that never come are before the first one.
+    """
+
+    device, max_seq_length = "cpu", 1 << 20
+
+    def __init__(self, pmf: Model, shift: int = 0) -> None:
+        self.pmf, self.shift = pmf, shift
+        self.config = SimpleNamespace(vocab_size=len(pmf(())) + shift, max_position_embeddings=1 << 20)
+        self.seen: list[int] = []
+
+    def rows(self, tokens: list[int], last: int) -> Any:
+        """Those after each of the ``last`` tokens ``[1, last, V]``, as logits."""
+        import torch
+
+        ends = range(len(tokens) - last + 1, len(tokens) + 1)
+        rows = [self.pmf(tuple(token - self.shift for token in tokens[1:end])) for end in ends]
+        return torch.from_numpy(np.pad(rows, ((0, 0), (self.shift, 0)))).log().float()[None]
+
+    def __call__(self, input_ids: Any, past_key_values: Any = None, use_cache: bool = False) -> Any:
+        (tokens,) = input_ids.tolist()
+        return SimpleNamespace(logits=self.rows(tokens, len(tokens)), past_key_values=None)
+
+
+class _CachedNet(_Net):
+    """Called with new tokens and their places, perhaps after a mask."""
+
+    def __call__(self, *called: Any) -> Any:
+        tokens, places = (values.flatten().tolist() for values in called[-2:])
+        self.seen[places[0] :] = tokens
+        return self.rows(self.seen, len(tokens))
+
+
+def loop_over_sequences(path: Path) -> Any:
+    """``speculative_sampling_v2``; its token 0 must not be drawn, so that tokens begin with 1."""
+    import torch
+
+    given: dict[str, Any] = {"torch": torch, "F": torch.nn.functional}
+    given["tqdm"] = lambda **_: nullcontext(SimpleNamespace(n=0, update=lambda count: None))
+    given |= definitions(path.parent / "utils.py", ("norm_logits", "sample", "max_fn", "top_k_top_p_filter"), given)
+    run = definitions(path, ("speculative_sampling_v2",), given)["speculative_sampling_v2"]
+
+    def decode(model: Model, length: int, rng: np.random.Generator, eos: int | None = None) -> list[int]:
+        with drawing(rng):
+            found = run(torch.zeros(1, 1, dtype=torch.long), _Net(drafted(model), 1), _Net(model, 1), length, GAMMA)
+        return ended([token - 1 for token in found[0, 1:].tolist()][:length], eos)
+
+    return decode
+
+
+def generation(path: Path) -> Any:
+    """``speculative_generate`` without a cache, drawing from the whole of a model."""
+    import abc
+
+    import torch
+
+    given: dict[str, Any] = {
+        "torch": torch,
+        "F": torch.nn.functional,
+        "abc": abc,
+        "printing": None,
+        "prune_cache": None,
+    }
+    names = ("LogitsProcessor", "GreedyProcessor", "MultinomialProcessor")
+    given |= definitions(path.parents[1] / "utils" / "logits_processor.py", names, given)
+    run = definitions(path, ("speculative_generate", "max_fn"), given)["speculative_generate"]
+
+    def decode(model: Model, length: int, rng: np.random.Generator, eos: int | None = None) -> list[int]:
+        draw = given["MultinomialProcessor"](1.0)
+        count = max(length, 3)  # with fewer it never drafts, and divides by the number of drafts
+        options = {"gamma": GAMMA, "max_gen_len": count, "eos_tokens_id": -1 if eos is None else eos}
+        with drawing(rng):
+            found, _ = run([0], _Net(drafted(model)), _Net(model), logits_processor=draw, **options)
+        return ended([int(token) for token in found[:length]], eos)
+
+    return decode
+
+
+class _Mask:
+    """In place of a mask of blocks, which such models do not look at."""
+
+    BLOCK_SIZE = (128,)
+    mask_mod = None
+
+    def __getitem__(self, places: Any) -> _Mask:
+        return self
+
+
+def fast(path: Path) -> Any:
+    """Steps of gpt-fast's ``speculative_decode``, and what it calls."""
+    import torch
+
+    names = ("decode_n_tokens", "decode_one_token", "sample", "logits_to_probs", "multinomial_sample_one_no_sync")
+    given = {"torch": torch, "create_block_mask": lambda *sizes, **more: _Mask()}
+    step = definitions(path, (*names, "causal_mask", "model_forward", "speculative_decode"), given)[
+        "speculative_decode"
+    ]
+
+    def decode(model: Model, length: int, rng: np.random.Generator, eos: int | None = None) -> list[int]:
+        target, draft, tokens = _CachedNet(model), _CachedNet(drafted(model)), [0]
+        with drawing(rng):
+            while len(tokens) <= length and eos not in tokens[1:]:
+                found = step(target, draft, torch.tensor(tokens[-1]), len(tokens) - 1, GAMMA, temperature=1.0)
+                tokens += [int(token) for token in found]
+        return ended(tokens[1:][:length], eos)
+
+    return decode
+
+
 HSD = "ZhouYuxuanYX/Hierarchical-Speculative-Decoding"
 SCD = "junhyukso/SCD"
 FORK = "transformers/generation/utils.py"
@@ -221,7 +353,7 @@ PUBLISHED: dict[str, Published] = {
         Published(
             "hierarchical-blockwise",
             "verify",
-            "Block verification as the same function has it for comparison, with `blockwise`.",
+            "`_speculative_sampling` with `blockwise`: block verification, which it has for comparison.",
             HSD,
             FORK,
             lambda path: hierarchical(path, blockwise=True),
@@ -245,7 +377,7 @@ PUBLISHED: dict[str, Published] = {
         Published(
             "mars-strict",
             "verify_candidates",
-            "The same with a threshold that no ratio of logits reaches: its relaxation is off.",
+            "`evaluate_posterior` with a threshold that no ratio of logits reaches: its relaxation is off.",
             "5SSjw/MARS",
             "mars/model/utils.py",
             lambda path: tree_posterior(path, drafts_have_rows=True, relaxation_threshold=float("inf")),
@@ -274,6 +406,54 @@ PUBLISHED: dict[str, Published] = {
             SCD,
             "lumina1/scheduler/jacobi_iteration_lumina_mgpt_GS.py",
             jacobi,
+        ),
+        Published(
+            "sjd",
+            "decode",
+            "`SpeculativeSampler` of its Jacobi loop, four tokens a call.",
+            "tyshiwo1/Accelerating-T2I-AR-with-SJD",
+            "scheduler/jacobi_iteration_lumina_mgpt.py",
+            jacobi,
+        ),
+        Published(
+            "lantern-strict",
+            "verify_candidates",
+            "`evaluate_posterior` of its drafters, which does not relax, on one family of children.",
+            "jadohu/LANTERN",
+            "models/drafters/utils.py",
+            tree_posterior,
+        ),
+        Published(
+            "medusa-typical",
+            "verify_candidates",
+            "`evaluate_posterior` with its typical acceptance, which is meant to be lossy, on one family of children.",
+            "FasterDecoding/Medusa",
+            "medusa/model/utils.py",
+            typical,
+        ),
+        Published(
+            "llm-speculative-sampling",
+            "decode",
+            "`speculative_sampling_v2`, two drafts at a time.",
+            "feifeibear/LLMSpeculativeSampling",
+            "sampling/speculative_sampling.py",
+            loop_over_sequences,
+        ),
+        Published(
+            "romsto",
+            "decode",
+            "`speculative_generate` with its multinomial processor, two drafts at a time.",
+            "romsto/Speculative-Decoding",
+            "sampling/speculative_decoding.py",
+            generation,
+        ),
+        Published(
+            "gpt-fast",
+            "decode",
+            "Steps of `speculative_decode`, two drafts at a time.",
+            "meta-pytorch/gpt-fast",
+            "generate.py",
+            fast,
         ),
     )
 }

@@ -200,3 +200,18 @@ def test_the_fixture_passes_and_fails_and_says_so(tmp_path: Path) -> None:
     assert "test_mine.py::test_right: mine:verify is " in table
     assert "test_mine.py::test_wrong: mine:wrong is lossy" in table
     assert 'name="simlab" value="mine:wrong is lossy' in (tmp_path / "tests.xml").read_text()
+
+
+def test_what_the_command_line_names_is_a_test_without_a_file(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(OPERATOR)
+    named = ["mine:wrong@chain_uniforms", "mine:nothing", "mine"]
+    command = [sys.executable, "-m", "pytest", "-p", "simlab.pytest_plugin", "-p", "no:cacheprovider", "-q"]
+    asked = [word for name in named for word in ("--simlab-certify", name)]
+    done = subprocess.run(
+        [*command, *asked, "--certify-budget", "6"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "3 failed" in done.stdout
+    assert "mine:wrong is lossy" in done.stdout.partition("certificates")[2]
+    assert "has no attribute 'nothing'; expected module:function" in done.stdout
+    assert "--simlab-certify mine: " in done.stdout

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from experiments.certification.published import main, pair_document
+from simlab.arrays import Array
 from simlab.certify.adapters.checkouts import PUBLISHED, commit_of, definitions, jacobi
 from simlab.decoders import make_decoder
 from simlab.randomness import Tape
@@ -169,3 +170,106 @@ def test_the_pair_of_rows_tells_the_two_last_steps_apart() -> None:
     """A bias of TV 1/9 is seen in 2,000 calls, and a lossless verifier is not taken for biased."""
     assert not pair_document(by_rule("uncapped"), 2000, seed=0)["follows_the_target"]
     assert pair_document(by_rule("capped"), 2000, seed=0)["follows_the_target"]
+
+
+# Whole loops: each stand-in is greedy, in what the published one takes and gives --------------------------------------
+
+SEQUENCES = {
+    "utils.py": "".join(
+        f"def {name}(*values): ...\n" for name in ("norm_logits", "sample", "max_fn", "top_k_top_p_filter")
+    ),
+    "speculative_sampling.py": """
+def speculative_sampling_v2(prefix, approx_model, target_model, max_len, gamma):
+    with tqdm(total=max_len, desc="one after another") as bar:
+        while prefix.shape[1] < 1 + max_len:
+            assert approx_model(prefix).logits.shape == target_model(prefix).logits.shape
+            prefix = torch.cat((prefix, target_model(prefix).logits[:, -1:].argmax(-1)), 1)
+            bar.update(1 - bar.n)
+    return prefix
+""",
+}
+GENERATION = {
+    "utils/logits_processor.py": """
+class LogitsProcessor(abc.ABC):
+    def __init__(self, temperature): ...
+class GreedyProcessor(LogitsProcessor): ...
+class MultinomialProcessor(GreedyProcessor):
+    def __call__(self, logits): return F.softmax(logits, dim=-1)
+    def sample(self, rows): return rows.argmax(-1)
+""",
+    "sampling/speculative_decoding.py": """
+def max_fn(x): ...
+def speculative_generate(inputs, drafter, target, gamma, logits_processor, max_gen_len, eos_tokens_id):
+    found = list(inputs)
+    while len(found) <= max_gen_len and eos_tokens_id not in found[1:]:
+        answer = target(input_ids=torch.tensor([found]), past_key_values=None, use_cache=False)
+        assert answer.logits.shape[-1] == target.config.vocab_size
+        found.append(int(logits_processor.sample(logits_processor(answer.logits[:, -1]))))
+    return found[1:], 0.0
+""",
+}
+FAST = {
+    "generate.py": "".join(
+        f"def {name}(*values): ...\n"
+        for name in ("decode_one_token", "sample", "logits_to_probs", "multinomial_sample_one_no_sync", "causal_mask")
+    )
+    + """
+def decode_n_tokens(model, token, place, count):
+    mask, found = create_block_mask(causal_mask, 1, 1, model.max_seq_length, model.max_seq_length, device="cpu"), []
+    for i in range(count):
+        token = model(mask[:, :, 0], token.view(1, -1), torch.tensor([place + i]))[:, -1].argmax(-1)
+        found.append(token)
+    return torch.cat(found)
+
+def model_forward(model, tokens, places): return model(tokens, places)
+
+def speculative_decode(model, draft_model, cur_token, input_pos, speculate_k, temperature):
+    drafts = decode_n_tokens(draft_model, cur_token, input_pos, speculate_k)
+    ahead = torch.cat([cur_token.view(1), drafts]).view(1, -1)
+    best = model_forward(model, ahead, torch.arange(input_pos, input_pos + speculate_k + 1))[0].argmax(-1)
+    kept = int((best[:-1] == drafts).cumprod(0).sum())
+    return torch.cat([drafts[:kept], best[kept : kept + 1]])
+""",
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "sources"), [("llm-speculative-sampling", SEQUENCES), ("romsto", GENERATION), ("gpt-fast", FAST)]
+)
+@pytest.mark.parametrize("eos", [None, 0])
+def test_a_greedy_loop_goes_the_way_of_the_target(
+    tmp_path: Path, name: str, sources: dict[str, str], eos: int | None
+) -> None:
+    """Each token depends on all before it, so that a wrong prefix, place or shift shows; drafts are mostly wrong."""
+    for file, text in sources.items():
+        folder = Path(PUBLISHED[name].file).parent if "/" not in file else Path()
+        (tmp_path / folder / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / folder / file).write_text(text, encoding="utf-8")
+
+    def turning(prefix: tuple[int, ...]) -> Array:
+        return np.eye(3)[(sum((i + 1) * (token + 1) for i, token in enumerate(prefix)) + 1) % 3]
+
+    expected: list[int] = []
+    while len(expected) < 6 and eos not in expected:
+        expected.append(int(turning(tuple(expected)).argmax()))
+    decode = PUBLISHED[name].callable(tmp_path)
+    assert decode(turning, 6, np.random.default_rng(0), eos) == expected
+
+
+def test_typical_acceptance_is_asked_for_what_is_left_of_its_temperature(tmp_path: Path) -> None:
+    names = ("get_typical_posterior_mask", "get_nucleus_posterior_mask")
+    source = (
+        "".join(f"def {name}(*values): ...\n" for name in names)
+        + """
+def evaluate_posterior(logits, candidates, temperature):
+    rows = torch.softmax(logits[:, :-1] / temperature, dim=-1)
+    kept = rows.gather(-1, candidates[:, 1:, None])[:, 0, 0] > 0.25
+    return kept.float().argmax(), kept.any()
+"""
+    )
+    path = tmp_path / PUBLISHED["medusa-typical"].file
+    path.parent.mkdir(parents=True)
+    path.write_text(source, encoding="utf-8")
+    verify = PUBLISHED["medusa-typical"].callable(tmp_path)
+    p, rng = np.array([0.2, 0.5, 0.3]), np.random.default_rng(0)
+    assert [verify(p, p, np.array(children), rng) for children in ([0, 2], [1], [0])] == [2, 1, 1]

@@ -1,0 +1,49 @@
+"""SGLang: the Triton kernel that verifies a chain of drafts, run by Triton's interpreter on a CPU.
+
+``simlab certify experiments/engines/sglang.py:chain --contract chain_uniforms --arrays torch`` certifies the usual
+verification, ``:blocks`` that with ``block_verification``. The file is that of the installed package, which may be
+installed without its dependencies, or of the sources in ``$SGLANG_SOURCE``.
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ["TRITON_INTERPRET"] = "1"  # before Triton is imported
+
+from typing import Any
+
+import torch
+
+from experiments.engines.source import find, load
+
+SOURCE = "sglang/kernels/ops/speculative/reject_sampling.py"
+
+Tensor = torch.Tensor
+
+_kernel = load(find("sglang", SOURCE, "SGLANG_SOURCE"), "sglang_reject_sampling", [])
+
+
+def chain(p: Tensor, q: Tensor, drafts: Tensor, uniforms: Tensor, uniform: Tensor) -> list[int]:
+    """The contract ``chain_uniforms``."""
+    return _emitted(p, q, drafts, uniforms, uniform)
+
+
+def blocks(p: Tensor, q: Tensor, drafts: Tensor, uniforms: Tensor, uniform: Tensor) -> list[int]:
+    """The contract ``chain_uniforms``, verified block by block."""
+    return _emitted(p, q, drafts, uniforms, uniform, block_verification=True)
+
+
+def _emitted(p: Tensor, q: Tensor, drafts: Tensor, uniforms: Tensor, uniform: Tensor, **options: Any) -> list[int]:
+    slots = len(p)  # the token before the drafts, and the drafts
+    index = torch.arange(slots)[None]
+    emitted, accepted = torch.full((slots,), -1), torch.zeros(1, dtype=torch.long)
+    _kernel.chain_speculative_sampling_triton(
+        *(emitted, torch.full_like(index, -1), accepted),
+        torch.cat([torch.zeros(1, dtype=torch.long), drafts])[None],
+        *(index, None, None),
+        *(uniforms[None], uniform.reshape(1), p[None], q[None]),
+        *(1.0, 1.0, True),
+        **options,
+    )
+    return [int(token) for token in emitted[: int(accepted) + 1]]
