@@ -100,16 +100,16 @@ def dynamic_residual(seed: int) -> Finding:
     half, none = Fraction(1, 2), Fraction(0)
     lost, nothing = (none, none, half, half), (none, none, Fraction(1))
     few, most = Fraction(1, 3), Fraction(3, 4)
-    require(_apart(lost, most) == 0, "the residuals differ where all neighbours have joined")
+    require(apart(lost, most) == 0, "the residuals differ where all neighbours have joined")
     return refuted_if(
-        _apart(lost, few) > 0 and _apart(nothing, few) > 0,
+        apart(lost, few) > 0 and apart(nothing, half) > 0,
         _shown(lost, few, "token 2 is lost although it has not joined"),
-        _shown(nothing, few, "nothing is left, and all tokens are drawn alike, those of probability 0 included"),
+        _shown(nothing, half, "nothing is left, and all tokens are drawn alike, those of probability 0 included"),
         control(f"the same comparison at delta = {fmt(most)}, where both neighbours join, finds no difference"),
     )
 
 
-def _apart(p: Any, delta: Fraction) -> Fraction:
+def apart(p: Any, delta: Fraction) -> Fraction:
     """TV between what paper and code draw from after candidate 0 is rejected."""
     return tv(*_residuals(p, delta))
 
