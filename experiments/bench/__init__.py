@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from experiments.bench.benchmark import Results, Time
+from experiments.bench.benchmark import Results, Time, Watch
 from experiments.bench.choosing import auto
 from experiments.bench.continuous import continuous_tokens
 from experiments.bench.decoding import cost, decoders, threads
@@ -17,7 +17,7 @@ from experiments.bench.sampling import sampling
 from experiments.bench.steps import steps
 from experiments.bench.verifying import verification
 
-BENCHMARKS: dict[str, Callable[[bool, Callable[[str], None]], Results]] = {
+BENCHMARKS: dict[str, Callable[[bool, Watch], Results]] = {
     "verification": verification,
     "decoders": decoders,
     "threads": threads,
@@ -32,8 +32,8 @@ BENCHMARKS: dict[str, Callable[[bool, Callable[[str], None]], Results]] = {
 BUSY = 0.9  # of a core: a single thread that gets less has company
 
 
-def bench(names: Sequence[str], quick: bool, watch: Callable[[str], None]) -> dict[str, Any]:
-    """Run the benchmarks ``names``; the document that ``--json`` writes. ``watch`` is called with what is measured.
+def bench(names: Sequence[str], quick: bool, watch: Watch) -> dict[str, Any]:
+    """Run the benchmarks ``names``; the document that ``--json`` writes. ``watch`` is told of it.
 
     Every ratio follows from the ``fastest`` times in the same document.
     """

@@ -11,7 +11,7 @@ import gc
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 TURN = 0.005  # seconds: what is over sooner is done again within the turn
 STILL = 12  # rounds without a new fastest turn that end a race
@@ -129,6 +129,12 @@ def ratio(
     mine, other = times[contender], times[against]
     value = mine.speed(per) / other.speed(per)
     return Finding(mine.benchmark, mine.what, contender, against, kind, per, value, at_least)
+
+
+class Watch(Protocol):
+    """Is told what is measured, and what was found of it where that is known before the end of the benchmark."""
+
+    def __call__(self, what: str, found: Finding | None = None) -> None: ...
 
 
 class Results(NamedTuple):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from time import process_time
 from typing import Any
 
 import z3
@@ -37,10 +38,10 @@ class PlainProver:
         self.solver.add(condition if value else z3.Not(condition))
         return value
 
-    def proves(self, program: Callable[[], Any]) -> bool:
-        """Whether the formula that ``program`` returns is true on every way."""
-        waiting: list[list[bool]] = [[]]
-        while waiting:
+    def proves(self, program: Callable[[], Any], seconds: float) -> bool:
+        """Whether the formula that ``program`` returns is true on every way, as far as it comes in ``seconds``."""
+        waiting, end = [list[bool]()], process_time() + seconds
+        while waiting and process_time() < end:
             given = waiting.pop()
             self.solver = z3.Solver()
             self.solver.add(*self.assumed)

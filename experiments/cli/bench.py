@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,6 +18,9 @@ from experiments.cli.terminal import (
     progress_bar,
 )
 from simlab.registry import meant
+
+if TYPE_CHECKING:
+    from experiments.bench.benchmark import Finding
 
 WIDE = 220  # columns of a file: a ratio of two methods with their settings on one line
 METHOD = (
@@ -47,11 +50,19 @@ def bench_command(
             raise UsageError(f"--only {name}: there is no such benchmark; {expected}")
     if copy is not None:
         check_copy("--json", copy)
+    told = list[dict[str, Any]]()
+
+    def watch(what: str, found: Finding | None = None) -> None:
+        progress.update(bar, description=what)
+        if found:
+            told.append(found._asdict() | {"met": found.met})
+            print_text(output(), "  ".join(_cells(told[-1])).rstrip())
+
     with progress_bar() as progress:
         bar = progress.add_task("starting", total=None)
         chosen = [name for name in BENCHMARKS if not only or name in only]
-        document = bench(chosen, quick, lambda what: progress.update(bar, description=what))
-    _print(document)
+        document = bench(chosen, quick, watch)
+    _print(document, told)
     if copy is not None:
         try:
             write_json(copy, document)
@@ -61,20 +72,24 @@ def bench_command(
     return 0
 
 
-def _print(document: dict[str, Any]) -> None:
+def _print(document: dict[str, Any], told: list[dict[str, Any]]) -> None:
+    """The machine, what was found that has not been told yet, and what else there is to say."""
     console, machine = output(), document["machine"]
     cache = f"{machine['last_level_cache'] >> 20} MiB last-level cache ({machine['cache_known_from']})"
     print_text(console, f"{machine['processor']}, {machine['cores']} cores, {cache}")
     print_text(console, METHOD)
-    rows = [
-        (row["what"], f"{row['contender']} : {row['against']}", _format(row["value"], row["kind"]), _verdict(row))
-        for row in document["ratios"]
-    ]
+    rows = [_cells(row) for row in document["ratios"] if row not in told]
     if not console.is_terminal:
         console.width = WIDE
-    console.print(plain_table(console, ("what", "compared", "", "wanted"), rows))
+    if rows:
+        console.print(plain_table(console, ("what", "compared", "", "wanted"), rows))
     for note in document["notes"]:
         print_text(console, note, "yellow")
+
+
+def _cells(row: dict[str, Any]) -> tuple[str, ...]:
+    compared = f"{row['contender']} : {row['against']}"
+    return row["what"], compared, _format(row["value"], row["kind"]), _verdict(row)
 
 
 def _format(value: float, kind: str) -> str:

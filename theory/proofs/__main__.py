@@ -27,7 +27,12 @@ def main() -> int:
     parser.add_argument("--all", action="store_true", help="all, not only those of other code")
     parser.add_argument("--out", metavar="FOLDER", type=Path, default=Path("out/proofs"), help="where files go")
     parser.add_argument("--check", action="store_true", help="let cvc5 answer every question as well")
+    parser.add_argument(
+        "--refuted", action="store_true", help="look for simpler rows than refuted claims print, instead"
+    )
     given = parser.parse_args()
+    if given.refuted:
+        return refuted()
     entries, failed = dict(kept_entries()), 0
     for gone in entries.keys() - PROOFS.keys():
         del entries[gone]
@@ -47,6 +52,21 @@ def main() -> int:
             told = f"{entry['seconds']:6.1f} s  {entry['cells']:>7,} cells  {name}"
             print(f"{k + 1:>3}/{len(names)}  {told}", flush=True)
     return 1 if failed else 0
+
+
+def refuted() -> int:
+    """Look for the simplest rows at which refuted claims are false; 1 if simpler ones are found than are printed."""
+    from theory.proofs.refutations import REFUTATIONS, printed, simplest, size_of
+
+    simpler = 0
+    for asked in REFUTATIONS:
+        size = size_of(printed(asked))
+        rows = simplest(asked, size[0])
+        is_simpler = rows is not None and size_of(rows) < size
+        told = ", ".join(f"{name} = ({', '.join(map(str, row))})" for name, row in (rows or {}).items())
+        print(f"{asked.claim}: {'simpler than is printed' if is_simpler else 'none simpler'}: {told}", flush=True)
+        simpler += is_simpler
+    return 1 if simpler else 0
 
 
 def _keep(entries: dict[str, Entry]) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from experiments.bench import BENCHMARKS, bench, continuous, machine, opponents, verifying
+from experiments.bench import BENCHMARKS, bench, continuous, machine, opponents, proving, verifying
 from experiments.bench.benchmark import Contender, Finding, race, ratio
 from experiments.bench.memory import peak_of
 from experiments.cli import bench as command
@@ -54,9 +54,9 @@ def test_it_prints_every_ratio_and_nothing_else_without_a_terminal(ran: tuple[di
     assert done.stderr == ""
     lines = [line for line in done.stdout.splitlines() if " : " in line]
     assert len(lines) == len(document["ratios"])
-    for line, row in zip(lines, document["ratios"], strict=True):
-        assert line.startswith(row["what"])
-        assert f"{row['contender']} : {row['against']}" in line
+    for row in document["ratios"]:
+        compared = f"{row['contender']} : {row['against']}"
+        assert any(line.startswith(row["what"]) and compared in line for line in lines)
 
 
 @pytest.mark.slow
@@ -253,3 +253,24 @@ def test_views_use_every_row_a_rejecting_block_reads() -> None:
         seen = np.concatenate(first)
         assert len(seen) == len(set(seen.tolist())) == verifying.GAMMA * rows.blocks
         assert set(seen.tolist()) <= set(marked[side][:, 0].tolist())
+
+
+def test_what_is_proven_is_told_when_it_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[Finding] = []
+
+    def watch(what: str, found: Finding | None = None) -> None:
+        told.extend([found] if found else [])
+
+    monkeypatch.setattr(proving, "_sizes", lambda quick: {"one": lambda: True, "none": lambda: False})
+    monkeypatch.setattr(proving, "_beside", lambda quick: [("rule", lambda: True, lambda seconds: True, 5.0)])
+    results = BENCHMARKS["proofs"](True, watch)
+    assert told == results.findings
+    assert [row.what for row in told] == ["rule", "one"]
+    assert any("none was not proven" in note for note in results.notes)
+
+
+def test_the_plain_prover_stops_when_it_is_told_to() -> None:
+    assert proving._plain_rule(2, 60.0)
+    ways = []
+    proving.PlainProver([]).proves(lambda: ways.append(None), -1.0)
+    assert not ways

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from theory.proofs.catalogue import LISTED, PROOFS
 from theory.proofs.kept import is_fresh, kept_entries, made
 from theory.proofs.making import make_again
 from theory.proofs.reasons import PARTLY, REASONS
+from theory.proofs.refutations import REFUTATIONS, Refutation, printed, simplest, size_of
 from theory.proofs.support import EVERY, MEANING, ROWS, rests_on, supported, why_not
 from theory.symbolic import Answer
 
@@ -186,3 +188,31 @@ def test_a_new_rule_or_decoder_leaves_kept_proofs_as_they_are() -> None:
     for module in set(LISTED.values()):
         assert not [path for path in kept.sources(module) if path.parts[-2:] in REGISTRIES]
     assert kept.ROOT / "simlab/rules/mars.py" not in kept.sources("theory.proofs.rules")
+
+
+# Refutations --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("k", range(len(REFUTATIONS)))
+def test_what_a_refuted_claim_prints_answers_its_question(k: int) -> None:
+    asked = REFUTATIONS[k]
+    rows = printed(asked)
+    assert asked.fails(*rows.values())
+    uniform = {name: (Fraction(1, len(row)),) * len(row) for name, row in rows.items() if name in "pq"}
+    assert uniform.keys() < rows.keys() or not asked.fails(*uniform.values())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("k", range(len(REFUTATIONS)))
+def test_no_simpler_rows_are_found_than_a_refuted_claim_prints(k: int) -> None:
+    size = size_of(printed(REFUTATIONS[k]))
+    found = simplest(REFUTATIONS[k], size[0])
+    assert found is None or size_of(found) >= size
+
+
+def test_a_simpler_refutation_is_found() -> None:
+    asked = Refutation("gsd.support", 0, lambda p, q: p != q)
+    assert size_of({"p": (Fraction(1, 3), Fraction(2, 3)), "q": (Fraction(1), Fraction(0))}) == (2, 3)
+    found = simplest(asked, 2)
+    assert found is not None
+    assert size_of(found) == (2, 1)

@@ -91,8 +91,8 @@ def block_lossless(seed: int) -> Finding:
     return holds_if(
         proven("baselines.block-verification") and worst == 0,
         enumeration(
-            f"beyond the proof: rows with zeros, V = 2, 3, length 3, 4, gamma = 1, 2, 3. Sequence law of the target in "
-            f"rationals for {len(tried)} cases (largest TV {worst})"
+            f"beyond the proof: V = 2 with length 4, V = 3 with length 3, 4, gamma = 1, 2, 3. Sequence law of the "
+            f"target in rationals for {len(tried)} cases (largest TV {worst})"
         ),
         example(
             f"p = {fmt_row(p)}, q = {fmt_row(q)} at each position, two drafts: {fmt(token)} accepted by token, "

@@ -208,8 +208,8 @@ def support_partition(seed: int) -> Finding:
     text = "p = (0, 1/7, 6/7), q = (1, 0, 0), delta = 0.15"
     cases = {
         "p = (0, 1), q = (1, 0), one group": ("grouped", {"labels": (0, 0)}, weights(0, 1), weights(1, 0)),
-        f"{text}, centred, G = 3": ("dynamic-grouped", _windowed("centred", 3), *row),
-        f"{text}, half-open, G = 4": ("dynamic-grouped", _windowed("clamped", 4), *row),
+        f"{text}, centred, G = 3": ("dynamic-grouped", windowed("centred", 3), *row),
+        f"{text}, half-open, G = 4": ("dynamic-grouped", windowed("clamped", 4), *row),
     }
     leaks = {text: emits_impossible(make_rule(name, **given), p, q) for text, (name, given, p, q) in cases.items()}
     for _, _, p, q in cases.values():
@@ -227,7 +227,7 @@ def support_partition(seed: int) -> Finding:
     )
 
 
-def _windowed(window: str, size: int) -> dict[str, Any]:
+def windowed(window: str, size: int) -> dict[str, Any]:
     return {"size": size, "max_gap": MAX_GAP, "max_distance": None, "distances": None, "window": window}
 
 
@@ -249,7 +249,7 @@ def support_printed(seed: int) -> Finding:
     none. In a smaller vocabulary the slice is not empty.
     """
     p, q, size = weights(0, 1, 1, 1, 1, 1, 1, 1), weights(1, 0, 0, 1, 0, 0, 0, 0), 10
-    parameters = _windowed("printed", size)
+    parameters = windowed("printed", size)
     leak = emits_impossible(make_rule("dynamic-grouped", **parameters), p, q)
     require(leak > 0, "the check does not see the leak of a vocabulary smaller than assumed")
     return holds_under_assumptions_if(

@@ -119,7 +119,7 @@ def is_block_verification(seed: int) -> Finding:
     both make the same choices with the same probabilities; block verification is lossless
     (baselines.block-verification).
     """
-    tried = random_cases(seed)
+    tried = [case for case in random_cases(seed) if case.gamma > 2 or case.target.vocabulary > 2]
     laws = [
         [block_law(made(case.gamma), case.target, RULE, case.draft) for made in (Hierarchical, Block)] for case in tried
     ]
@@ -127,8 +127,8 @@ def is_block_verification(seed: int) -> Finding:
     return holds_if(
         proven("hsd.block") and worst == 0,
         enumeration(
-            "beyond the proof: rows with zeros, V = 2, 3, gamma = 1, 2, 3. The joint law of what a first step commits "
-            f"is that of block verification in rationals for {len(tried)} pairs of processes"
+            "beyond the proof: V = 2 with gamma = 3, V = 3 with gamma = 1, 2. The joint law of what a first step "
+            f"commits is that of block verification in rationals for {len(tried)} pairs of processes"
         ),
     )
 

@@ -235,8 +235,9 @@ def neighbours_distance(seed: int) -> Finding:
     the distance over which mass ends up displaced is that between q and p, not that between neighbours.
     """
     line = [[abs(x - y) for y in range(3)] for x in range(3)]
-    p, q = (Fraction(2, 3), Fraction(1, 3), Fraction(0)), (Fraction(0), Fraction(0), Fraction(1))
-    near, other, delta = [[1], [0], [1]], [[1], [0], [0]], Fraction(1, 2)
+    half, delta = Fraction(1, 2), Fraction(1)
+    p, q = (Fraction(0), half, half), (Fraction(0), Fraction(0), Fraction(1))
+    near, other = [[1], [0], [1]], [[1], [0], [0]]
     (accepted, moved), (accepted_other, moved_other) = (
         (
             acceptance(Lantern(lists, delta), p, q),
@@ -255,8 +256,8 @@ def neighbours_distance(seed: int) -> Finding:
         moved > moved_other,
         counterexample(
             f"three tokens on a line, p = {fmt_row(p)}, q = (0, 0, 1), delta = {fmt(delta)}: with the nearest "
-            f"token of 2 acceptance {fmt(accepted)} at distance {fmt(moved)}, with the farthest, which has "
-            f"too much mass to join, {fmt(accepted_other)} at {fmt(moved_other)}",
+            f"token of 2 acceptance {fmt(accepted)} at distance {fmt(moved)}, with the farthest, which has no mass to "
+            f"give, {fmt(accepted_other)} at {fmt(moved_other)}",
             described(
                 "lantern",
                 {"neighbours": near, "delta": delta, "bound": "tv"},

@@ -150,7 +150,7 @@ def output_step(seed: int) -> Finding:
     rule within $\delta$ can (baselines.optimal-lossy).
     """
     p, q = (Fraction(1, 4), Fraction(1, 4), Fraction(1, 2)), (Fraction(1, 2), Fraction(1, 2), Fraction(0))
-    delta = Fraction(3, 10)
+    delta = Fraction(1, 3)
     found: Relaxation = (p, q, ((1,), (0,), (0,)), delta)
     law = step_law(rule_of(found), p, q)
     flat, few, lists = _gathered(40, 8)

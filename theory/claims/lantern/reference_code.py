@@ -97,26 +97,26 @@ def dynamic_residual(seed: int) -> Finding:
     accept probability, and are lost. Where they have all that is left, it draws from all tokens alike, those of target
     probability 0 included. The two agree where all that is set to zero has joined.
     """
-    lists = ((1, 2), (), (), ())
-    lost, nothing = (Fraction(1, 4),) * 4, (*(Fraction(1, 3),) * 3, Fraction(0))
-    few, most = Fraction(2, 5), Fraction(3, 4)
-    require(_apart(lost, lists, most) == 0, "the residuals differ where all neighbours have joined")
+    half, none = Fraction(1, 2), Fraction(0)
+    lost, nothing = (none, none, half, half), (none, none, Fraction(1))
+    few, most = Fraction(1, 3), Fraction(3, 4)
+    require(apart(lost, most) == 0, "the residuals differ where all neighbours have joined")
     return refuted_if(
-        _apart(lost, lists, few) > 0 and _apart(nothing, lists, few) > 0,
-        _shown(lost, lists, few, "token 2 is lost although it has not joined"),
-        _shown(nothing, lists, few, "nothing is left, and all tokens are drawn alike, the last of probability 0"),
+        apart(lost, few) > 0 and apart(nothing, half) > 0,
+        _shown(lost, few, "token 2 is lost although it has not joined"),
+        _shown(nothing, half, "nothing is left, and all tokens are drawn alike, those of probability 0 included"),
         control(f"the same comparison at delta = {fmt(most)}, where both neighbours join, finds no difference"),
     )
 
 
-def _apart(p: Any, lists: Any, delta: Fraction) -> Fraction:
+def apart(p: Any, delta: Fraction) -> Fraction:
     """TV between what paper and code draw from after candidate 0 is rejected."""
-    return tv(*_residuals(p, lists, delta))
+    return tv(*_residuals(p, delta))
 
 
-def _shown(p: Any, lists: Any, delta: Fraction, why: str) -> Evidence:
+def _shown(p: Any, delta: Fraction, why: str) -> Evidence:
     """A row where paper and code draw from different residuals after candidate 0."""
-    paper, code = _residuals(p, lists, delta)
+    (paper, code), lists = _residuals(p, delta), _lists(p)
     q, rule = point_mass(0, len(p)), LanternReference(lists, delta)
     spent, gained = tv(step_law(rule, p, q), p), acceptance(rule, p, q) - alpha(p, q)
     return counterexample(
@@ -127,8 +127,13 @@ def _shown(p: Any, lists: Any, delta: Fraction, why: str) -> Evidence:
     )
 
 
-def _residuals(p: Any, lists: Any, delta: Fraction) -> tuple[tuple, tuple]:
-    q = point_mass(0, len(p))
+def _lists(p: Any) -> tuple[tuple[int, ...], ...]:
+    """Tokens 1 and 2 are neighbours of the candidate 0."""
+    return ((1, 2), *((),) * (len(p) - 1))
+
+
+def _residuals(p: Any, delta: Fraction) -> tuple[tuple, tuple]:
+    q, lists = point_mass(0, len(p)), _lists(p)
     return tuple(Lantern(lists, delta).residual(p, q, 0)), tuple(LanternReference(lists, delta).residual(p, q, 0))
 
 
@@ -183,7 +188,7 @@ def static_residual(seed: int) -> Finding:
         paper, code = Lantern(lists, delta), LanternReference(lists, delta, tree="static")
         return tuple(paper.residual(p, q, 0)), tuple(code.residual(p, q, 0))
 
-    joins, stays_out = Fraction(2, 3), Fraction(1, 3)
+    joins, stays_out = Fraction(1), Fraction(1, 3)
     require(tv(*residuals(stays_out)) == 0, "the residuals differ where no neighbour joins")
     paper, code = residuals(joins)
     rule = LanternReference(lists, joins, tree="static")

@@ -107,9 +107,9 @@ def theorem_1_sequence(seed: int) -> Finding:
     return holds_if(
         proven("sjd.theorem-1.sequence") and worst == 0,
         enumeration(
-            f"beyond the proof: V = 2, 3, length 3 to 6, 1, 2, 4 drafts, rows with zeros. The joint law of finished "
-            f"sequences equals the target's in rationals for {len(tried)} pairs of process and decoder; largest TV "
-            f"{fmt(worst)}",
+            f"beyond the proof: V = 2 with length 4 to 6, V = 3 with length 3, 1, 2, 4 drafts. The joint law of "
+            f"finished sequences equals the target's in rationals for {len(tried)} pairs of process and decoder; "
+            f"largest TV {fmt(worst)}",
         ),
     )
 

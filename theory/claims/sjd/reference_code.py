@@ -71,7 +71,7 @@ def reference_lossless(seed: int) -> Finding:
     return holds_under_assumptions_if(
         proven("sjd-reference.lossless") and worst == 0,
         enumeration(
-            f"beyond the proof: V = 2, 3, length 3, 4, windows 2, 3, rows with zeros. The sequence law equals the "
+            f"beyond the proof: V = 2 with length 4, V = 3 with length 3, windows 2, 3. The sequence law equals the "
             f"target's in rationals for {len(tried)} pairs of process and decoder; largest TV {fmt(worst)}",
         ),
         small_scale(f"exact mean calls for 4 tokens, V = 3, three drafts and a bonus: {found}"),

@@ -158,7 +158,7 @@ def continuation_token(seed: int) -> Finding:
     return holds_if(
         proven("pac.theorem-1") and worst == off == 0,
         enumeration(
-            f"beyond the proof: V = 2, 3, length 3, 4, rows with zeros. After every step of {len(tried)} pairs of "
+            f"beyond the proof: V = 2 with length 4, V = 3 with length 3. After every step of {len(tried)} pairs of "
             f"process and decoder each draft follows its declared q, given the tokens and rows to its left, over all "
             f"histories (largest difference {fmt(worst)}). The joint law of finished sequences, of lengths up to 5 and "
             f"windows of 1 to 3 with and without bonus, equals the target's in rationals for {len(whole)} pairs "
@@ -219,7 +219,7 @@ def theorem_2(seed: int) -> Finding:
     candidates that have not been verified yet, so they are verified in the order of drawing.
     """
     random = Random(seed)
-    sizes = [(size, k) for size in (2, 3, 4) for k in (1, 2, 3, 5)] * 4
+    sizes = [(2, 5), (3, 3), (3, 5), (4, 1), (4, 2), (4, 3), (4, 5)] * 4
     shown = tuple(candidates_law(Speculative(), *SHOWN, 2))
     tried = [(random_row(random, size), random_row(random, size), k) for size, k in sizes]
     worst = max(tv(tuple(candidates_law(Speculative(), p, q, k)[0]), p) for p, q, k in tried)
@@ -227,8 +227,8 @@ def theorem_2(seed: int) -> Finding:
     return holds_if(
         proven("pac.theorem-2") and worst == 0,
         enumeration(
-            f"beyond the proof: law p in rationals for {len(tried)} cases, V = 2 to 4, K = 1 to 5, K above the support "
-            f"in {beyond}",
+            f"beyond the proof: law p in rationals for {len(tried)} cases of V = 4, or of V = 2, 3 with K = 3, 5, K "
+            f"above the support in {beyond}",
         ),
         example(
             f"p = (1/2, 1/3, 1/6), q = (1/4, 1/4, 1/2), K = 2: the law emitted is {fmt_row(shown[0])}; a candidate is "
@@ -311,8 +311,8 @@ def combined(seed: int) -> Finding:
     return holds_if(
         proven("pac.combined") and worst == 0,
         enumeration(
-            "beyond the proof: full trees, V = 3, K = 2 to 4 (above the support for V = 2 and 3), D = 1, 2, with and "
-            f"without bonus, rows with zeros. The joint law of finished sequences equals the target's in rationals for "
-            f"{len(tried)} pairs of process and decoder; largest TV {fmt(worst)}",
+            "beyond the proof: V = 2 with length 4, V = 3 with length 3, full trees as well, K = 2 to 4 (above the "
+            "support for V = 2 and 3), D = 1, 2, with and without bonus. The joint law of finished sequences equals "
+            f"the target's in rationals for {len(tried)} pairs of process and decoder; largest TV {fmt(worst)}",
         ),
     )

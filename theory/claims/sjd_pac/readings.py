@@ -131,7 +131,7 @@ def kept(seed: int) -> Finding:
     return holds_if(
         proven("pac.readings.kept") and worst == 0,
         enumeration(
-            f"beyond the proof: V = 2, 3, length 4, 5, rows with zeros. The sequence law of both readings is the "
+            f"beyond the proof: V = 3 with length 4, V = 2 with length 5. The sequence law of both readings is the "
             f"target's on {len(some)} processes (largest TV {fmt(worst)}); exact mean steps, window 3, K = 2, D = 1, "
             "over both: " + ", ".join(f"{name} {float(value):.4f}" for name, value in exact.items()),
         ),

@@ -13,7 +13,7 @@ def recompute(examples):
         accepted = 0.0
         for x in np.flatnonzero(q):
             rank = int(np.flatnonzero(order == x)[0])
-            window = order[rank - 7 : rank + 7]  # a negative start counts from the end: empty for 15 tokens
+            window = order[rank - 7 : rank + 7]  # a negative start counts from the end: empty for 14 tokens
             if len(window):
                 window = window[abs(p[window] - p[x]) < 0.15]
                 ratio = p[window].sum() / q[window].sum()
