@@ -82,18 +82,21 @@ def svg(figure: Figure, title: str) -> Markup:
     figure.savefig(buffer, format="svg", metadata={"Date": None})
     drawing = buffer.getvalue()
     drawing = _slim(drawing[drawing.index("<svg") :])
-    prefix = f"{crc32(title.encode()):x}"
-    drawing = re.sub(r'(id="|href="#|url\(#)', rf"\g<1>{prefix}-", drawing)  # ids are unique on a page
+    prefix = f"{crc32(title.encode()):x}"[:5]  # ids are unique on a page, and short
+    ids = {id: f"{prefix}-{number:x}" for number, id in enumerate(re.findall(r' id="([^"]*)"', drawing))}
+    drawing = re.sub(r'( id="|xlink:href="#|url\(#)([^")]*)', lambda found: found[1] + ids[found[2]], drawing)
+    drawing = drawing.replace("xlink:href", "href")
     drawing = re.sub(r'<svg ([^>]*?)width="[^"]*" ?', r"<svg \1", drawing, count=1)
     drawing = re.sub(r'<svg ([^>]*?)height="[^"]*" ?', rf'<svg role="img" aria-label="{title}" \1', drawing, count=1)
     return Markup(drawing)
 
 
 def _slim(drawing: str) -> str:
-    """The same drawing without what nobody sees: names nothing refers to, and hundredths of a pixel."""
+    """The same drawing without what nobody sees: names nothing refers to, and less than a tenth of a pixel."""
     used = set(re.findall(r'(?:href="|url\()#([^")]*)', drawing))
     drawing = re.sub(r"\s*<metadata>.*?</metadata>", "", drawing, flags=re.S)
     drawing = re.sub(r' id="([^"]*)"', lambda found: found[0] if found[1] in used else "", drawing)
+    drawing = re.sub(r' transform="rotate\(-0 [^"]*"', "", drawing)
     drawing = re.sub(r"\s*\n\s*", " ", drawing).replace("> <", "><").replace(" ;", ";")
     drawing = _classed(drawing)
     return re.sub(r' (d|x|y)="([^"]*)"', lambda found: f' {found[1]}="{_rounded(found[2])}"', drawing)
@@ -108,7 +111,7 @@ def _classed(drawing: str) -> str:
 
 
 def _rounded(places: str) -> str:
-    return re.sub(r"-?\d+\.\d{3,}", lambda found: f"{float(found[0]):.2f}", places)
+    return re.sub(r"-?\d+\.\d{2,}", lambda found: f"{float(found[0]):.1f}", places)
 
 
 def png(figure: Figure, title: str) -> Markup:
@@ -117,8 +120,8 @@ def png(figure: Figure, title: str) -> Markup:
     from PIL import Image
 
     drawn, buffer = io.BytesIO(), io.BytesIO()
-    figure.savefig(drawn, format="png", dpi=150)
-    Image.open(drawn).convert("RGB").quantize(128).save(buffer, format="png", optimize=True)  # few colours say it all
+    figure.savefig(drawn, format="png", dpi=130)
+    Image.open(drawn).convert("RGB").quantize(64).save(buffer, format="png", optimize=True)  # few colours say it all
     data = base64.b64encode(buffer.getvalue()).decode()
     return Markup(f'<img alt="{title}" src="data:image/png;base64,{data}">')
 
@@ -147,5 +150,10 @@ def _mathml(latex: str) -> Markup:
         set_out = convert(latex)
     except Exception as error:
         raise ValueError(f"the formula {latex!r} cannot be set: {error!r}") from error
-    bare = set_out.replace(' xmlns="http://www.w3.org/1998/Math/MathML" display="inline"', "")  # what HTML takes it for
-    return Markup(re.sub(r"&#x(\w+);", lambda found: escape(chr(int(found[1], 16))), bare))
+    inside = re.sub(
+        r"^<math[^>]*><mrow>(.*)</mrow></math>$", r"\1", set_out, flags=re.S
+    )  # HTML takes the rest for granted
+    inside = inside.replace(' stretchy="false"', "")  # a bracket may grow with what it is around
+    return Markup("<math>{}</math>").format(
+        Markup(re.sub(r"&#x(\w+);", lambda found: escape(chr(int(found[1], 16))), inside))
+    )
