@@ -72,6 +72,7 @@ def test_distance_is_that_of_its_definition(one: str, other: str) -> None:
 
 
 @pytest.mark.parity
+@pytest.mark.browser
 @pytest.mark.skipif(not shutil.which("node"), reason="no node")
 def test_pages_answer_as_the_command_does(tmp_path: Path) -> None:
     rng = random.Random(0)
