@@ -1,6 +1,7 @@
 """Kernels are talked to by files of this machine, and their replies asked for every second.
 
 Over TCP each kernel warns that anybody on the machine may listen.
+
 A wait of pyzmq under asyncio can miss that a message has come, and then sleeps until its timer fires, which is the time
 that a cell may take: minutes, for a cell of a second. With many short waits nothing is lost but a second.
 """
