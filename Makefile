@@ -7,6 +7,7 @@
 # make engines  set up engines of others in .engines, and certify what has no certificate of these versions
 # make lab      open the notebooks in JupyterLab
 # make docs     build the documentation into docs/_build/html, with the report of make verify
+# make picture  photograph the report's first screen for README and the documentation; needs Chromium
 # make check    ruff and mypy
 
 PYTHON ?= python3
@@ -14,7 +15,7 @@ BIN := .venv/bin
 
 unexport PYTHONDONTWRITEBYTECODE  # a thousand modules, and many processes: each is compiled once
 
-.PHONY: verify test slow proofs models device-day engines lab docs check clean
+.PHONY: verify test slow proofs models device-day engines lab docs picture check clean
 
 verify: .venv/.verify
 	$(BIN)/simlab verify --out out
@@ -40,6 +41,10 @@ lab: .venv/.test
 docs: .venv/.docs out/verdicts.json
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
+
+CHROMIUM ?= chromium
+picture: out/verdicts.json
+	$(CHROMIUM) --headless --no-sandbox --hide-scrollbars --window-size=1120,760 --screenshot=$(CURDIR)/reports/images/report.png "file://$(CURDIR)/out/report.html"
 
 out/verdicts.json: | .venv/.verify
 	$(BIN)/simlab verify --out out

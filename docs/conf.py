@@ -22,6 +22,7 @@ extensions = [
     "kernels",
     "mathml",
     "written",
+    "asking",
     "links",
 ]
 exclude_patterns = ["_build", "extensions", "conf.py", "engines/*.py"]
@@ -48,7 +49,7 @@ smartquotes_action = "qe"  # quotes and ellipses; two dashes begin an option
 
 html_theme = "furo"
 html_title = f"simlab {release}"
-html_static_path = ["static", "../reports/templates/reach.js"]
+html_static_path = ["static", "../reports/templates/reach.js", "../reports/templates/search.js"]
 html_css_files = ["simlab.css"]
 html_js_files = ["accessible.js", "reach.js"]
 html_show_sphinx = False

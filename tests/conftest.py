@@ -1,6 +1,6 @@
 """What all tests share.
 
-In CI (``CI=true``) a skipped test is a failure, unless it waits for a CUDA device. In a module that sets
+In CI (``CI=true``) a skipped test is a failure, unless it waits for a CUDA device or a browser. In a module that sets
 ``DEFAULT_EVERY = n``, one in n cases of each parametrised test runs by default, and the others are slow.
 """
 
@@ -17,13 +17,14 @@ import pytest
 # small product of torch takes ten times as long. Read when numpy and torch are loaded, here and in child processes.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+WAITS = {"cuda": "a CUDA device", "browser": "a browser"}  # by markers, what tests wait for
 STRICT = os.environ.get("CI", "").lower() == "true"
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
     report = yield
-    if STRICT and report.skipped and not hasattr(report, "wasxfail") and item.get_closest_marker("cuda") is None:
+    if STRICT and report.skipped and not hasattr(report, "wasxfail") and not any(map(item.get_closest_marker, WAITS)):
         report.outcome = "failed"
         report.longrepr = f"skipped, which CI does not allow: {report.longrepr}"
     return report
@@ -50,6 +51,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    waiting = [report for report in terminalreporter.getreports("skipped") if "cuda" in report.keywords]
-    if waiting:
-        terminalreporter.write_line(f"{len(waiting)} tests wait for a CUDA device: not measured")
+    skipped = terminalreporter.getreports("skipped")
+    for marker, what in WAITS.items():
+        if waiting := [report for report in skipped if marker in report.keywords]:
+            terminalreporter.write_line(f"{len(waiting)} tests wait for {what}: not measured")

@@ -88,6 +88,50 @@ def test_dead_links_are_found(links: ModuleType, tmp_path: Path, link: str, dead
     assert list(links.dead_links(tmp_path)) == ([("index.html", link)] if dead else [])
 
 
+def test_every_name_of_the_rules_is_on_one_page() -> None:
+    import re
+
+    import simlab.rules
+
+    pages = [path.read_text(encoding="utf-8") for path in (ROOT / "docs" / "reference").glob("rules*.md")]
+    named = [name for page in pages for name in re.findall(r"auto(?:class|function):: (\w+)", page)]
+    assert sorted(named) == sorted({*simlab.rules.__all__} - {"RULES"})
+
+
+def test_the_study_of_the_tutorial_is_one(tmp_path: Path) -> None:
+    import re
+
+    from experiments.sweeps import cells, read_spec
+
+    (text,) = re.findall(r"```toml\n(.*?)```", (ROOT / "docs/tutorials/own-study.md").read_text(encoding="utf-8"), re.S)
+    path = tmp_path / "mine.toml"
+    path.write_text(text, encoding="utf-8")
+    assert len(list(cells(read_spec(path)))) == 12
+
+
+def test_how_to_cite_is_of_the_version(written: ModuleType) -> None:
+    page = written.cite("1.2.3")
+    assert page.count("1.2.3") == 3
+    assert "version = {1.2.3}," in page
+
+
+def test_the_page_of_searches_has_what_the_command_searches(monkeypatch: pytest.MonkeyPatch) -> None:
+    import json
+    import re
+
+    from theory.claims import CLAIMS
+    from theory.claims.registry import by_words
+
+    monkeypatch.setattr(sys, "path", [str(ROOT / "docs" / "extensions"), *sys.path])
+    import asking
+
+    found = re.fullmatch(r"const INDEX = (.*), SAID = (\{.*\});", asking.data())
+    assert found
+    assert json.loads(found[1]) == json.loads(json.dumps(by_words()))
+    assert json.loads(found[2]).keys() == CLAIMS.keys()
+    assert "</" not in asking.data()
+
+
 def test_the_methods_that_followed_are_there_by_name() -> None:
     """Claims of the table exist, and no verifier, renewal, or decoder of candidates is left out."""
     import re

@@ -1,4 +1,4 @@
-"""Pages that are written from the code and from saved verdicts: findings, papers, commands, methods, studies, figures.
+"""Pages that are written from the code and saved verdicts: findings, papers, commands, methods, studies, figures, cite.
 
 They are written to ``docs/written`` before Sphinx reads its sources, and the report's own pages are copied beside the
 site once it is built.
@@ -65,6 +65,7 @@ def write_pages(app: Sphinx) -> None:
         "engines.txt": markdown(
             read_engines(), finding_pages(ROOT / "docs"), "engines/"
         ),  # included, no page of its own
+        "cite.md": cite(app.config.release),
     }
     found = verdicts()
     pages |= {f"papers/{paper}.md": paper_page(paper, found) for paper in PAPERS}
@@ -297,6 +298,31 @@ def studies() -> str:
             "```{eval-rst}\n" + (inspect.getdoc(spec) or "") + "\n```\n",
             "## Those that come along\n",
             table(("name", "question"), rows),
+        ]
+    )
+
+
+# How to cite ---------------------------------------------------------------------------------------------------
+
+
+def cite(version: str) -> str:
+    """How to cite the software and a verdict, of this version."""
+    (headline, *_) = (each for each in HEADLINES if each.verdict == "refuted")
+    return "\n".join(
+        [
+            "# How to cite\n",
+            f"Cite the software with the version you used (`simlab --version`; these pages are of {version}), and the "
+            "papers whose claims you use. A verdict is cited by its id and version; ids do not change:\n",
+            f"> `{headline.claim}`: {headline.says} ({headline.verdict}; simlab {version})\n",
+            "```bibtex",
+            "@software{simlab,",
+            "  author  = {{The simlab developers}},",
+            "  title   = {simlab},",
+            f"  version = {{{version}}},",
+            "}",
+            "```\n",
+            "The same for programs:\n",
+            "```{literalinclude} ../../CITATION.cff\n:language: yaml\n```\n",
         ]
     )
 

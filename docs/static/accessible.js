@@ -1,3 +1,6 @@
+// From a file nothing can be fetched, so that searches go without excerpts.
+if (location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
+
 // For readers who do not see: captions have a level, and the two bars beside a page have names.
 document.addEventListener("DOMContentLoaded", () => {
   for (const each of document.querySelectorAll('[role="heading"]:not([aria-level])')) each.setAttribute("aria-level", "2");

@@ -13,7 +13,7 @@ from tests.support.browser import looked_at, needs_chromium
 from tests.support.pages import empty
 from theory.claims import CLAIMS, HEADLINES, TAKE_HOME, asked
 
-pytestmark = [pytest.mark.cli, pytest.mark.slow, needs_chromium]
+pytestmark = [pytest.mark.cli, pytest.mark.slow, pytest.mark.browser, needs_chromium]
 
 WIDTHS = 390, 768, 1280, 1920
 FIGURES, NUMBERS = ".wide", "table:not(.list, .tally, .headlines)"  # may be wider than a small screen, in what scrolls

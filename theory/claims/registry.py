@@ -58,11 +58,12 @@ PAPERS: tuple[str, ...] = tuple(dict.fromkeys(claim.paper for claim in CLAIMS.va
 
 def asked(question: str) -> list[str]:
     """The ids of the claims that answer a question, best first; none where no word of it is known."""
-    return [id for id, _ in found_in(_words(), question)]
+    return [id for id, _ in found_in(by_words(), question)]
 
 
 @cache
-def _words() -> Index:
+def by_words() -> Index:
+    """What finds claims by words."""
     return index(
         [each.described() for each in CLAIMS.values()], *([*map(asdict, all)] for all in (HEADLINES, TAKE_HOME))
     )

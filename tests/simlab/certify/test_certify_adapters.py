@@ -178,7 +178,10 @@ def test_a_generator_seeds_one_stream() -> None:
 
 
 def test_names_are_listed() -> None:
-    with pytest.raises(ValueError, match=r"adapter is 'tranformers'; expected one of transformers, .*specdec"):
+    with pytest.raises(
+        ValueError,
+        match=r"adapter is 'tranformers'; did you mean transformers\? expected one of transformers, .*specdec",
+    ):
         adapter("tranformers")
 
 

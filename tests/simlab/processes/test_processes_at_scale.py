@@ -270,7 +270,11 @@ def test_the_size_of_noise() -> None:
 
 BAD: list[tuple[str, Mapping[str, Any], str]] = [
     ("nothing", {}, "unknown process 'nothing'; expected one of categorical, markov, codebook, local, digits"),
-    ("markov", {"processors": {"topk": 3}}, "unknown processor 'topk'; expected one of temperature, top_k, top_p"),
+    (
+        "markov",
+        {"processors": {"topk": 3}},
+        "unknown processor 'topk'; did you mean top_k? expected one of temperature, top_k, top_p",
+    ),
     ("markov", {"vocabulary": 5, "processors": {"top_k": 0}}, "top_k is 0"),
     ("markov", {"vocabulary": 5, "processors": "top_k"}, "processors is 'top_k'; expected a mapping"),
     ("categorical", {"vocabulary": 1}, "vocabulary is 1; expected a whole number >= 2"),

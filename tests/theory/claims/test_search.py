@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from theory import words
 from theory.claims import CLAIMS, asked
-from theory.claims.registry import _words
+from theory.claims.registry import by_words
 
 pytestmark = pytest.mark.exact
 
@@ -72,6 +72,7 @@ def test_distance_is_that_of_its_definition(one: str, other: str) -> None:
 
 
 @pytest.mark.parity
+@pytest.mark.browser
 @pytest.mark.skipif(not shutil.which("node"), reason="no node")
 def test_pages_answer_as_the_command_does(tmp_path: Path) -> None:
     rng = random.Random(0)
@@ -80,10 +81,10 @@ def test_pages_answer_as_the_command_does(tmp_path: Path) -> None:
         at = rng.randrange(len(question) - 1)
         typed += [question[:at] + question[at + 1 :], question[:at] + rng.choice("aeiot") + question[at:]]
         typed += [question[:at] + question[at + 1] + question[at] + question[at + 2 :], question[: at + 1]]
-    given = json.dumps([_words(), typed])
+    given = json.dumps([by_words(), typed])
     program = f"const [i, typed] = {given}; console.log(JSON.stringify(typed.map(q => answers(i, q))))"
     path = tmp_path / "parity.js"
     path.write_text(f"{SCRIPT.read_text(encoding='utf-8')}\n{program}", encoding="utf-8")
     done = subprocess.run(["node", path], capture_output=True, text=True, check=True, timeout=60)
     theirs = [[tuple(each) for each in found] for found in json.loads(done.stdout)]
-    assert theirs == [words.found(_words(), question) for question in typed]
+    assert theirs == [words.found(by_words(), question) for question in typed]
