@@ -7,7 +7,7 @@
 # make engines  set up engines of others in .engines, and certify what has no certificate of these versions
 # make lab      open the notebooks in JupyterLab
 # make docs     build the documentation into docs/_build/html, with the report of make verify
-# make picture  photograph the report's first screen for README and the documentation; needs Chromium
+# make picture  photograph a section of the report for README and the documentation; needs Chromium
 # make check    ruff and mypy
 
 PYTHON ?= python3
@@ -44,7 +44,9 @@ docs: .venv/.docs out/verdicts.json
 
 CHROMIUM ?= chromium
 picture: out/verdicts.json
-	$(CHROMIUM) --headless --no-sandbox --hide-scrollbars --window-size=1120,760 --screenshot=$(CURDIR)/reports/images/report.png "file://$(CURDIR)/out/report.html"
+	sed 's|</head>|<style>main > *:not(#paper-gsd) { display: none; }</style></head>|' out/report.html > out/picture.html
+	$(CHROMIUM) --headless --no-sandbox --hide-scrollbars --window-size=1120,1400 --screenshot=$(CURDIR)/reports/images/report.png "file://$(CURDIR)/out/picture.html"
+	rm out/picture.html
 
 out/verdicts.json: | .venv/.verify
 	$(BIN)/simlab verify --out out
