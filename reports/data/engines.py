@@ -41,12 +41,6 @@ def read_engines(folder: Path = FOLDER) -> Engines:
     )
 
 
-def is_finding(certificate: dict[str, Any]) -> bool:
-    """Whether what comes out is wrong, and not only where a coin is at its end."""
-    failure = certificate["failure"]
-    return certificate["verdict"] in FINDINGS and not (failure and failure["at_the_ends"])
-
-
 class Row(NamedTuple):
     """What a table says of one certificate."""
 
@@ -61,7 +55,7 @@ class Row(NamedTuple):
 
 def in_order(found: Engines) -> list[dict[str, Any]]:
     """Findings first, then by name."""
-    return sorted(found.certificates, key=lambda one: (not is_finding(one), one["name"]))
+    return sorted(found.certificates, key=lambda one: (one["verdict"] not in FINDINGS, one["name"]))
 
 
 def row(certificate: dict[str, Any]) -> Row:
