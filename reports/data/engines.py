@@ -1,4 +1,7 @@
-"""Certificates of engines that come along, ``experiments/engines/certificates``, and what could not be tried."""
+"""Certificates of engines that come along, ``experiments/engines/certificates``, and what could not be tried.
+
+``python -m reports.data.engines`` prints the short table, which the README has.
+"""
 
 from __future__ import annotations
 
@@ -144,3 +147,7 @@ def short(found: Engines, pages: dict[str, str], place: str) -> str:
         cells = [f"[{page}]({place}{page}.md)", *(", ".join(dict.fromkeys(column)) for column in columns)]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    print(short(read_engines(), finding_pages(FOLDER.parents[2] / "docs"), "docs/engines/"), end="")
