@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from reports.data.engines import FINDINGS, PAGES, finding_pages, is_finding, markdown, read_engines, rows, short
+from reports.data.engines import FINDINGS, PAGES, finding_pages, markdown, read_engines, rows, short
 from simlab.certify import certify
 
 pytestmark = pytest.mark.cli
@@ -36,7 +36,7 @@ RUN_HERE = [page for page in FOUND if imports(program(page).read_text(encoding="
 
 
 def test_every_finding_has_a_page_and_every_page_a_finding() -> None:
-    failing = {one["name"] for one in read_engines().certificates if is_finding(one)}
+    failing = {one["name"] for one in read_engines().certificates if one["verdict"] in FINDINGS}
     assert set(finding_pages(DOCS)) == failing
     assert {page.stem for page in FOUND} == set(finding_pages(DOCS).values())
 

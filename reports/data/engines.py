@@ -1,4 +1,7 @@
-"""Certificates of engines that come along, ``experiments/engines/certificates``, and what could not be tried."""
+"""Certificates of engines that come along, ``experiments/engines/certificates``, and what could not be tried.
+
+``python -m reports.data.engines`` prints the short table, which the README has.
+"""
 
 from __future__ import annotations
 
@@ -41,12 +44,6 @@ def read_engines(folder: Path = FOLDER) -> Engines:
     )
 
 
-def is_finding(certificate: dict[str, Any]) -> bool:
-    """Whether what comes out is wrong, and not only where a coin is at its end."""
-    failure = certificate["failure"]
-    return certificate["verdict"] in FINDINGS and not (failure and failure["at_the_ends"])
-
-
 class Row(NamedTuple):
     """What a table says of one certificate."""
 
@@ -61,7 +58,7 @@ class Row(NamedTuple):
 
 def in_order(found: Engines) -> list[dict[str, Any]]:
     """Findings first, then by name."""
-    return sorted(found.certificates, key=lambda one: (not is_finding(one), one["name"]))
+    return sorted(found.certificates, key=lambda one: (one["verdict"] not in FINDINGS, one["name"]))
 
 
 def row(certificate: dict[str, Any]) -> Row:
@@ -150,3 +147,7 @@ def short(found: Engines, pages: dict[str, str], place: str) -> str:
         cells = [f"[{page}]({place}{page}.md)", *(", ".join(dict.fromkeys(column)) for column in columns)]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    print(short(read_engines(), finding_pages(FOLDER.parents[2] / "docs"), "docs/engines/"), end="")
