@@ -12,7 +12,7 @@ from simlab.certify.shapes.ranges import MOST
 
 def mapped(region: Region) -> Map:
     """What was seen of all ranges."""
-    found = [region.looked(at) for at in range(len(region.drawing.ranges))]
+    found = [region.evidence_of(at) for at in range(len(region.drawing.ranges))]
     own, cells = (tuple(one for one in found if bool(one.name) is named) for named in (True, False))
     largest = largest_region(cells)
     axes = tuple(axis.name for axis in region.drawing.axes)

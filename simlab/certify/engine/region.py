@@ -253,7 +253,7 @@ class Region:
 
     # What it is worth ------------------------------------------------------------------------------------------
 
-    def looked(self, at: int) -> RangeEvidence:
+    def evidence_of(self, at: int) -> RangeEvidence:
         """What was seen of a range: of the token looked at, of all shapes of it that have as many classes."""
         one = self.drawing.ranges[at]
         tests = [

@@ -100,7 +100,7 @@ class WorkerPool:
             return
         for worker in self.workers:
             while worker.task is not None:  # left over from a run that was given up
-                self._heard(worker, [worker.pipe] if worker.pipe.poll(0.05) else [])
+                self._receive(worker, [worker.pipe] if worker.pipe.poll(0.05) else [])
         begun, ended, answers = 0, 0, dict[int, Any]()
         numbers: dict[_Worker, int] = {}
         more = True
@@ -116,14 +116,14 @@ class WorkerPool:
             more = more and bool(busy)
             ready = wait([worker.pipe for worker in busy], timeout=0.05) if busy else []
             for worker in busy:
-                found = self._heard(worker, ready)
+                found = self._receive(worker, ready)
                 if worker.task is None:
                     answers[numbers[worker]] = found
             while ended in answers:
                 yield answers.pop(ended)
                 ended += 1
 
-    def _heard(self, worker: _Worker, ready: Sequence[Any]) -> Any:
+    def _receive(self, worker: _Worker, ready: Sequence[Any]) -> Any:
         """What came of the task of a worker, if it has ended; after that it has none."""
         if worker.pipe in ready:
             return worker.answer()

@@ -13,7 +13,7 @@ from simlab.decoders.compiled.run import first, kept
 from simlab.decoders.compiled.tensors import Tensors
 from simlab.models.engine.requests import Request
 from simlab.models.engine.running import Row, Running
-from simlab.models.process.cached_compiled import CachedOnHost, Shown
+from simlab.models.process.cached_compiled import CachedOnHost, CachedTensors
 from simlab.processes import Process
 from simlab.randomness.tape_compiled import Uniforms
 from simlab.rules.compiled.dispatch import compiled
@@ -25,12 +25,12 @@ class CompiledRows(Running):
     cache = CachedOnHost
 
     def prepare(self, request: Request) -> None:
-        target, draft = shown(self.target), None if self.draft is None else shown(self.draft)
+        target, draft = as_arrays(self.target), None if self.draft is None else as_arrays(self.draft)
         self.kernel = KERNELS[type(request.decoder)](request.decoder, target, compiled(request.rule), draft)
         marks = [process.status_bits for process in (self.target, self.draft) if isinstance(process, CachedOnHost)]
         self.marks = marks[0], marks[-1]  # of the target, and of a draft model if there is one
         self.state: Any = None  # of all rows there is room for
-        self.shown: Any = None  # of those that run
+        self.live: Any = None  # of those that run
         self.length = np.zeros(self.room, np.int64)  # of each before the step that is next
         self.counts = np.zeros((2, self.room), np.int64)
         self._over = False
@@ -51,40 +51,40 @@ class CompiledRows(Running):
             for whole, own in zip(self.state, state, strict=True):
                 whole[before:count] = own
         self.length[before:count] = state.length
-        self._show()
+        self._select_live()
 
     def step(self) -> int:
         self.uniforms.advance()
-        found = self.kernel.step(self.shown, self.uniforms)
-        total, self._over = note(self.shown.length, self.length, found, self.kernel.end, *self.marks, self.counts)
+        found = self.kernel.step(self.live, self.uniforms)
+        total, self._over = note(self.live.length, self.length, found, self.kernel.end, *self.marks, self.counts)
         for row, accepted, committed in zip(self.rows, *self.counts.tolist(), strict=False):
             row.accepted.append(accepted)
             row.committed.append(committed)
         return total
 
     def stopped(self) -> tuple[np.ndarray, dict[int, str]]:
-        over = self.kernel.process.over(self.shown.tokens, self.shown.length)
+        over = self.kernel.process.over(self.live.tokens, self.live.length)
         return over, {**(self.draft.faults() if self.draft is not None else {}), **self.target.faults()}
 
-    def written(self) -> tuple[np.ndarray, list[int]]:
-        return self.shown.tokens[:, : self.kernel.end], self.shown.length.tolist()
+    def tokens_so_far(self) -> tuple[np.ndarray, list[int]]:
+        return self.live.tokens[:, : self.kernel.end], self.live.length.tolist()
 
     def closed(self, rows: list[int]) -> np.ndarray:
-        return np.asarray(self.kernel.process.closed(self.shown.tokens[rows, : self.kernel.end]))
+        return np.asarray(self.kernel.process.closed(self.live.tokens[rows, : self.kernel.end]))
 
     def keep(self, stay: np.ndarray) -> None:
-        kept(self.shown, stay)
-        self._show()
-        self.length[: len(stay)] = self.shown.length
+        kept(self.live, stay)
+        self._select_live()
+        self.length[: len(stay)] = self.live.length
 
-    def _show(self) -> None:
+    def _select_live(self) -> None:
         """Those that run now are others than before."""
-        self.shown, self.uniforms = first(self.state, len(self.rows)), uniforms(self.rows)
+        self.live, self.uniforms = first(self.state, len(self.rows)), uniforms(self.rows)
 
 
-def shown(process: Process) -> Tensors:
+def as_arrays(process: Process) -> Tensors:
     """A process of torch with arrays in place of tensors."""
-    return Shown(process) if isinstance(process, CachedOnHost) else Tensors(process)
+    return CachedTensors(process) if isinstance(process, CachedOnHost) else Tensors(process)
 
 
 @njit(cache=True)  # holds the interpreter's lock: releasing it takes longer than this does

@@ -46,7 +46,7 @@ class FusedRows(Running):
     def stopped(self) -> tuple[np.ndarray, dict[int, str]]:
         return np.array(self.over, dtype=bool), self.faults
 
-    def written(self) -> tuple[np.ndarray, list[int]]:
+    def tokens_so_far(self) -> tuple[np.ndarray, list[int]]:
         count = len(self.rows)
         tokens, length = (part[:count].cpu() for part in (self.state.tokens, self.state.length))
         return tokens[:, : self.target.length].numpy(), length.tolist()

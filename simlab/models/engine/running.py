@@ -95,7 +95,7 @@ class Running(ABC):
             return []
         over, faults = self.stopped()
         if self.listens:
-            over |= ended([row.asked.request for row in self.rows], *self.written())
+            over |= ended([row.asked.request for row in self.rows], *self.tokens_so_far())
         faults = {**why, **faults}
         over[list(faults)] = True
         if not over.any():
@@ -137,7 +137,7 @@ class Running(ABC):
         """``bool[B]``, which sequences are over, and why some cannot go on."""
 
     @abstractmethod
-    def written(self) -> tuple[np.ndarray, list[int]]:
+    def tokens_so_far(self) -> tuple[np.ndarray, list[int]]:
         """All tokens ``int[B, T]``, and how many there are of each."""
 
     @abstractmethod

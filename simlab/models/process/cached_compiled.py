@@ -38,15 +38,15 @@ class Buffers:
         self._mask = torch.empty(copies * batch * width * slots, dtype=words)
         self.fed, self.after, self.mask = self._fed.numpy(), self._after.numpy(), self._mask.numpy()
         self._parts = (*self._fed.unbind(), self._after)
-        self._live, self._shown = 0, self._mask
+        self._live, self._live_mask = 0, self._mask
 
     def call(self, live: int, dtype: torch.dtype, behind: bool) -> Call:
         """What was laid out, of which ``live`` slots are looked at."""
         if live != self._live:
             self._live = live
-            self._shown = self._mask[: self.shape[0] * self.shape[1] * live].view(dtype).view(*self.shape, live)
+            self._live_mask = self._mask[: self.shape[0] * self.shape[1] * live].view(dtype).view(*self.shape, live)
         tokens, position, slot, after = self._parts
-        return Call(tokens, position, after, slot, self._shown, behind)
+        return Call(tokens, position, after, slot, self._live_mask, behind)
 
 
 class CachedOnHost(Cached):
@@ -196,7 +196,7 @@ class CachedOnHost(Cached):
         self._of_sequences = tuple(part.numpy() for part in kept)
 
 
-class Shown(Tensors):
+class CachedTensors(Tensors):
     """A cached model as kernels see it: no tensor is made on the way."""
 
     process: CachedOnHost

@@ -33,10 +33,10 @@ class Clock(Protocol):
 class _Untimed:
     """No time is taken."""
 
-    _nothing = nullcontext()
+    _untimed = nullcontext()
 
     def during(self, part: Part) -> AbstractContextManager[None]:
-        return self._nothing
+        return self._untimed
 
 
 UNTIMED: Clock = _Untimed()

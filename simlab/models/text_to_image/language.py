@@ -59,8 +59,10 @@ class Pixels(Protocol):
 class Writer:
     """A language model that writes images, with the ids that a prompt becomes and the tokenizer of its images."""
 
-    def __init__(self, model: HuggingFace, written: Callable[[str], list[int]], images: Pixels, preset: Preset) -> None:
-        self.model, self.written, self.images, self.preset = model, written, images, preset
+    def __init__(
+        self, model: HuggingFace, token_ids: Callable[[str], list[int]], images: Pixels, preset: Preset
+    ) -> None:
+        self.model, self.token_ids, self.images, self.preset = model, token_ids, images, preset
         self.layout = model.layout
 
     @cached_property
@@ -72,7 +74,7 @@ class Writer:
         return Sampling(scales, preset.temperature, preset.top_k, preset.top_p, self.layout.grammar())
 
     def prepare(self, prompts: Sequence[str]) -> Prepared:
-        ids = [self.written(prompt) for prompt in prompts]
+        ids = [self.token_ids(prompt) for prompt in prompts]
         null = self.model.unconditional
         length = max(map(len, [*ids, null]))
         model = HuggingFace(self.model.model, self.layout, length, null, codes=self.model.codes)
@@ -90,12 +92,12 @@ def load_lumina(folder: Path, size: Size, dtype: torch.dtype, device: torch.devi
     ids, words = Ids(chameleon.vocabulary(folder), folder), _chameleon_words(folder)
     layout = lumina_layout(ids, height // LUMINA_PATCH, width // LUMINA_PATCH)
 
-    def written(prompt: str) -> list[int]:
+    def token_ids(prompt: str) -> list[int]:
         text = LUMINA_REQUEST.format(width=width, height=height, prompt=prompt) + TURN
         return [ids(START), *words(text), *layout.header]
 
     model = chameleon.load_chameleon(folder, layout, len(layout.header), dtype=dtype).to(device)
-    return Writer(model, written, load_vqgan(folder, device=device), LUMINA)
+    return Writer(model, token_ids, load_vqgan(folder, device=device), LUMINA)
 
 
 def load_anole(folder: Path, size: Size, dtype: torch.dtype, device: torch.device | str) -> Writer:
@@ -106,11 +108,11 @@ def load_anole(folder: Path, size: Size, dtype: torch.dtype, device: torch.devic
     ids, words = Ids(chameleon.vocabulary(folder), folder), _chameleon_words(folder)
     layout = anole_layout(ids)
 
-    def written(prompt: str) -> list[int]:
+    def token_ids(prompt: str) -> list[int]:
         return [ids(START), *words(prompt), ids(TURN), *layout.header]
 
     model = chameleon.load_chameleon(folder, layout, len(layout.null or ()), dtype=dtype).to(device)
-    return Writer(model, written, load_vqgan(folder, device=device), ANOLE)
+    return Writer(model, token_ids, load_vqgan(folder, device=device), ANOLE)
 
 
 def load_emu3(folder: Path, size: Size, dtype: torch.dtype, device: torch.device | str) -> Writer:
@@ -120,14 +122,14 @@ def load_emu3(folder: Path, size: Size, dtype: torch.dtype, device: torch.device
     words = read_byte_pairs(emu3.byte_pairs(folder)) if own else read_words(folder / "tokenizer.json")
     layout = emu3_layout(ids, rows, columns)
 
-    def written(prompt: str) -> list[int]:
+    def token_ids(prompt: str) -> list[int]:
         size = [ids("<|image start|>"), *words(f"{rows}*{columns}"), ids("<|image token|>")]
         return [ids("<|extra_203|>"), *words(prompt), *size]
 
-    null = written(EMU3_BAD)
+    null = token_ids(EMU3_BAD)
     model = emu3.load_emu3(folder, layout, len(null), null, dtype).to(device)
     images = load_emu3_tokenizer(folder, device=device)
-    return Writer(model, lambda prompt: written(prompt + EMU3_GOOD), images, EMU3)
+    return Writer(model, lambda prompt: token_ids(prompt + EMU3_GOOD), images, EMU3)
 
 
 # layouts by the names of a vocabulary ------------------------------------------------------------------------------

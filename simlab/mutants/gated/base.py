@@ -51,7 +51,7 @@ class Call:
     last: dict[int, Any] = field(default_factory=dict)
     kept: dict[int, int] = field(default_factory=dict)
     trees: list[Any] = field(default_factory=list)
-    written: Any = None  # arrays that a result is written to
+    outputs: Any = None  # arrays that a result is written to
     seed: int = 0  # of a generator that is made in it
 
     def again(self) -> Call:

@@ -32,7 +32,7 @@ from simlab.randomness.coins import Coins, SampledCoins, outcomes
 
 Answer = Callable[[Block, Source, Wrong], Any]
 Read = Callable[..., tuple[Call, Source]]
-Written = Callable[[Call, list[Any]], Any]
+Result = Callable[[Call, list[Any]], Any]
 Implementation = Callable[..., Any]
 
 
@@ -48,7 +48,7 @@ class Contract:
         The call and its coins, of the arguments.
     answer
         What the reference emits for a block.
-    written
+    result
         The result, of the call and the answers.
     has
         What of a call faults and gates can need.
@@ -60,7 +60,7 @@ class Contract:
     right: Fault
     read: Read
     answer: Answer
-    written: Written
+    result: Result
     has: frozenset[str]
 
     def fits(self, fault: Fault, gate: Gate) -> bool:
@@ -103,7 +103,7 @@ class Gated:
         call.before = None
         if fault.stale:
             self.before = call
-        return self.contract.written(call, answers)
+        return self.contract.result(call, answers)
 
 
 def implementation(fault: str, gate: Gate, contract: str) -> Implementation:
@@ -130,8 +130,10 @@ SMALL = 8  # tokens from which a fault can be seen in cases whose laws are enume
 
 @cache
 def known(contract: str) -> dict[str, Fault]:
-    """The faults of a contract that the law of a single small call shows."""
-    of = CONTRACTS[contract]
+    """The faults of a contract that the law of a single small call shows; none of one that has no wrong code yet."""
+    of = CONTRACTS.get(contract)
+    if of is None:
+        return {}
     return {
         name: fault
         for name, fault in of.faults.items()
@@ -287,7 +289,7 @@ def _tree_siblings(
     for b in range(len(tokens)):
         parents = _parents(first_child[b].tolist(), next_sibling[b].tolist())
         call.trees.append(Tree.of_parents(p[b], tokens[b].tolist(), parents, call))
-    call.written = predicts, accept_index, accept_token_num, index
+    call.outputs = predicts, accept_index, accept_token_num, index
     return call, Given(lambda b: uniforms[b], lambda b, i: last[b])
 
 
@@ -328,8 +330,8 @@ def _path(call: Call, answers: list[Any]) -> Any:
     return [*(tree.tokens[node] for node in path), last]
 
 
-def _paths_written(call: Call, answers: list[Any]) -> None:
-    predicts, accept_index, accept_token_num, index = call.written
+def _paths_filled(call: Call, answers: list[Any]) -> None:
+    predicts, accept_index, accept_token_num, index = call.outputs
     for b, (path, last) in enumerate(answers):
         at = index[b, [0, *path]]
         predicts[at] = [*(call.trees[b].tokens[node] for node in path), last]
@@ -340,9 +342,9 @@ def _paths_written(call: Call, answers: list[Any]) -> None:
 # All of them -------------------------------------------------------------------------------------------------------
 
 
-def _of_chain(name: str, read: Read, written: Written, *has: str) -> Contract:
+def _of_chain(name: str, read: Read, result: Result, *has: str) -> Contract:
     return Contract(
-        name, "chain", chain_faults.FAULTS, chains.RIGHT, read, chains.emitted, written, frozenset({"calls", *has})
+        name, "chain", chain_faults.FAULTS, chains.RIGHT, read, chains.emitted, result, frozenset({"calls", *has})
     )
 
 
@@ -351,8 +353,8 @@ def _of_logits(name: str) -> Contract:
     return Contract(name, "chain", logits.FAULTS, chains.RIGHT, _chain_logits(name), chains.emitted, _alone, has)
 
 
-def _of_trees(name: str, read: Read, written: Written, *has: str) -> Contract:
-    return Contract(name, "tree", trees.FAULTS, trees.RIGHT, read, _walked, written, frozenset({"calls", *has}))
+def _of_trees(name: str, read: Read, result: Result, *has: str) -> Contract:
+    return Contract(name, "tree", trees.FAULTS, trees.RIGHT, read, _walked, result, frozenset({"calls", *has}))
 
 
 def _read_by_itself(*arguments: Any) -> tuple[Call, Source]:
@@ -387,7 +389,7 @@ def _made() -> tuple[Contract, ...]:
         _of_logits("chain_logits"),
         _of_logits("chain_logits_joint"),
         _of_trees("tree_parents", _tree_parents, _path),
-        _of_trees("tree_siblings", _tree_siblings, _paths_written, BATCH),
+        _of_trees("tree_siblings", _tree_siblings, _paths_filled, BATCH),
         Contract(
             "decode",
             "decode",

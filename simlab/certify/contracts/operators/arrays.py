@@ -60,7 +60,7 @@ class Arrays:
         return self.bits < COARSE
 
     @property
-    def written(self) -> str:
+    def definitions(self) -> str:
         """Lines of a program that define ``real``, ``whole`` and ``coins``, which make such arrays, and noise."""
         if self.library == "numpy":
             lines = [f"real, whole = np.{self.dtype}, np.int64"]

@@ -77,7 +77,7 @@ class ChainCase(VerifyCase):
             where=where,
             name=name,
             contract=self.layout.name,
-            given=f"p = np.array({p})\nq = np.array({q})\n{self.arrays.written}",
+            given=f"p = np.array({p})\nq = np.array({q})\n{self.arrays.definitions}",
             sizes=f"V = {calls}, p.shape[1]",
             shape="(V,) * len(p)",
             call=CALLED.format(call=self._call(self.layout.name)),
@@ -87,7 +87,7 @@ class ChainCase(VerifyCase):
     def once(self, contract: str, given: Sequence[str], uniforms: Sequence[float]) -> tuple[str, ...]:
         shown = f"print({self._call(contract)})"
         chance = f"Scripted({list(uniforms)})" if uniforms else "np.random.default_rng(0)"
-        return (*self.arrays.written.splitlines(), f"rng = {chance}", shown)
+        return (*self.arrays.definitions.splitlines(), f"rng = {chance}", shown)
 
     def _call(self, contract: str) -> str:
         return f"{contract}({self.layout.written})"

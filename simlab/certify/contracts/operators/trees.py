@@ -144,9 +144,9 @@ class TreeCase(BatchCase):
         answer = function(*given.values())
         if not self.layout.written:
             return self._padded(as_rows([unpadded(answer)], self.vocabulary, self.widths))
-        return self._written([given[name] for name in self.layout.written] if answer is None else answer)
+        return self._read_arrays([given[name] for name in self.layout.written] if answer is None else answer)
 
-    def _written(self, answer: Any) -> Tokens:
+    def _read_arrays(self, answer: Any) -> Tokens:
         try:
             predicts, index, counts = (np.asarray(one.tolist()) for one in answer)
             rows = [predicts[index[b, : int(counts[b]) + 1]].tolist() for b in range(len(self.trees))]

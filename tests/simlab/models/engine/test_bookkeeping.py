@@ -53,5 +53,5 @@ def test_a_step_is_few_calls(name: str, parameters: dict[str, Any], monkeypatch:
     waits = 2 if name == "sjd-pac" else 0  # where a tree begins, and its nodes
     assert called <= MOST
     assert made == waits
-    monkeypatch.setattr(compiled, "shown", Tensors)  # as any process of torch is shown
+    monkeypatch.setattr(compiled, "as_arrays", Tensors)  # as any process of torch is shown
     assert calls_of_a_step(name, parameters)[1] > waits
