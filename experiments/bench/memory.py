@@ -24,7 +24,7 @@ import resource, subprocess, sys
 status = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode
 print(status, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 """
-VERIFIER = '''
+VERIFIER = """
 def verify(p, q, drafts, rng):
     for i, x in enumerate(drafts):
         if rng.random() * q[i, x] >= p[i, x]:
@@ -32,7 +32,7 @@ def verify(p, q, drafts, rng):
             left = left if left.any() else p[i]
             return [*drafts[:i], rng.choice(len(left), p=left / left.sum())]
     return [*drafts, rng.choice(p.shape[1], p=p[-1])]
-'''  # Leviathan et al., Algorithm 1
+"""  # Leviathan et al., Algorithm 1
 
 
 def commands(quick: bool) -> dict[str, str]:
