@@ -63,7 +63,7 @@ DATA ?=
 
 device-day: .venv/.test
 	$(if $(NAME),,$(error NAME is not set; expected a short name of the machine, such as NAME=h200))
-	$(BIN)/simlab model device-day $(NAME) --seconds $(SECONDS) $(if $(DATA),--data $(DATA))
+	$(BIN)/simlab model device-day $(NAME) --seconds $(SECONDS) --results reports/measured $(if $(DATA),--data $(DATA))
 
 engines: .engines/.engines
 	.engines/bin/python -m experiments.engines.record
