@@ -2,7 +2,7 @@
 # make test     set up with everything the tests need, and run them: some minutes
 # make slow     run the tests that take longer, as CI does
 # make proofs   make again the proofs of theory/proofs whose code is another by now, and let cvc5 check every question
-# make models   set up what `simlab generate` and the other commands for real models need: torch
+# make models   set up what `simlab generate` and the other commands for real models need: torch, and compiled kernels
 # make device-day NAME=h200    measure all that waits for a CUDA device, and put it where the pages have it from
 # make engines  set up engines of others in .engines, and certify what has no certificate of these versions
 # make lab      open the notebooks in JupyterLab
@@ -62,6 +62,7 @@ models: .venv/.models
 
 .venv/.models: pyproject.toml constraints.txt | .venv/bin/pip
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[report,torch]'
+	$(BIN)/python -m experiments.verification.kernels
 	touch $@ .venv/.verify
 
 SECONDS ?= 1500
@@ -69,7 +70,7 @@ DATA ?=
 
 device-day: .venv/.test
 	$(if $(NAME),,$(error NAME is not set; expected a short name of the machine, such as NAME=h200))
-	$(BIN)/simlab model device-day $(NAME) --seconds $(SECONDS) $(if $(DATA),--data $(DATA))
+	$(BIN)/simlab model device-day $(NAME) --seconds $(SECONDS) --results reports/measured $(if $(DATA),--data $(DATA))
 
 # programs of findings whose packages are installed there
 SHOWN = rotalabs-accel sequential-speculative-decoding-capped-hsd transformers-universal flashspec-engine-greedy-drafter

@@ -10,8 +10,6 @@ import typer
 from experiments.cli.options import Device, Models, out_option
 from experiments.cli.terminal import UsageError, check_writable, error_output, output, plain_table, print_text
 
-MEASURED = Path(__file__).parents[2] / "reports" / "measured"
-
 
 def device_day_command(
     name: Annotated[str, typer.Argument(metavar="NAME", help="of the machine, as h200", show_default=False)],
@@ -24,7 +22,7 @@ def device_day_command(
     only: Annotated[list[str] | None, typer.Option("--step", metavar="STEP", help="this alone (repeatable)")] = None,
     models: Models = None,
     out: Annotated[Path, out_option("where steps work")] = Path("out/day"),
-    results: Annotated[Path, typer.Option(metavar="DIR", help="where results are put, for the pages")] = MEASURED,
+    results: Annotated[Path, typer.Option(metavar="DIR", help="where results are put")] = Path("out/measured"),
 ) -> int:
     """Measure all that waits for a device, within a time.
 

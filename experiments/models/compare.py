@@ -74,6 +74,8 @@ class Comparison(ABC):
         What the names in the document mean.
     target
         What the target alone is called.
+    soon
+        At how many batches there are times in the first document, of several.
     methods, alone
         The methods, and for each how the target alone draws what it is tested against.
 
@@ -85,6 +87,7 @@ class Comparison(ABC):
 
     measures: Mapping[str, str]
     target: str
+    soon: int
 
     def __init__(self, models: Any, request: Request) -> None:
         self.models, self.request = models, request
@@ -177,7 +180,7 @@ def compare(own: Comparison, notify: Notify, folder: Path) -> Iterator[Outcome]:
                 found.append(kept.piece(_known(own, each, first, begin, count), make))
         if number + 1 < len(ends) and there[number + 1]:
             continue
-        batches = request.timing if end == request.count else request.timing[: number + 1]
+        batches = request.timing if end == request.count else request.timing[: own.soon + number]
         yield _outcome(own, head | {"n": end}, pieces, held_out, batches, kept, notify)
 
 

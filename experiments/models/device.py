@@ -123,8 +123,8 @@ def _measured(plan: Plan, folder: Path, notify: Notify) -> Iterator[Entry]:
     for vocabulary in plan.vocabularies:
         for decoder in ("sjd", "sjd-ac", "sjd-pac"):
             notify(f"{decoder}, V = {vocabulary}")
-            make = partial(verification, decoder, vocabulary, plan, speed)
-            verified.append(kept.document({"part": decoder, "vocabulary": vocabulary}, make))
+            run = partial(verification, decoder, vocabulary, plan, speed)
+            verified.append(kept.document({"part": decoder, "vocabulary": vocabulary}, run))
             yield document
     for name, make in _models(plan).items():
         notify(name)

@@ -15,13 +15,16 @@ Row = Mapping[str, Any]  # of a method, in the document
 
 def acceptance(methods: Sequence[Row]) -> Figure:
     """Accepted drafts of each method, with standard errors; speedups at the largest batch, and by eq. 51, beside it."""
-    figure, (left, right) = panels(2, height=0.4 * len(methods) + 1.6, sharey=True)
-    times = [max(row["timing"], key=lambda entry: entry["batch"]) for row in methods]
+    timed = [row["timing"] for row in methods if row["timing"]]
+    figure, (left, *beside) = panels(2 if timed else 1, height=0.4 * len(methods) + 1.6, sharey=True)
     places = named(left, methods)
     marks(left, methods, [(row["acceptance"]["mean"], row["acceptance"]["error"]) for row in methods])
+    left.set(xlabel="accepted share of verified drafts", xlim=(-0.02, 1.02))
+    if not beside:
+        return finish(figure, left)
+    (right,), times = beside, [max(entries, key=lambda entry: entry["batch"]) for entries in timed]
     marks(right, methods, [(time["speedup"], time["speedup_error"]) for time in times])
     right.plot([time["predicted"] for time in times], places, "k|", ms=13, mew=2.2, label="eq. 51")
-    left.set(xlabel="accepted share of verified drafts", xlim=(-0.02, 1.02))
     right.axvline(1, color="black", lw=0.9, ls=":")
     right.set(xlabel=f"times as fast as the target alone, {times[0]['batch']} images at once", xlim=(0, None))
     return finish(figure, left, right)

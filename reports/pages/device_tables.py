@@ -46,17 +46,17 @@ def more(measured: Measured, shown: Entry | None) -> list[Table]:
     maps = {name: own for name, own in measured.maps.items() if own is not shown}
     tables += [replace(payoff_tables.chosen(own), heading=f"What auto takes, {name}") for name, own in maps.items()]
     if measured.certificates:
-        rows = [
-            (name, own["subject"], own["contract"], own["verdict"], own["summary"])
+        told = [
+            (name, *(own[key] for key in ("subject", "contract", "verdict", "summary")))
             for name, own in measured.certificates.items()
         ]
-        tables.append(Table("Certified on devices", ("file", "subject", "contract", "verdict", ""), rows, words=5))
+        tables.append(Table("Certified on devices", ("file", "subject", "contract", "verdict", ""), told, words=5))
     for day in measured.days.values():
-        rows = [
+        steps = [
             (name, step["state"], step["said"][-1] if step["said"] else "", number(step["seconds"], 0))
             for name, step in day["steps"].items()
         ]
-        tables.append(Table(f"A day on {day['name']}", ("step", "", "said last", "seconds"), rows, words=3))
+        tables.append(Table(f"A day on {day['name']}", ("step", "", "said last", "seconds"), steps, words=3))
     return tables
 
 

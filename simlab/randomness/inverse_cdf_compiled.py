@@ -43,16 +43,35 @@ def _block(cumulative: np.ndarray, goal: float) -> int:
 
 @njit(nogil=True, cache=True)
 def _within(part: np.ndarray, before: float, goal: float) -> int:
-    """The first token of a ``part`` of a row whose cumulative mass exceeds ``goal``; else the last one with mass."""
+    """The first token of a ``part`` of a row whose cumulative mass exceeds ``goal``; else the last one with mass.
+
+    Masses are not negative, so the first line whose end exceeds it has the token. Additions of one line wait for each
+    other, those of several do not: this takes less than half of what looking at every token's mass does.
+    """
+    lines = 0.0
+    for start in range(0, len(part), LANES):  # as simlab.arrays.running_sums
+        stop, line = min(start + LANES, len(part)), 0.0
+        for i in range(start, stop):
+            line += part[i]
+        if lines + line + before > goal:
+            line = 0.0
+            for i in range(start, stop):
+                line += part[i]
+                if lines + line + before > goal:
+                    return i
+        lines += line
+    return _last(part)
+
+
+@njit(nogil=True, cache=True)
+def _last(part: np.ndarray) -> int:
+    """The last token that adds to the mass of those before it."""
     lines, line, reached, last = 0.0, 0.0, 0.0, 0
     for i in range(len(part)):
-        if i % LANES == 0:  # as simlab.arrays.running_sums
+        if i % LANES == 0:
             lines, line = lines + line, 0.0
         line += part[i]
-        cumulative = lines + line
-        if cumulative + before > goal:
-            return i
-        if cumulative > reached:
+        if lines + line > reached:
             last = i
-        reached = cumulative
+        reached = lines + line
     return last

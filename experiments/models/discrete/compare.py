@@ -64,7 +64,7 @@ class OfCodes(Comparison):
     """What is measured of discrete tokens."""
 
     models: Discrete
-    measures, target = MEASURES, "ar"
+    measures, target, soon = MEASURES, "ar", 1
 
     @cached_property
     def ar(self) -> Method:

@@ -203,11 +203,13 @@ class Discrete(Models):
 def _joined(results: list[Result]) -> Samples:
     """All images together; calls that one did not need, of as many as it has tokens, are 0."""
 
+    tokens = np.array([result.tokens for result in results])
+
     def filled(values: np.ndarray) -> np.ndarray:
-        return np.pad(values, (0, len(results[0].tokens) - len(values)))
+        return np.pad(values, (0, tokens.shape[1] - len(values)))
 
     return Samples(
-        np.array([result.tokens for result in results]),
+        tokens,
         np.array([result.steps for result in results]),
         np.array([filled(result.accepted) for result in results]),
         np.array([filled(result.committed) for result in results]),

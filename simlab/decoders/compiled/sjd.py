@@ -122,7 +122,7 @@ def _begin(window: Window, windows: Windows) -> None:
     """The first window, all of it new."""
     stay = np.empty(0, np.int64)
     for b in range(len(windows.tokens)):
-        draft_window(window, windows, b, windows.past[b, :0], 0, 0, 0, 0, stay)
+        draft_window(window, windows, b, windows.past[b], 0, 0, 0, 0, stay)  # which looks at no row
 
 
 @njit(nogil=True, cache=True)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
+from numba.extending import overload
 
 from simlab.arrays import BLOCK, Constant
 from simlab.arrays_compiled import accumulate, block_sum
@@ -47,6 +48,29 @@ class CompiledRule(NamedTuple):
     second: int
     table: np.ndarray  # int64[rows, columns]: labels, or neighbours
     metric: np.ndarray  # float64[V, V]: distances
+
+
+class Lossless(CompiledRule):
+    """The record of the lossless rule, of a type of its own: kernels of this type hold no other rule."""
+
+
+def by_type(general: Any, lossless: Any) -> Any:
+    """``general``, or ``lossless`` for a :class:`Lossless` rule, for kernels to call: which, is known when they are
+    compiled, and the other is not."""
+
+    def chosen(rule: CompiledRule, *given: Any) -> Any:
+        raise NotImplementedError("kernels call this")
+
+    @overload(chosen)
+    def choose(rule: Any, *given: Any) -> Any:
+        form = lossless if issubclass(rule.instance_class, Lossless) else general
+
+        def call(rule: Any, *given: Any) -> Any:
+            return form(rule, *given)
+
+        return call
+
+    return chosen
 
 
 def record(

@@ -30,6 +30,7 @@ from simlab.rules.compiled.base import (
     SPECULATIVE,
     TYPICAL,
     CompiledRule,
+    by_type,
     ratio,
     sum_where,
 )
@@ -74,6 +75,9 @@ from simlab.rules.compiled.ratio import (
     compile_amplify,
     compile_optimal_lossy,
     compile_speculative,
+    lossless_accept,
+    lossless_step,
+    lossless_weights,
     optimal_lossy_share,
 )
 from simlab.rules.compiled.typical import compile_typical, typical_threshold
@@ -132,7 +136,7 @@ def redraw(rule: CompiledRule, p: np.ndarray, q: np.ndarray, x: int, uniform: fl
 
 
 @njit(nogil=True, cache=True)
-def _accept(rule: CompiledRule, p: np.ndarray, q: np.ndarray, x: int) -> float:
+def _accept_any(rule: CompiledRule, p: np.ndarray, q: np.ndarray, x: int) -> float:
     """The same for every rule but the first, where q(x) > 0."""
     if rule.kind == TYPICAL:
         return 1.0 if p[x] > typical_threshold(rule, p) else 0.0
@@ -161,7 +165,7 @@ def _accept(rule: CompiledRule, p: np.ndarray, q: np.ndarray, x: int) -> float:
 
 
 @njit(nogil=True, cache=True)
-def weights(rule: CompiledRule, p: np.ndarray, q: np.ndarray, x: int) -> np.ndarray:
+def _weights_any(rule: CompiledRule, p: np.ndarray, q: np.ndarray, x: int) -> np.ndarray:
     """``float64[V]`` in proportion to the residual, as :meth:`simlab.rules.Rule.weights_rows`."""
     if rule.kind == GROUP_RESIDUAL:
         found = group_residual(rule, p, q)
@@ -181,6 +185,10 @@ def weights(rule: CompiledRule, p: np.ndarray, q: np.ndarray, x: int) -> np.ndar
     return found if np.any(found > 0) else p.astype(np.float64)
 
 
+_accept = by_type(_accept_any, lossless_accept)
+weights = by_type(_weights_any, lossless_weights)
+
+
 @njit(nogil=True, cache=True)
 def residual(rule: CompiledRule, p: np.ndarray, q: np.ndarray, x: int) -> np.ndarray:
     """``float64[V]``: the residual, as :meth:`simlab.rules.Rule.residual_rows`."""
@@ -191,6 +199,12 @@ def residual(rule: CompiledRule, p: np.ndarray, q: np.ndarray, x: int) -> np.nda
 @njit(nogil=True, cache=True)
 def step(rule: CompiledRule, p: np.ndarray, q: np.ndarray) -> tuple[float, np.ndarray]:
     """Acceptance and one-step law ``float64[V]`` for a draft from q, as :meth:`simlab.rules.Rule.step_rows`."""
+    found: tuple[float, np.ndarray] = _step(rule, p, q)
+    return found
+
+
+@njit(nogil=True, cache=True)
+def _step_any(rule: CompiledRule, p: np.ndarray, q: np.ndarray) -> tuple[float, np.ndarray]:
     if rule.kind == LANTERN or rule.kind == LANTERN_MULTIPLICATIVE:
         return lantern_step(rule, p, q)
     each = _accepts(rule, p, q)
@@ -198,6 +212,9 @@ def step(rule: CompiledRule, p: np.ndarray, q: np.ndarray) -> tuple[float, np.nd
     if rule.kind in (LANTERN_GREEDY, LANTERN_REFERENCE, CACTUS, MARS_REFERENCE, SAMPLER_MATCH):  # one a token
         return total(law), law + _redrawn(rule, p, q, rejected)
     return total(law), law + total(rejected) * residual(rule, p, q, 0)
+
+
+_step = by_type(_step_any, lossless_step)
 
 
 @njit(nogil=True, cache=True)

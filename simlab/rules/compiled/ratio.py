@@ -7,12 +7,22 @@ from numba import njit
 
 from simlab import rules
 from simlab.arrays_compiled import total
-from simlab.rules.compiled.base import ADDITION, AMPLIFY, OPTIMAL_LOSSY, SPECULATIVE, CompiledRule, over, record
+from simlab.rules.compiled.base import (
+    ADDITION,
+    AMPLIFY,
+    OPTIMAL_LOSSY,
+    SPECULATIVE,
+    CompiledRule,
+    Lossless,
+    over,
+    ratio,
+    record,
+)
 
 
 def compile_speculative(rule: rules.Speculative) -> CompiledRule:
     """:class:`simlab.rules.Speculative`; its :func:`~simlab.rules.compiled.base.ratio` needs no parameter."""
-    return record(SPECULATIVE)
+    return Lossless(*record(SPECULATIVE))
 
 
 def compile_amplify(rule: rules.Amplify) -> CompiledRule:
@@ -34,3 +44,27 @@ def compile_optimal_lossy(rule: rules.OptimalLossy) -> CompiledRule:
 def optimal_lossy_share(rule: CompiledRule, p: np.ndarray, q: np.ndarray) -> float:
     """The share t of q in p_t = p + t (q - p)."""
     return min(1.0, over(rule.a, total(np.abs(p.astype(np.float64) - q)) / 2.0))
+
+
+@njit(nogil=True, cache=True)
+def lossless_accept(rule: CompiledRule, p: np.ndarray, q: np.ndarray, x: int) -> float:
+    """The probability of accepting x."""
+    return ratio(p[x], q[x])
+
+
+@njit(nogil=True, cache=True)
+def lossless_weights(rule: CompiledRule, p: np.ndarray, q: np.ndarray, x: int) -> np.ndarray:
+    """``float64[V]``: [p - q]+, and p where that is nowhere more than 0."""
+    found = np.maximum(p.astype(np.float64) - q, 0.0)
+    return found if np.any(found > 0) else p.astype(np.float64)
+
+
+@njit(nogil=True, cache=True)
+def lossless_step(rule: CompiledRule, p: np.ndarray, q: np.ndarray) -> tuple[float, np.ndarray]:
+    """Acceptance and one-step law ``float64[V]``."""
+    each = np.empty(len(p))
+    for x in range(len(p)):
+        each[x] = ratio(p[x], q[x])
+    law, rejected = q * each, q * (1.0 - each)
+    left = lossless_weights(rule, p, q, 0)
+    return total(law), law + total(rejected) * (left / total(left))

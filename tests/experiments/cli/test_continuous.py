@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from experiments.cli.main import main
+from experiments.models import compare
 from experiments.models.continuous.recording import Trajectories
 from simlab.continuous.rules import LastStep
 from tests.support.continuous_pair import DIM, write_pair
@@ -88,8 +89,14 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
-def test_what_became_of_drafts_is_told(models: Path, tmp_path: Path) -> None:
+def test_what_became_of_drafts_is_told(
+    models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(compare, "FIRST", 6)
     assert main(command(models, tmp_path)) == 0
+    first, last = capsys.readouterr().out.split("\n12 images a method")
+    assert "so far 6 of 12 images a method" in first
+    assert ("speedup, batch 1" in first, "speedup, batch 1" in last) == (False, True)
     document = json.loads((tmp_path / "compare-continuous.json").read_text())
     alone, drafted = document["methods"]
     assert alone["acceptance"]["mean"] is None

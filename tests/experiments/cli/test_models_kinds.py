@@ -240,6 +240,7 @@ def test_a_stopped_comparison_goes_on_where_it_was(
     monkeypatch.setattr(own.models, "draw", drawing)
     monkeypatch.setattr(comparing, "FIRST", 3)
     monkeypatch.setattr(comparing, "CHUNK", 4)
+    monkeypatch.setattr(own.compares, "soon", 1)
     out, files = tmp_path / "out", {f"{own.compared}.{ending}" for ending in ("json", "npz", "parquet")}
 
     stops.append(own.drafting)
