@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simlab.rules import Grouped, GsdReference, Lantern, LanternReference, MarsReference, Rule, make_rule
+from simlab.rules import Grouped, Lantern, LanternReference, MarsReference, Rule, make_rule
 from theory.claims.baselines.baselines import shortfall
 from theory.claims.gsd.acceptance import lost, window_rule
 from theory.claims.gsd.output import emits_impossible, windowed
@@ -154,7 +154,9 @@ def _all() -> Iterator[Refutation]:
     yield Refutation("gsd.support", 0, lambda p, q: leaks(Grouped((0,) * len(p)))(p, q))
     for which, (window, size) in enumerate((("centred", 3), ("clamped", 4)), 1):
         yield Refutation("gsd.support", which, leaks(make_rule("dynamic-grouped", **windowed(window, size))))
-    yield Refutation("gsd-reference.acceptance", 0, accepts_less(lambda v: GsdReference(**RULE), 10), others=10)
+    yield Refutation(
+        "gsd-reference.acceptance", 0, accepts_less(lambda _: make_rule("gsd-reference", **RULE), 10), others=10
+    )
     yield Refutation("lantern.output-bound.step", 0, leaves_the_bound, ("p", "q", "delta"))
     yield Refutation("lantern.neighbours.distance", 0, moves_farther, ("p", "q", "delta"))
     for which, excluded in enumerate((False, True)):

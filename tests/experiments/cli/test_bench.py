@@ -155,7 +155,7 @@ def test_without_transformers_it_says_so_and_goes_on(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(builtins, "__import__", missing)
     monkeypatch.setattr(verifying, "INSIDE", 1 / 32)
     monkeypatch.setattr(verifying, "BEYOND", 1 / 16)
-    document = bench(["verification"], True, lambda what: None)
+    document = bench(["verification"], True, lambda what, found=None: None)
     assert any("No module named 'torch'" in note for note in document["notes"])
     assert not any("transformers" in row["against"] for row in document["ratios"])
     assert {row["against"] for row in document["ratios"]} >= {"reading alone"}
@@ -163,7 +163,7 @@ def test_without_transformers_it_says_so_and_goes_on(monkeypatch: pytest.MonkeyP
 
 def test_a_machine_with_one_core_measures_no_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("experiments.bench.decoding.cores", lambda: 1)
-    results = BENCHMARKS["threads"](True, lambda what: None)
+    results = BENCHMARKS["threads"](True, lambda what, found=None: None)
     assert results.findings == []
     assert len(results.notes) == 1
 
@@ -171,7 +171,7 @@ def test_a_machine_with_one_core_measures_no_threads(monkeypatch: pytest.MonkeyP
 @pytest.mark.slow
 def test_continuous_tokens_on_one_core_are_measured_without_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(continuous, "cores", lambda: 1)
-    results = BENCHMARKS["continuous"](True, lambda what: None)
+    results = BENCHMARKS["continuous"](True, lambda what, found=None: None)
     assert {row.against for row in results.findings} == {continuous.REFERENCE, continuous.GENERATOR}
     assert len(results.notes) == 1
 
@@ -271,6 +271,6 @@ def test_what_is_proven_is_told_when_it_is_known(monkeypatch: pytest.MonkeyPatch
 
 def test_the_plain_prover_stops_when_it_is_told_to() -> None:
     assert proving._plain_rule(2, 60.0)
-    ways = []
+    ways: list[None] = []
     proving.PlainProver([]).proves(lambda: ways.append(None), -1.0)
     assert not ways
