@@ -53,8 +53,9 @@ def test_what_was_measured_is_that_of_the_comparison() -> None:
 
 def test_the_page_shows_it() -> None:
     rows, steps = KEPT["rows"], read("image-methods/denoising.json")
-    tables = methods.table(rows), methods.sentences(rows), methods.combined(KEPT["combinations"])
-    assert methods.with_tables(PAGE, *tables, methods.denoised(steps)) == PAGE
+    found = methods.table(rows), methods.sentences(rows), methods.combined(KEPT["combinations"])
+    both = methods.beside(read("image-methods/block-beside-continuation.json"))
+    assert methods.with_tables(PAGE, *found, both, methods.denoised(steps)) == PAGE
 
 
 def test_the_lossless_rule_that_others_are_set_beside() -> None:

@@ -1,6 +1,6 @@
 """Speculative decoding of images, 2024 to 2026: one table of all methods, exact on small processes and measured.
 
-    python -m experiments.measurements.image_methods COMPARISON COSTS DENOISING OUT PAGE
+    python -m experiments.measurements.image_methods COMPARISON COSTS BESIDE DENOISING OUT PAGE
 
 writes ``OUT`` from exact laws, from what ``simlab compare`` measured of the trained pair, and from what its calls cost,
 as ``simlab model device --map`` writes it; and the tables of the page, in Markdown, from that. No token is drawn.
@@ -17,12 +17,15 @@ from fractions import Fraction as F
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from experiments.results import write_json, write_text
 from simlab.decoders import Block, Decoder, Sjd, SjdAc, SjdBlock, SjdPac, SjdPp, SjdPv, SjdVp, SpeculativeDecoder
 from simlab.decoders.initial import INITIALS, Initial
 from simlab.decoders.local import Local
 from simlab.decoders.phrase import Phrase
 from simlab.rules import Grouped, Lantern, Mixture, Rule, SamplerMatch, Speculative
+from simlab.statistics import estimate
 from theory.claims.hierarchical.hierarchical import THIRDS, accepted, off, same_rows
 from theory.claims.images.diffusions import accepted_steps
 from theory.claims.images.engines import rounding
@@ -290,6 +293,16 @@ def combined(rows: list[dict[str, Any]]) -> str:
     return _markdown([head, *([row["process"], row["initial"], *map(three, row["tokens"])] for row in rows)])
 
 
+def beside(found: dict[str, Any]) -> str:
+    """Two methods on the same images with the same random numbers, as Markdown; ``steps`` of each image by its name."""
+    lines = [["drafts a call", "images", *found["methods"], "difference"]]
+    for drafts, steps in found["steps"].items():
+        tokens = [found["tokens"] / np.array(steps[name]) for name in found["methods"]]
+        numbers = [estimate(each) for each in (*tokens, tokens[1] - tokens[0])]
+        lines.append([drafts, str(len(tokens[0])), *(f"{each.mean:.2f} ± {each.error:.2f}" for each in numbers)])
+    return _markdown(lines)
+
+
 def denoised(found: dict[str, Any]) -> str:
     """Calls of the head for the denoising steps of a token, as Markdown."""
     each = {(row["gamma"], row["draft"], row["verified"]): row for row in found["rows"]}
@@ -314,15 +327,15 @@ def with_tables(page: str, *tables: str) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write both."""
     parser = argparse.ArgumentParser(prog="python -m experiments.measurements.image_methods", description=__doc__)
-    for name in ("comparison", "costs", "denoising", "out", "page"):
+    for name in ("comparison", "costs", "beside", "denoising", "out", "page"):
         parser.add_argument(name, type=Path, metavar=name.upper())
     given = parser.parse_args(arguments)
-    read = (json.loads(path.read_text("utf-8")) for path in (given.comparison, given.costs, given.denoising))
-    compared, costs, steps = read
+    paths = given.comparison, given.costs, given.beside, given.denoising
+    compared, costs, both, steps = (json.loads(path.read_text("utf-8")) for path in paths)
     found = document(compared, costs["costs"])
     write_json(given.out, found)
     rows, page = found["rows"], given.page.read_text("utf-8")
-    tables = table(rows), sentences(rows), combined(found["combinations"]), denoised(steps)
+    tables = table(rows), sentences(rows), combined(found["combinations"]), beside(both), denoised(steps)
     write_text(given.page, with_tables(page, *tables))
     return 0
 

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from reports.figures.plot_style import ERRORS, SHADES, SHAPES, finish, panels
 
 EVEN = "#1A1A1A"
-LOSSLESS = {"marker": "o", "mfc": "white", "color": "#1A1A1A", "ms": 6, "ls": ""}
+LOSSLESS: dict[str, Any] = {"marker": "o", "mfc": "white", "color": "#1A1A1A", "ms": 6, "ls": ""}
 
 
 def trade(document: dict[str, Any]) -> Figure:

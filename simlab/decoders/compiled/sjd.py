@@ -70,7 +70,8 @@ def window_of(decoder: Sjd, process: Process) -> Window:
     continued = 0 if decoder.renewal in CONTINUED else decoder.window + 1
     if continued == 0 and isinstance(decoder, SjdPac) and decoder.kept == "dropped":
         continued = decoder.draft_tree().depth
-    reuse = isinstance(decoder, SjdPp)
+    reuses = decoder if isinstance(decoder, SjdPp) else None
+    law = isinstance(decoder, SjdAc) and decoder.relabel == "law"
     return Window(
         decoder.window,
         process.shape[1],
@@ -80,10 +81,10 @@ def window_of(decoder: Sjd, process: Process) -> Window:
         not isinstance(decoder, SjdUnrefined),
         isinstance(decoder, PointMassSjd),
         continued,
-        decoder.declared == "drawn" if reuse else isinstance(decoder, SjdAc) and decoder.relabel == "law",
+        law if reuses is None else reuses.declared == "drawn",
         decoder.renewal == "maximal-reference",
         decoder.renewal == "gumbel",
-        float(decoder.tau) if reuse else -1.0,
+        -1.0 if reuses is None else float(reuses.tau),
     )
 
 
