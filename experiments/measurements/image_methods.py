@@ -15,13 +15,13 @@ import tomllib
 from collections.abc import Callable, Sequence
 from fractions import Fraction as F
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from experiments.results import write_json, write_text
 from simlab.decoders import Block, Decoder, Sjd, SjdAc, SjdBlock, SjdPac, SjdPp, SjdPv, SjdVp, SpeculativeDecoder
-from simlab.decoders.initial import INITIALS, Initial
+from simlab.decoders.initial import Initial
 from simlab.decoders.local import Local
 from simlab.decoders.phrase import Phrase
 from simlab.rules import Grouped, Lantern, Mixture, Rule, SamplerMatch, Speculative
@@ -54,7 +54,7 @@ def three(value: Any) -> str:
 def chain_numbers(decoder: Decoder) -> tuple[F, F]:
     """Tokens a call over five tokens that stay with 4/5, and the TV of sequences."""
     chain = sticky_process(F(4, 5), 2, 5)
-    return 5 / mean(sequence_law(decoder, chain, LOSSLESS)[1]), F(deviation(decoder, chain, LOSSLESS))
+    return F(5 / mean(sequence_law(decoder, chain, LOSSLESS)[1])), F(deviation(decoder, chain, LOSSLESS))
 
 
 def on_chain(decoder: Decoder) -> str:
@@ -174,7 +174,7 @@ def by_rule(rule: Rule) -> tuple[F, F]:
 def scd_accepts() -> F:
     """How often SCD's published rows accept a draft at its second visit, with one row twice behind a uniform one."""
     kept = [min(p, q) for p, q in zip(NOW, BEFORE, strict=True)]
-    again = sum(mass * min(F(1), p / q) for mass, p, q in zip(kept, NOW, BEFORE, strict=True))
+    again = sum((mass * min(F(1), p / q) for mass, p, q in zip(kept, NOW, BEFORE, strict=True)), F(0))
     return again + 1 - sum(kept)  # what was redrawn is declared as it is
 
 
@@ -194,7 +194,7 @@ def combinations() -> list[dict[str, Any]]:
     worlds = {"chain": sticky_process(F(4, 5), 2, 5), "grid, random": random_process(3, 2, 6, (2, 3), 0.0)}
     found = []
     for name, process in worlds.items():
-        for initial in INITIALS:
+        for initial in get_args(Initial):
             if process.shape[0] > 1 or "above" not in initial:
                 steps = [mean(sequence_law(make(initial), process, LOSSLESS)[1]) for make in COMBINED.values()]
                 tokens = [float(process.length / each) for each in steps]
