@@ -43,6 +43,7 @@ class Candidate(NamedTuple):
 
 
 WINDOWS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
+BLOCKS = (2, 4, 8, 16, 32, 64)  # windows that are verified as a block
 LENGTHS = (1, 2, 3, 4, 6, 8)
 TREES = ((6, 2, 2), (23, 4, 3))  # window, candidates, depth
 
@@ -51,8 +52,9 @@ def candidates() -> Iterator[Candidate]:
     """What is chosen from: the lossless methods, each with the windows at which it may be the fastest."""
     yield Candidate("ar", {})
     yield from (Candidate("sjd", {"window": window}) for window in (4, 16))
-    yield from (Candidate("sjd-ac", {"window": window}) for window in WINDOWS)
-    yield from (Candidate("sjd-ac", {"window": window, "initial": "sample-above"}) for window in WINDOWS[:-3])
+    for method, windows, above in (("sjd-ac", WINDOWS, WINDOWS[:-3]), ("sjd-block", BLOCKS, BLOCKS[:-2])):
+        yield from (Candidate(method, {"window": window}) for window in windows)
+        yield from (Candidate(method, {"window": window, "initial": "sample-above"}) for window in above)
     for method in ("speculative", "eagle"):
         yield from (Candidate(method, {"gamma": gamma}) for gamma in LENGTHS)
     for window, count, depth in TREES:

@@ -3,7 +3,8 @@
 As in :mod:`experiments.sweeps.distortion`: at every ``STRIDE``-th position the law of the token that was committed
 there is compared with the target's row p, both given the tokens before. A token that followed p without a draft counts
 as 0. A decoder with one chain of drafts verifies them all in one call of its rule; a tree does not, and is not
-measured.
+measured. Nor are drafts that follow another row than is declared for them, and phrases that are verified jointly. A
+draft that is not verified at all follows its own row.
 """
 
 from __future__ import annotations
@@ -18,18 +19,22 @@ from experiments.models.methods import Method
 from experiments.models.watched import Windows, watch
 from experiments.sweeps.distortion import FIRST, STRIDE
 from simlab.arrays import total_variation
-from simlab.decoders import SjdPd, verifies
+from simlab.decoders import SjdPd, Skipping, verifies
 from simlab.models.process.sampling import Sampling
 from simlab.randomness import Tape
-from simlab.rules import Rule, Speculative
+from simlab.rules import Mixture, Rule, Speculative
 from simlab.rules.compiled import compiled_step
 from simlab.statistics import estimate
 from theory.wasserstein import wasserstein1_nearly
 
+ANY = Mixture(0)  # accepts every draft
+
 
 def measurable(method: Method) -> bool:
-    """Whether each token of the method has one draft at most, verified by its rule."""
-    return verifies(method.decoder) and not isinstance(method.decoder, SjdPd)
+    """Whether each token of the method has one draft at most, verified by its rule, from the row that is declared."""
+    decoder = method.decoder
+    by_rule = verifies(decoder) and decoder.lossless and not isinstance(decoder, SjdPd)
+    return by_rule or isinstance(decoder, Skipping)
 
 
 def contexts(
@@ -44,8 +49,8 @@ def contexts(
     found: list[list[tuple[float, ...]]] = [[] for _ in labels]
 
     def look(seen: Windows) -> None:
-        for image, rows in _at_chosen_positions(seen):
-            found[image].append((0.0,) * 4 if rows is None else _point(method.rule, *rows, codebook))
+        for image, rows in _at_chosen_positions(seen, method):
+            found[image].append((0.0,) * 4 if rows is None else _point(*rows, codebook))
 
     watch(models, method, labels, sampling, Tape(seed, range(first, first + len(labels))), look)
     return np.array(found)
@@ -68,14 +73,19 @@ def distortion(found: np.ndarray) -> dict[str, float] | None:
     }
 
 
-def _at_chosen_positions(seen: Windows) -> Iterator[tuple[int, tuple[np.ndarray, np.ndarray] | None]]:
-    """The committed tokens of a call at the positions that are looked at: image, and the rows (p, q) of its draft; None
-    for the token that follows a window without one."""
+def _at_chosen_positions(
+    seen: Windows, method: Method
+) -> Iterator[tuple[int, tuple[Rule, np.ndarray, np.ndarray] | None]]:
+    """The committed tokens of a call at the positions that are looked at: image, and rule and rows (p, q) of its draft;
+    None for the token that follows a window without one."""
+    skipped = method.decoder.skipped if isinstance(method.decoder, Skipping) else 0
     for b, (image, start, count) in enumerate(zip(seen.sequences, seen.start, seen.committed, strict=True)):
         for k in range(count):
             if (start + k) % STRIDE == FIRST:
                 drafted = k < seen.q.shape[1]
-                yield image, (_summing_to_one(seen.p[b, k]), _summing_to_one(seen.q[b, k])) if drafted else None
+                rule = ANY if k < skipped else method.rule
+                rows = (rule, _summing_to_one(seen.p[b, k]), _summing_to_one(seen.q[b, k])) if drafted else None
+                yield image, rows
 
 
 def _summing_to_one(row: torch.Tensor) -> np.ndarray:

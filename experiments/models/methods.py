@@ -11,6 +11,12 @@ method                              decoder x rule                         of th
 ``sjd-pd``, ``sjd-ac``, ``sjd-pac`` the same x speculative                 SJD-PAC and its two parts
 ``sjd-maximal``, ``sjd-gumbel``     sjd x speculative                      SCD, drafts coupled from call to call
 ``sjd-pac-gumbel``                  sjd-pac x speculative                  SJD-PAC's tree, drafts coupled as in SCD
+``sjd-block``                       sjd-block                              block verification, coupled drafts
+``sjd-pp``, ``sjd-pp-newest``       sjd-pp x speculative                   SJD++, mended, and as code has it: lossy
+``sjd-vp``, ``sjd-vp-newest``       sjd-vp x speculative                   SJD-VP, its row declared or not: lossy
+``sjd-pv``                          sjd-pv x speculative                   SJD-PV, phrases of two: lossy
+``sampler-match``                   speculative x sampler-match            llama.cpp, mlx-lm, with the draft model
+``vvs``                             skipping x speculative                 VVS, the first draft unverified: lossy
 ``gsd``                             sjd x dynamic-grouped                  GSD: lossy
 ``lantern``                         speculative x lantern                  LANTERN, with drafts of the head: lossy
 ==================================  =====================================  =============================================
@@ -32,11 +38,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from simlab.decoders import DECODERS, Decoder, Jacobi, make_decoder, verifies
+from simlab.decoders import DECODERS, Decoder, Jacobi, SpeculativeDecoder, make_decoder, verifies
 from simlab.decoders.levels import count_branches
 from simlab.decoders.tree import count_nodes
 from simlab.registry import meant
-from simlab.rules import RULES, Rule, Speculative, make_rule
+from simlab.rules import RULES, Rule, SamplerMatch, Speculative, make_rule
 
 Drafter = Literal["draft", "head"]
 
@@ -76,6 +82,14 @@ METHODS: dict[str, Preset] = {
     "sjd-maximal": Preset("sjd", {"renewal": "maximal"}),
     "sjd-gumbel": Preset("sjd", {"renewal": "gumbel"}),
     "sjd-pac-gumbel": Preset("sjd-pac", TREE | {"renewal": "gumbel"}),
+    "sjd-block": Preset("sjd-block"),
+    "sjd-pp": Preset("sjd-pp"),
+    "sjd-pp-newest": Preset("sjd-pp", {"declared": "newest"}),
+    "sjd-vp": Preset("sjd-vp"),
+    "sjd-vp-newest": Preset("sjd-vp", {"declared": "newest"}),
+    "sjd-pv": Preset("sjd-pv"),
+    "sampler-match": Preset("speculative", rule="sampler-match", drafter="draft"),
+    "vvs": Preset("skipping", drafter="draft"),
     "gsd": Preset("sjd", rule="dynamic-grouped", of_rule={"size": 10, "max_gap": 0.15}),
     "lantern": Preset("speculative", rule="lantern", of_rule={"delta": 0.2}, drafter="head"),
 }
@@ -100,7 +114,8 @@ class Method:
     @property
     def lossless(self) -> bool:
         """Whether it is proven to be (:mod:`theory.claims`): its rule is, or it asks none."""
-        return self.decoder.lossless and (not verifies(self.decoder) or type(self.rule) is Speculative)
+        matched = type(self.rule) is SamplerMatch and type(self.decoder) is SpeculativeDecoder
+        return self.decoder.lossless and (not verifies(self.decoder) or type(self.rule) is Speculative or matched)
 
 
 def make_method(name: str, codebook: np.ndarray | None, settings: Mapping[str, Any] | None = None) -> Method:

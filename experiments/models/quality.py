@@ -133,6 +133,21 @@ def rank_counts(likelihood: Likelihood, seed: int) -> np.ndarray:
     return np.bincount((ranks * CELLS).astype(np.int64).clip(0, CELLS - 1).ravel(), minlength=CELLS)
 
 
+def rank_distance(likelihood: Likelihood, seed: int) -> dict[str, float]:
+    """How far ranks are from uniform: the largest difference of their distribution function from it, and its error.
+
+    Ranks are made of tokens, so that the TV of tokens from their rows, in the mean, is at least as large. The error is
+    over images, at the place where the difference is largest; of uniform ranks the largest is about one error.
+    """
+    share = np.random.Generator(np.random.Philox([seed, RANKS])).random(likelihood.mass.shape)
+    ranks = likelihood.above + share * likelihood.mass
+    edges = np.arange(1, CELLS) / CELLS
+    below = np.stack([(ranks < edge).mean(axis=1) - edge for edge in edges])  # [CELLS - 1, n]
+    place = int(np.abs(below.mean(axis=1)).argmax())
+    found = estimate(below[place])
+    return {"at_least": abs(found.mean), "error": found.error}
+
+
 def cells(n: int) -> int:
     """How many cells two samples of n are cut into."""
     return max(2, min(CELLS, n // SHARE))

@@ -26,7 +26,7 @@ from scipy.special import entr
 from experiments.sweeps.replay import calls
 from experiments.sweeps.sample import Columns, Sample
 from simlab.arrays import total_variation, wide, without
-from simlab.decoders import Sjd
+from simlab.decoders import Sjd, verifies
 from simlab.processes import Process
 from simlab.randomness import Purpose, Tape
 
@@ -48,7 +48,8 @@ def perturbation(sample: Sample) -> Columns:
 def keep(sample: Sample) -> Columns:
     """The probability that a draft stays the same, verified or drawn anew, by offset in the window."""
     count = len(sample.tape.replicates)
-    found = [_retention(sample, b) if isinstance(sample.decoder, Sjd) else ([], []) for b in range(count)]
+    kept = isinstance(sample.decoder, Sjd) and verifies(sample.decoder)
+    found = [_retention(sample, b) if kept else ([], []) for b in range(count)]
     return {"keep": [own[0] for own in found], "keep_drawn": [own[1] for own in found]}
 
 

@@ -12,6 +12,7 @@ from reports.pages import (
     certificate,
     continuous_models,
     engines,
+    image_methods,
     judge,
     models,
     published,
@@ -30,6 +31,7 @@ OWN = (
     models.FILE,
     continuous_models.FILE,
     engines.FILE,
+    image_methods.FILE,
     benchmarks.FILE,
 )  # pages beside the report
 

@@ -25,6 +25,7 @@ from reports.pages import (
     certificate,
     continuous_models,
     engines,
+    image_methods,
     index,
     models,
     published,
@@ -74,6 +75,7 @@ def build(out: Path, folders: Iterable[Path] = ()) -> Site:
     if not any(found):
         raise FileNotFoundError(2, "there are no results of simlab verify, run, compare, bench or certify", str(out))
     others = _tried(lambda _: read_engines(), out, site)
+    images = _tried(lambda _: image_methods.read(), out, site)
     if claims:  # beside them, the comparisons that come along
         compared = compared or _tried(lambda _: saved_models.kept(), out, site)
         pair = pair or _tried(lambda _: continuous_models_data.read(continuous_models_data.KEPT), out, site)
@@ -86,6 +88,7 @@ def build(out: Path, folders: Iterable[Path] = ()) -> Site:
     entries += [(page.title, page.file) for page in measured_tables]
     entries += [("Real models", models.FILE)] if compared else []
     entries += [(continuous_models.TITLE, continuous_models.FILE)] if pair else []
+    entries += [(image_methods.TITLE, image_methods.FILE)] if images else []
     entries += [(engines.TITLE, engines.FILE)] if others else []
     entries += [("Benchmarks", benchmarks.FILE)] if bench else []
     files = certified | {each.path: study_page(each, entries, gallery.on("../")) for each in studies}
@@ -100,6 +103,8 @@ def build(out: Path, folders: Iterable[Path] = ()) -> Site:
         files[models.FILE] = models.page(compared, replay, device, payoff, measured, entries, gallery.on())
     if pair:
         files[continuous_models.FILE] = continuous_models.page(pair, entries, gallery.on())
+    if images:
+        files[image_methods.FILE] = image_methods.page(images, entries, gallery.on())
     if others:
         files[engines.FILE] = engines.page(others, entries)
     if bench:

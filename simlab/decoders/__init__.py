@@ -12,14 +12,18 @@ from simlab.decoders.candidate_tree import CandidateTree
 from simlab.decoders.dynamic_tree import DynamicTree
 from simlab.decoders.hierarchical import Hierarchical
 from simlab.decoders.jacobi import Jacobi
+from simlab.decoders.phrase import SjdPv
 from simlab.decoders.run import Run, run
 from simlab.decoders.sjd import Sjd
 from simlab.decoders.sjd_ac import SjdAc
+from simlab.decoders.sjd_block import SjdBlock
 from simlab.decoders.sjd_pac import SjdPac
 from simlab.decoders.sjd_pd import SjdPd
 from simlab.decoders.sjd_pp import SjdPp
 from simlab.decoders.sjd_reference import sjd_reference
 from simlab.decoders.sjd_unrefined import SjdUnrefined
+from simlab.decoders.sjd_vp import SjdVp
+from simlab.decoders.skipping import Skipping
 from simlab.decoders.speculative import SpeculativeDecoder
 from simlab.decoders.traversal import Traversal
 from simlab.registry import make
@@ -28,6 +32,7 @@ DECODERS: dict[str, Callable[..., Decoder]] = {
     "autoregressive": Autoregressive,
     "speculative": SpeculativeDecoder,
     "block": Block,
+    "skipping": Skipping,
     "hierarchical": Hierarchical,
     "traversal": Traversal,
     "candidate-tree": CandidateTree,
@@ -35,9 +40,12 @@ DECODERS: dict[str, Callable[..., Decoder]] = {
     "jacobi": Jacobi,
     "sjd": Sjd,
     "sjd-ac": SjdAc,
+    "sjd-block": SjdBlock,
     "sjd-pd": SjdPd,
     "sjd-pac": SjdPac,
     "sjd-pp": SjdPp,
+    "sjd-vp": SjdVp,
+    "sjd-pv": SjdPv,
     "sjd-unrefined": SjdUnrefined,
     "sjd-reference": sjd_reference,
 }
@@ -63,7 +71,8 @@ def make_decoder(name: str, **parameters: Any) -> Decoder:
 
 def verifies(decoder: Decoder) -> bool:
     """Whether a decoder verifies drafts one by one by a rule."""
-    by_themselves = Autoregressive | Block | CandidateTree | DynamicTree | Hierarchical | Jacobi | Traversal
+    trees = CandidateTree | DynamicTree | Traversal
+    by_themselves = Autoregressive | Block | Hierarchical | Jacobi | SjdBlock | SjdPv | Skipping | trees
     return not isinstance(decoder, by_themselves)
 
 
@@ -80,10 +89,14 @@ __all__ = [
     "Run",
     "Sjd",
     "SjdAc",
+    "SjdBlock",
     "SjdPac",
     "SjdPd",
     "SjdPp",
+    "SjdPv",
     "SjdUnrefined",
+    "SjdVp",
+    "Skipping",
     "SpeculativeDecoder",
     "Traversal",
     "make_decoder",

@@ -10,8 +10,10 @@ others. Two readings of what follows when a phrase of gamma drafts, accepted wit
     the phrase without its last token is tried with a coin of its own, and so on; what is accepted is followed by a
     token from [p - q]+.
 
-Neither is lossless: accepting x with min(1, P/Q) leaves out [P - Q]+, a law of whole sequences, which no residual of
-one token has. :class:`~simlab.decoders.block.Block` verifies the same drafts jointly without loss.
+A window of SJD is a row of such phrases (:class:`SjdPv`); the paper's come from a library of tokens that occur
+together, here all have one length. Neither reading is lossless: accepting x with min(1, P/Q) leaves out [P - Q]+, a law
+of whole sequences, which no residual of one token has. :class:`~simlab.decoders.block.Block` verifies the same drafts
+jointly without loss, and :class:`~simlab.decoders.sjd_block.SjdBlock` those of a window.
 """
 
 from __future__ import annotations
@@ -19,18 +21,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from simlab.arrays import Array, at, full, indices, namespace, number, slot, wide
-from simlab.checks import check_choice
+from simlab.arrays import Array, at, full, how_many_first, indices, namespace, number, slot, wide
+from simlab.checks import check_at_least, check_choice
+from simlab.decoders.sjd import Sjd
 from simlab.decoders.speculative import SpeculativeDecoder
 from simlab.randomness import Randomness
-from simlab.rules import Rule
+from simlab.rules import Rule, Speculative
 
 Failing = Literal["discard", "shorten"]
+LOSSLESS = Speculative()
 
 
 @dataclass(frozen=True)
 class Phrase(SpeculativeDecoder):
-    """``gamma`` drafts verified as one phrase, and one more token.
+    """``gamma`` drafts verified as one phrase, and one more token. The rule is not used.
 
     Attributes
     ----------
@@ -66,15 +70,77 @@ class Phrase(SpeculativeDecoder):
         active: Array | None = None,
     ) -> tuple[Array, Array]:
         """The longest phrase whose coin comes up, and the row of the token after it, as :meth:`Decoder.verify`."""
-        xp, width = namespace(p), x.shape[1]
-        wide_p, wide_q, one = wide(p), wide(q), number(1, p)
-        ratio, coins = full((x.shape[0],), 1, p), []
-        for k in range(width):
-            ratio = ratio * at(wide_p[:, k], x[:, k]) / at(wide_q[:, k], x[:, k])
-            whole = self.failing == "shorten" or k == width - 1
-            coins.append(xp.where(ratio < one, ratio, one) * int(whole))
-        heads = randomness.accept(xp.stack(coins, axis=1), position)
-        accepted = xp.max(xp.where(heads, indices(width, x) + 1, 0), axis=1)
-        last = xp.clip(accepted, 0, width - 1)
-        residual = rule.weights_rows(slot(p, last), slot(q, last), slot(x, last))
-        return accepted, xp.where((accepted < width)[:, None], residual, p[:, width])
+        return verify_phrases(p, q, x, randomness, position, self.gamma, self.failing)
+
+
+@dataclass(frozen=True)
+class SjdPv(Sjd):
+    """SJD whose window is verified phrase by phrase. The rule is not used.
+
+    Attributes
+    ----------
+    phrase
+        Tokens of a phrase, >= 1; with 1 it is SJD.
+    failing
+        What follows when a phrase is not accepted: ``discard`` or ``shorten``.
+
+    Raises
+    ------
+    ValueError
+        As :class:`Sjd` does, for a ``phrase`` that is no whole number >= 1, another ``failing``, or a renewal but
+        ``fresh``: coins behind the accepted drafts have been looked at.
+    """
+
+    phrase: int = 2
+    failing: Failing = "discard"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_at_least("phrase", self.phrase, 1)
+        check_choice("failing", self.failing, get_args(Failing))
+        if self.renewal != "fresh":
+            raise ValueError(f"renewal is {self.renewal!r}; expected 'fresh' with phrases")
+
+    @property
+    def lossless(self) -> bool:
+        return self.phrase == 1 or self.window == 1
+
+    def verify(
+        self,
+        rule: Rule,
+        p: Array,
+        q: Array,
+        x: Array,
+        randomness: Randomness,
+        position: Array,
+        active: Array | None = None,
+    ) -> tuple[Array, Array]:
+        """Phrase after phrase up to the first that is not accepted whole."""
+        return verify_phrases(p, q, x, randomness, position, self.phrase, self.failing)
+
+
+def verify_phrases(
+    p: Array, q: Array, x: Array, randomness: Randomness, position: Array, size: int, failing: Failing
+) -> tuple[Array, Array]:
+    """How many drafts are accepted of phrases of ``size`` tokens, and the row of the token after them.
+
+    Parameters and results are those of :meth:`Decoder.verify`; the last phrase may be shorter.
+    """
+    xp, width = namespace(p), x.shape[1]
+    target, draft = at(wide(p[:, :width]), x), at(wide(q), x)
+    one = number(1, target)
+    ratio, coins = full((x.shape[0],), 1, target), []
+    for k in range(width):
+        ratio = (ratio if k % size else ratio * 0 + one) * target[:, k] / draft[:, k]
+        tried = failing == "shorten" or k % size == size - 1 or k == width - 1
+        coins.append(xp.where(ratio < one, ratio, one) * int(tried))
+    heads = randomness.accept(xp.stack(coins, axis=1), position)
+    prefix = xp.where(heads, indices(width, x) % size + 1, 0)  # of its phrase
+    ends = range(0, width, size)
+    longest = xp.stack([xp.max(prefix[:, end : end + size], axis=1) for end in ends], axis=1)
+    whole = how_many_first(longest == size)  # a shorter phrase at the end is counted below
+    accepted = xp.clip(whole * size, 0, width)
+    accepted = accepted + xp.where(accepted < width, slot(longest, xp.clip(whole, 0, len(ends) - 1)), 0)
+    last = xp.clip(accepted, 0, width - 1)
+    residual = LOSSLESS.weights_rows(slot(p, last), slot(q, last), slot(x, last))
+    return accepted, xp.where((accepted < width)[:, None], residual, p[:, width])

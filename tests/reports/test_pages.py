@@ -101,7 +101,7 @@ def pages(built: site.Site) -> dict[str, str]:
 
 def test_everything_is_drawn_and_linked_from_the_index(built: site.Site) -> None:
     assert built.problems == []
-    assert set(built.pages) == {*RESULTS, "index.html", "report.html", "engines.html"}
+    assert set(built.pages) == {*RESULTS, "index.html", "report.html", "engines.html", "image-methods.html"}
     assert {*built.pages, "published.html"} - {"index.html"} <= set(Page(built.index).links)
 
 

@@ -78,7 +78,7 @@ def test_the_lossless_rule_gives_the_target_law(name: str, parameters: dict[str,
         assert -(-process.length // most) <= min(steps)
         assert max(steps) <= process.length
         wrong += [where] * (law != oracles.target(process))
-    assert not wrong
+    assert bool(wrong) != decoder.lossless
 
 
 @by_decoder(LOOPS)

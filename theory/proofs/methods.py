@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from simlab.arrays import total_variation
-from simlab.decoders import SjdPp
+from simlab.decoders import SjdBlock, SjdPp
+from simlab.mutants.blocks import CoupledUnseen
 from simlab.rules import Rule, SamplerMatch, Speculative
 from theory.proofs.base import Comparison, Proof, eq, le
 from theory.proofs.steps import asks
@@ -88,5 +89,16 @@ METHOD_PROOFS = (
                 prove_decoder, SjdPp(2, tau=HALF, declared="newest"), "lossless", None, size=2, length=3
             )
         },
+    ),
+    Proof(
+        "decoder.sjd-block",
+        ("sjd-block.lossless",),
+        "SJD that verifies its window as a block and couples the drafts behind: a step from every state emits the "
+        "target's law, and leaves drafts as declared",
+        tuple(
+            partial(prove_decoder, decoder, "lossless", None, size=2, length=3)
+            for decoder in (SjdBlock(2), SjdBlock(2, bonus=False), SjdBlock(2, renewal="fresh"))
+        ),
+        {"coupled as drafts from q": partial(prove_decoder, CoupledUnseen(2), "lossless", None, size=2, length=3)},
     ),
 )

@@ -84,6 +84,9 @@ REASONS: dict[str, str] = {
     "cascade-image.law": "one line of algebra for disjoint sets, and one row",
     "sjdpp.law": "one line of algebra, and the exact law of one chain",
     "sjdpp.calls": "existence of a chain: exact mean calls of one",
+    "sjd-vp.calls": "existence of a chain: exact mean calls of one",
+    "sjd-pv.calls": "existence of a chain: exact mean calls of one",
+    "sjd-block.calls": "exact mean calls of one chain",
     "sjd2.law": "its first half is sjd.theorem-1.sequence, which is for any declared rows; the second is one chain",
     "candidates.optimum-unreached": "existence: one rational pair; K-SEQ in floats",
 }

@@ -22,7 +22,7 @@ from experiments.models.kept import Arrays, Kept
 from experiments.models.likelihood import Classified, Likelihood, likelihood
 from experiments.models.locality import Locality, locality
 from experiments.models.methods import NODES, Method, make_method, nodes, rows, with_drafts
-from experiments.models.quality import TESTS, Sample, checks, measures
+from experiments.models.quality import TESTS, Sample, checks, measures, rank_distance
 from experiments.models.session import labels_for
 from experiments.models.timing import ROUNDS, timing
 from simlab.decoders import verifies
@@ -47,6 +47,7 @@ MEASURES = {
     "frechet_to_ar": "Frechet distance on features of simlab's classifier to images of ar with other random numbers",
     "frechet_to_held_out": "Frechet distance on features of simlab's classifier to as many held-out images",
     "tv, wasserstein": "of the law of a committed token to the target's row, and in distances of the codebook",
+    "ranks": "of tokens under the target's rows, from uniform: a TV of tokens to their rows that is at least so large",
     "kept": "share of images whose token at a place is an accepted draft",
 }
 
@@ -120,6 +121,7 @@ class OfCodes(Comparison):
             **counted(own.samples),
             "quality": measures(own.sample, reference.sample, held_out),
             "distortion": own.distortion,
+            "ranks": rank_distance(own.sample.likelihood, self.request.seed),
             "checks": checks(own.sample, reference.sample, level, self.request.seed) if method.lossless else None,
         }
 

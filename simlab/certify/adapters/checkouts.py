@@ -224,6 +224,39 @@ def typical(path: Path) -> Any:
     return verify
 
 
+def draft_tokens(path: Path) -> Any:
+    """``verify_draft_tokens`` of an evaluator, with the functions that its package draws with, temperature 1."""
+    import torch
+
+    drawing_functions = path.parents[1] / "utils" / "sampling.py"
+    if not drawing_functions.is_file():
+        raise ValueError(f"there is no file {drawing_functions}; expected the functions that {path.name} draws with")
+    names = ("logits_to_probs", "sample_from_probs", "sample_residual", "gather_token_probs")
+    given = {**definitions(drawing_functions, names, {"torch": torch}), "VerificationResult": SimpleNamespace}
+    run = definitions(path, ("verify_draft_tokens",), given)["verify_draft_tokens"]
+
+    def verify(p: Array, q: Array, drafts: Array, rng: np.random.Generator) -> list[int]:
+        first = torch.zeros((1, 1), dtype=torch.long)  # the token before, which is not looked at
+        proposal = SimpleNamespace(
+            draft_token_count=len(drafts),
+            verify_input_ids=torch.cat([first, torch.from_numpy(drafts)[None]], dim=1),
+            draft_probs=given["logits_to_probs"](_logits(q)[None], 1.0),
+        )
+        with drawing(rng):
+            found = run(
+                target_model=lambda **asked: SimpleNamespace(logits=_logits(p)[None]),
+                proposal=proposal,
+                position_ids=torch.arange(len(drafts) + 1)[None],
+                start=0,
+                past_key_values_target=None,
+                temperature=1.0,
+                max_proposal_tokens=len(drafts),
+            )
+        return [int(token) for token in found.committed_tokens[0].tolist()]
+
+    return verify
+
+
 class _Net:
     """A model with logits after each token: of sequences, or of new tokens at places that it keeps itself.
 
@@ -389,6 +422,14 @@ PUBLISHED: dict[str, Published] = {
             "MANGA-UOFA/Cactus",
             "cactus/cactus.py",
             cactus,
+        ),
+        Published(
+            "deepspec",
+            "verify",
+            "`verify_draft_tokens` at temperature 1, given the float32 rows that it declares for its drafts.",
+            "deepseek-ai/DeepSpec",
+            "deepspec/eval/base_evaluator.py",
+            draft_tokens,
         ),
         Published(
             "scd-maximal",

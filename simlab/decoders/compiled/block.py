@@ -24,21 +24,28 @@ def _weights(chains: Chains) -> np.ndarray:
     """w_0 to w_gamma of each sequence."""
     p, q, tokens, length = chains.p, chains.q, chains.tokens, chains.length
     gamma = q.shape[1]
-    w = np.ones((len(p), gamma + 1))
+    w = np.empty((len(p), gamma + 1))
     for b in range(len(p)):
-        for i in range(gamma):
-            x = tokens[b, length[b] + i]
-            w[b, i + 1] = min(1.0, w[b, i] * (np.float64(p[b, i, x]) / np.float64(q[b, i, x])))
+        w[b] = weights(p[b], q[b], tokens[b, length[b] : length[b] + gamma])
+    return w
+
+
+@njit(nogil=True, cache=True)
+def weights(p: np.ndarray, q: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """w_0 to w_gamma of the drafts ``x[gamma]``."""
+    w = np.ones(len(x) + 1)
+    for i in range(len(x)):
+        w[i + 1] = min(1.0, w[i] * (np.float64(p[i, x[i]]) / np.float64(q[i, x[i]])))
     return w
 
 
 @njit(nogil=True, cache=True)
 def _verify_blocks(chains: Chains, scale: np.ndarray, whole: np.ndarray) -> np.ndarray:
-    return step_back(_coin, chains, scale, whole)
+    return step_back(coin, chains, scale, whole)
 
 
 @njit(nogil=True, cache=True)
-def _coin(w: float, p: np.ndarray, q: np.ndarray) -> float:
+def coin(w: float, p: np.ndarray, q: np.ndarray) -> float:
     """h_i = s/(s + 1 - w), s being the mass of [w p - q]+."""
     s = total(np.maximum(w * p.astype(np.float64) - q, 0.0))
     return s / (s + 1.0 - w) if s + 1.0 - w > 0 else 1.0

@@ -21,20 +21,34 @@ def step_back(
     does with probability ``whole[B]``.
     """
     p, q, tokens, length, coins, noise, end = chains
-    gamma = q.shape[1]
     counts = np.empty(len(p), np.int64)
     for b in range(len(p)):
-        count = gamma if coins[b, gamma - 1] < whole[b] else gamma - 1
-        while 0 < count < gamma and not coins[b, count - 1] < coin(scale[b, count], p[b, count], q[b, count]):
-            count -= 1
-        tokens[b, length[b] + count] = _after(scale[b], p[b], q[b], count, noise[b, count])
+        count = longest_prefix(coin, scale[b], whole[b], p[b], q[b], coins[b])
+        tokens[b, length[b] + count] = after_prefix(scale[b], p[b], q[b], count, noise[b, count])
         length[b] = min(length[b] + count + 1, end)
         counts[b] = count
     return counts
 
 
+@njit(inline="always")
+def longest_prefix(
+    coin: Callable[[float, np.ndarray, np.ndarray], float],
+    scale: np.ndarray,
+    whole: float,
+    p: np.ndarray,
+    q: np.ndarray,
+    coins: np.ndarray,
+) -> int:
+    """How many drafts of one chain are accepted."""
+    gamma = len(q)
+    count = gamma if coins[gamma - 1] < whole else gamma - 1
+    while 0 < count < gamma and not coins[count - 1] < coin(scale[count], p[count], q[count]):
+        count -= 1
+    return count
+
+
 @njit(nogil=True, cache=True)
-def _after(scale: np.ndarray, p: np.ndarray, q: np.ndarray, count: int, uniform: float) -> int:
+def after_prefix(scale: np.ndarray, p: np.ndarray, q: np.ndarray, count: int, uniform: float) -> int:
     """The token after ``count`` accepted drafts: from [s_k p_k - q_k]+, or else from p."""
     if count < len(q):
         excess = np.maximum(scale[count] * p[count].astype(np.float64) - q[count], 0.0)

@@ -13,12 +13,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
+from simlab.arrays_compiled import total
 from simlab.decoders.compiled.base import Kernel, copy, forward, next_token, scan
 from simlab.decoders.initial import INITIALS
 from simlab.decoders.renewal import CONTINUED
 from simlab.decoders.sjd import Sjd, SjdState
 from simlab.decoders.sjd_ac import SjdAc
 from simlab.decoders.sjd_pac import SjdPac
+from simlab.decoders.sjd_pp import SjdPp
 from simlab.decoders.sjd_reference import PointMassSjd, UnrefinedPointMassSjd
 from simlab.decoders.sjd_unrefined import SjdUnrefined
 from simlab.processes import Process
@@ -44,9 +46,10 @@ class Window(NamedTuple):
     refined: bool  # drafts behind the first rejection are drawn from this call's rows, not initialised
     point_mass: bool  # new drafts are declared as point masses
     continued: int  # drafts are verified behind a rejection from this many positions after the committed ones on
-    by_law: bool  # ... and their declared q is the rule's one-step law
+    by_law: bool  # the q declared for a draft behind a rejection is the law of what stands there
     stale: bool = False  # ... or that of the call before, where the draft is kept
     raced: bool = False  # drafts are drawn with the noise of their position
+    tau: float = -1.0  # a draft behind a rejection is reused where p exceeds tau times q; none where negative
 
 
 class Windows(NamedTuple):
@@ -67,6 +70,8 @@ def window_of(decoder: Sjd, process: Process) -> Window:
     continued = 0 if decoder.renewal in CONTINUED else decoder.window + 1
     if continued == 0 and isinstance(decoder, SjdPac) and decoder.kept == "dropped":
         continued = decoder.draft_tree().depth
+    reuses = decoder if isinstance(decoder, SjdPp) else None
+    law = isinstance(decoder, SjdAc) and decoder.relabel == "law"
     return Window(
         decoder.window,
         process.shape[1],
@@ -76,19 +81,21 @@ def window_of(decoder: Sjd, process: Process) -> Window:
         not isinstance(decoder, SjdUnrefined),
         isinstance(decoder, PointMassSjd),
         continued,
-        isinstance(decoder, SjdAc) and decoder.relabel == "law",
+        law if reuses is None else reuses.declared == "drawn",
         decoder.renewal == "maximal-reference",
         decoder.renewal == "gumbel",
+        -1.0 if reuses is None else float(reuses.tau),
     )
 
 
-class SjdKernel(Kernel[SjdState], of=(Sjd, PointMassSjd, UnrefinedPointMassSjd, SjdUnrefined, SjdAc)):
+class SjdKernel(Kernel[SjdState], of=(Sjd, PointMassSjd, UnrefinedPointMassSjd, SjdUnrefined, SjdAc, SjdPp)):
     """SJD and its variants over one chain of drafts."""
 
     def __init__(self, decoder: Any, process: Process, rule: CompiledRule, draft: Process | None) -> None:
         super().__init__(decoder, process, rule, draft)
         self.window = window_of(decoder, process)
         self.memory = decoder.past_rows(process)
+        self.wide = self.window.by_law  # declared rows are float64, whatever rows are in
 
     @property
     def rows(self) -> int:
@@ -96,7 +103,7 @@ class SjdKernel(Kernel[SjdState], of=(Sjd, PointMassSjd, UnrefinedPointMassSjd, 
 
     def start(self, uniforms: Uniforms, batch: int) -> SjdState:
         uniform, width = self.process.uniform, self.window.width
-        kind = np.float64 if self.window.by_law else uniform.dtype
+        kind = np.float64 if self.wide else uniform.dtype
         tokens, length = np.zeros((batch, self.end + width + 1), np.int64), np.zeros(batch, np.int64)
         q = np.zeros((batch, width, self.vocabulary), kind)
         past = np.empty((batch, self.memory, self.vocabulary), uniform.dtype)
@@ -161,11 +168,19 @@ def advance_window(
     first, start = length + count, length + count + drawn
     new = length + width + (drawn if count == width else 0) if window.refined else start
 
-    # verified behind the rejection: the accepted drafts of the chain stay, the others are replaced
+    # verified behind the rejection: the accepted drafts of the chain stay, the others are replaced; or reused
     stay, kept, begin = np.full(width + 1, DRAWN), np.zeros(width, np.bool_), start + window.continued - length
+    if window.tau >= 0:
+        begin = start - length
     old = q.copy() if window.stale else q[:0]
     laws = np.empty((width if window.by_law else 0, len(windows.uniform)))
     for j in range(begin, width):
+        if window.tau >= 0:
+            reused = _reused(window.tau, p[j], q[j])
+            stay[j] = x[j] if reused[x[j]] else DRAWN
+            if window.by_law:
+                laws[j] = np.where(reused, q[j], 0.0) + p[j] * total(np.where(reused, 0.0, q[j]))
+            continue
         accepted = coins[j] < accept(rule, p[j], q[j], x[j])
         stay[j] = x[j] if accepted else redraw(rule, p[j], q[j], x[j], noise[j])
         kept[j] = accepted
@@ -185,6 +200,13 @@ def advance_window(
         k = start - length + i
         copy(past[k] if k < memory else p[k - memory], past[i])
     windows.length[b] = min(start, window.end)
+
+
+@njit(inline="always")
+def _reused(tau: float, p: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """``bool[V]``: the tokens that are reused where they are drafts."""
+    found: np.ndarray = p.astype(np.float64) > tau * q.astype(np.float64)
+    return found
 
 
 @njit(nogil=True, cache=True)

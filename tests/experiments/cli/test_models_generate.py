@@ -47,7 +47,8 @@ def test_every_decoder_goes_with_every_rule(decoder: str, rule: str) -> None:
     over = tables(CODES)  # of which the method makes its own
     given = {key: value for key, value in examples(RULES, rule, over)[0].items() if key not in over}
     method = make_method(f"{decoder}+{rule}", CODEBOOK, given)
-    assert method.lossless == (rule == "speculative" or not verifies(method.decoder))
+    exact = rule == "speculative" or not verifies(method.decoder) or (decoder, rule) == ("speculative", "sampler-match")
+    assert method.lossless == (exact and method.decoder.lossless)
 
 
 def test_a_decoder_that_is_biased_by_itself_is_not_called_lossless() -> None:

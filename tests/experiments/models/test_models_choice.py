@@ -330,7 +330,7 @@ def test_models_of_ones_own_are_measured_and_kept(
     monkeypatch.setattr(compression, "FEW", 2)
     models = Discrete(folder)
     first = choice.known_steps(models, Sampling())
-    assert {step.candidate.method for step in first} == {"ar", "sjd", "sjd-ac", "speculative"}
+    assert {step.candidate.method for step in first} == {"ar", "sjd", "sjd-ac", "sjd-block", "speculative"}
     monkeypatch.setattr(compression, "measure", None)  # would fail: it is not asked again
     assert choice.known_steps(models, Sampling()) == first
     assert choice.choice(models, Sampling(), 4).candidate in [step.candidate for step in first]

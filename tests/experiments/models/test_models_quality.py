@@ -31,6 +31,7 @@ from experiments.models.quality import (
     in_cells,
     in_clusters,
     measures,
+    rank_distance,
     stated,
 )
 from experiments.models.session import labels_for
@@ -314,3 +315,14 @@ def test_locality_is_what_the_claim_says(models: Discrete) -> None:
     assert found.tv == pytest.approx(seen.mean(axis=0), abs=1e-5)
     assert found.error == pytest.approx(seen.std(axis=0, ddof=1) / 2, abs=1e-5)
     assert (found.tv > 0.001).all()
+
+
+def test_ranks_that_are_not_uniform_are_as_far_as_they_are() -> None:
+    """Tokens that are always among the likelier half of the mass are 1/2 away; errors are of means of images."""
+    above, mass = np.zeros((200, 30)), np.full((200, 30), 0.5)
+    half = rank_distance(Likelihood(mass, above, mass), seed=0)
+    assert half["at_least"] == 0.5
+    assert half["error"] == 0
+    whole = rank_distance(Likelihood(mass, above, 2 * mass), seed=0)
+    assert whole["at_least"] < 6 * whole["error"]
+    assert 0 < whole["error"] < 2 * 0.5 / np.sqrt(above.size)

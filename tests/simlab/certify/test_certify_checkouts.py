@@ -12,7 +12,7 @@ import pytest
 
 from experiments.certification.published import main, pair_document
 from simlab.arrays import Array
-from simlab.certify.adapters.checkouts import PUBLISHED, commit_of, definitions, jacobi
+from simlab.certify.adapters.checkouts import PUBLISHED, commit_of, definitions, draft_tokens, jacobi
 from simlab.decoders import make_decoder
 from simlab.randomness import Tape
 from simlab.rules import make_rule
@@ -273,3 +273,47 @@ def evaluate_posterior(logits, candidates, temperature):
     verify = PUBLISHED["medusa-typical"].callable(tmp_path)
     p, rng = np.array([0.2, 0.5, 0.3]), np.random.default_rng(0)
     assert [verify(p, p, np.array(children), rng) for children in ([0, 2], [1], [0])] == [2, 1, 1]
+
+
+# an evaluator's verification, and the functions that its package draws with
+EVALUATOR = """
+def verify_draft_tokens(*, target_model, proposal, temperature, **more):
+    p = logits_to_probs(target_model(input_ids=proposal.verify_input_ids).logits, temperature)
+    drafts = proposal.verify_input_ids[:, 1:]
+    ratio = gather_token_probs(p[:, :-1], drafts) / gather_token_probs(proposal.draft_probs, drafts)
+    count = int((torch.rand_like(ratio) < ratio).long().cumprod(dim=1).sum())
+    if count < proposal.draft_token_count:
+        last = sample_residual(p[:, count], proposal.draft_probs[:, count])
+    else:
+        last = sample_from_probs(p[:, -1:])[:, 0]
+    return VerificationResult(committed_tokens=torch.cat([drafts[:, :count], last[:, None]], dim=1))
+"""
+DRAWN = """
+def logits_to_probs(logits, temperature):
+    return torch.softmax(logits / temperature, dim=-1)
+
+def sample_from_probs(probs):
+    return torch.multinomial(probs[:, 0], 1)
+
+def sample_residual(p, q):
+    return torch.multinomial((p - q).clamp(min=0), 1)[:, 0]
+
+def gather_token_probs(probs, tokens):
+    return probs.gather(-1, tokens[..., None])[..., 0]
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.statistical
+def test_an_evaluator_verifies_with_the_functions_of_its_package(tmp_path: Path) -> None:
+    """A test of 2,000 calls, as of a certificate; another residual is seen by it."""
+    pytest.importorskip("torch")
+    path = tmp_path / "eval" / "evaluator.py"
+    path.parent.mkdir()
+    path.write_text(EVALUATOR, encoding="utf-8")
+    with pytest.raises(ValueError, match=r"there is no file .*sampling.py; expected the functions that evaluator.py"):
+        draft_tokens(path)
+    (tmp_path / "utils").mkdir()
+    for code, right in ((DRAWN, True), (DRAWN.replace("(p - q).clamp(min=0)", "p"), False)):
+        (tmp_path / "utils" / "sampling.py").write_text(code, encoding="utf-8")
+        assert pair_document(draft_tokens(path), 2000, seed=0)["follows_the_target"] == right

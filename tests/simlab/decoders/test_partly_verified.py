@@ -6,9 +6,9 @@ from fractions import Fraction as F
 
 import pytest
 
-from simlab.decoders import Block, SpeculativeDecoder
+from simlab.decoders import Block, Sjd, SjdPv, Skipping, SpeculativeDecoder, make_decoder
 from simlab.decoders.local import Local
-from simlab.decoders.phrase import Phrase
+from simlab.decoders.phrase import Failing, Phrase
 from simlab.processes import TableProcess
 from simlab.rules import Speculative
 from theory.exact import block_law, complete, deviation, sequence_law, target_law
@@ -70,3 +70,44 @@ def test_what_makes_no_sense_is_refused() -> None:
         Local(2, reach=-1)
     with pytest.raises(ValueError, match="redraw is 'none'"):
         Local(2, redraw="none")  # type: ignore[arg-type]
+
+
+# Windows and skipped drafts --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("process", GRIDS, ids=["without zeros", "with zeros"])
+@pytest.mark.parametrize("failing", ["discard", "shorten"])
+def test_a_window_of_phrases_of_one_token_is_sjd(process: TableProcess, failing: Failing) -> None:
+    one = SjdPv(3, phrase=1, failing=failing)
+    assert sequence_law(one, process, RULE) == sequence_law(Sjd(3), process, RULE)
+    assert deviation(SjdPv(3, phrase=2, failing=failing), process, RULE) > 0
+
+
+@pytest.mark.parametrize("failing", ["discard", "shorten"])
+def test_a_window_that_is_one_phrase_is_a_phrase(failing: Failing) -> None:
+    """The first call accepts what a phrase of uniform drafts does."""
+    row = F(1, 4), F(3, 4)
+    target, draft = constant(*row), constant(F(1, 2), F(1, 2))
+    window = block_law(SjdPv(2, phrase=2, failing=failing), target, RULE)
+    assert window == block_law(Phrase(2, failing=failing), target, RULE, draft)
+
+
+@pytest.mark.parametrize("skipped", [1, 2])
+def test_skipped_drafts_follow_the_draft_and_the_others_the_target(skipped: int) -> None:
+    """The law of a call's tokens, completed by the target, in which the first follow the draft's rows."""
+    target, draft = GRIDS
+
+    def row(prefix: tuple[int, ...]) -> list[F]:
+        return list((draft if len(prefix) < skipped else target).row(prefix))
+
+    mixed = TableProcess(2, 4, row, (2, 2))
+    found = block_law(Skipping(2, skipped=skipped), target, RULE, draft)
+    assert complete(found, target, 4) == target_law(mixed)
+    assert min(map(len, found)) > skipped
+
+
+def test_more_are_skipped_than_drafted() -> None:
+    with pytest.raises(ValueError, match="skipped is 3; expected at most gamma, 2"):
+        make_decoder("skipping", gamma=2, skipped=3)
+    with pytest.raises(ValueError, match="renewal is 'maximal'; expected 'fresh' with phrases"):
+        make_decoder("sjd-pv", window=2, renewal="maximal")

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from simlab.decoders import Decoder, Sjd, SjdAc, SjdPac, SjdPd, SjdPp, make_decoder
+from simlab.decoders import Decoder, Sjd, SjdAc, SjdBlock, SjdPac, SjdPd, SjdPp, SjdVp, make_decoder
 from simlab.decoders.renewal import RENEWALS
 from simlab.decoders.sjd_reference import PointMassSjd
 from simlab.decoders.triton import unsupported
+from simlab.mutants.blocks import CoupledUnseen
 from simlab.processes import TableProcess
 from simlab.rules import Speculative
 from theory.exact import block_law, deviation, mean, sequence_law, transitions
@@ -159,3 +160,31 @@ def test_reuse_is_refused_where_it_makes_no_sense() -> None:
         make_decoder("sjd-pp", window=3, declared="old")
     with pytest.raises(ValueError, match="renewal is 'maximal'; expected 'fresh'"):
         make_decoder("sjd-pp", window=3, renewal="maximal")
+
+
+# Blocks of a window, and rows that go on as they changed ---------------------------------------------------------
+
+
+def test_coupled_drafts_behind_a_block_change_calls_alone() -> None:
+    fresh, coupled, unseen = SjdBlock(3, renewal="fresh"), SjdBlock(3), CoupledUnseen(3)
+    for process in (random_process(3, 2, 4, zeros=0.0), sticky_process(CHAIN, 2, 5)):
+        assert bias(fresh, process) == bias(coupled, process) == 0
+        assert bias(unseen, process) > 0
+    assert steps(SjdBlock(4), process) < steps(SjdBlock(4, renewal="fresh"), process)
+
+
+@pytest.mark.parametrize("seed", [3, 4])
+def test_a_row_without_strength_is_the_newest(seed: int) -> None:
+    process = random_process(seed, 2, 4)
+    assert sequence_law(SjdVp(3, strength=0), process, RULE) == sequence_law(Sjd(3), process, RULE)
+    assert bias(SjdVp(3, strength=F(1, 2)), process) == 0
+    assert bias(SjdVp(3, strength=F(1, 2), declared="newest"), process) > 0
+
+
+def test_bad_values_of_windows() -> None:
+    with pytest.raises(ValueError, match="renewal is 'gumbel'; expected one of fresh, maximal"):
+        make_decoder("sjd-block", window=3, renewal="gumbel")
+    with pytest.raises(ValueError, match="strength is -1; expected a finite number >= 0"):
+        make_decoder("sjd-vp", window=3, strength=-1)
+    with pytest.raises(ValueError, match="renewal is 'maximal'; expected 'fresh'"):
+        make_decoder("sjd-vp", window=3, renewal="maximal")

@@ -111,6 +111,9 @@ RIGHT: dict[str, tuple[Decoder, int]] = {
     "autoregressive": (make_decoder("autoregressive"), 2),
     "jacobi": (make_decoder("jacobi", window=2), 2),
     "sjd-pd": (make_decoder("sjd-pd", window=2, candidates=2, depth=1), 2),
+    "sjd-block": (make_decoder("sjd-block", window=2), 3),
+    "sjd-vp": (make_decoder("sjd-vp", window=2), 3),
+    "sjd-pv": (make_decoder("sjd-pv", window=2, phrase=1), 3),
     "sjd-pp": (make_decoder("sjd-pp", window=2), 3),
     "sjd-unrefined": (make_decoder("sjd-unrefined", window=2), 3),
     "sjd-reference": (make_decoder("sjd-reference", window=2), 3),
@@ -129,7 +132,7 @@ def test_lossless_decoders_are_proven(name: str) -> None:
 
 
 def test_every_decoder_that_there_is_is_among_them() -> None:
-    assert not DECODERS.keys() - RIGHT.keys()
+    assert DECODERS.keys() - RIGHT.keys() == {"skipping"}, "which never is lossless"
 
 
 class WrongAtZeros(Speculative):

@@ -1,0 +1,344 @@
+"""Speculative decoding of images, 2024 to 2026: one table of all methods, exact on small processes and measured.
+
+    python -m experiments.measurements.image_methods COMPARISON COSTS BESIDE DENOISING OUT PAGE
+
+writes ``OUT`` from exact laws, from what ``simlab compare`` measured of the trained pair, and from what its calls cost,
+as ``simlab model device --map`` writes it; and the tables of the page, in Markdown, from that. No token is drawn.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tomllib
+from collections.abc import Callable, Sequence
+from fractions import Fraction as F
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+
+from experiments.results import write_json, write_text
+from simlab.decoders import Block, Decoder, Sjd, SjdAc, SjdBlock, SjdPac, SjdPp, SjdPv, SjdVp, SpeculativeDecoder
+from simlab.decoders.initial import Initial
+from simlab.decoders.local import Local
+from simlab.decoders.phrase import Phrase
+from simlab.rules import Grouped, Lantern, Mixture, Rule, SamplerMatch, Speculative
+from simlab.statistics import estimate
+from theory.claims.hierarchical.hierarchical import THIRDS, accepted, off, same_rows
+from theory.claims.images.diffusions import accepted_steps
+from theory.claims.images.engines import rounding
+from theory.claims.images.jacobi import BEFORE, NOW, NoisyRows, extrapolated, reused
+from theory.claims.images.relaxed import local_tv, pooled
+from theory.claims.lossy.truncation import PAIR
+from theory.distances import tv
+from theory.exact import acceptance, deviation, mean, sequence_law, step_law
+from theory.example_processes import random_process, sticky_process
+
+TEXTS = Path(__file__).with_suffix(".toml")
+BATCHES = 1, 16
+LOSSLESS = Speculative()
+P, Q = PAIR
+UNIFORM, HALF = (F(0), F(1, 2), F(1, 2)), F(1, 2)  # a leaf of the tree for each of two tokens
+NEAR: list[list[int]] = [[1, 2], [2, 0], [1, 0]]
+
+
+# Exact numbers ----------------------------------------------------------------------------------------------------
+
+
+def three(value: Any) -> str:
+    return f"{float(value):.3f}"
+
+
+def chain_numbers(decoder: Decoder) -> tuple[F, F]:
+    """Tokens a call over five tokens that stay with 4/5, and the TV of sequences."""
+    chain = sticky_process(F(4, 5), 2, 5)
+    return F(5 / mean(sequence_law(decoder, chain, LOSSLESS)[1])), F(deviation(decoder, chain, LOSSLESS))
+
+
+def on_chain(decoder: Decoder) -> str:
+    tokens, apart = chain_numbers(decoder)
+    return f"{three(tokens)} on the chain, TV {three(apart) if apart else 0}"
+
+
+def on_pair(rule: Rule, q: Any = Q) -> str:
+    return f"{three(acceptance(rule, P, q))} on the pair, TV {three(tv(step_law(rule, P, q), P))}"
+
+
+def of_two(decoder: Decoder) -> str:
+    case = same_rows(*THIRDS, 2)
+    return f"{three(accepted(decoder, case))} of two, TV {three(off(decoder, case))}"
+
+
+def cascade() -> str:
+    law, accepts = pooled(P, (2, 1), {2: (2, 1), 1: (1, 2)})
+    return f"{three(accepts)} on the pair with two candidates, TV {three(tv(law, P))}"
+
+
+def predicted_row() -> str:
+    drawn = extrapolated(NOW, BEFORE)
+    return f"TV {three(tv(step_law(LOSSLESS, NOW, NOW, drawn=drawn), NOW))} for rows (1/2, 1/2), then twice (1/4, 3/4)"
+
+
+EXACT: dict[str, Callable[[], str]] = {  # of a method, its numbers on small processes
+    "block verification in a window, coupled": lambda: on_chain(SjdBlock(4)),
+    "SJD-PAC": lambda: f"{on_chain(SjdPac(4, candidates=2, depth=1))}, with two candidates at depth 1",
+    "SCD, maximal or Gumbel; adaptive continuation": lambda: on_chain(Sjd(4, renewal="maximal")),
+    "SCD, published rows": lambda: on_chain(Sjd(4, renewal="maximal-reference")),
+    "SJD": lambda: on_chain(Sjd(4)),
+    "SJD++, mended": lambda: on_chain(SjdPp(4)),
+    "SJD++": lambda: on_chain(SjdPp(4, declared="newest")),
+    "SJD-VP, its row declared": lambda: on_chain(SjdVp(4, strength=HALF)),
+    "SJD-VP, the newest row declared": lambda: (
+        f"{on_chain(SjdVp(4, strength=HALF, declared='newest'))}; {predicted_row()}"
+    ),
+    "SJD-PV": lambda: f"{on_chain(SjdPv(4))}; {of_two(Phrase(2))}",
+    "SJD-PV, shortened as SJD-SV's": lambda: (
+        f"{on_chain(SjdPv(4, failing='shorten'))}; {of_two(Phrase(2, failing='shorten'))}"
+    ),
+    "SJD2": lambda: f"TV {three(deviation(NoisyRows(3), sticky_process(F(4, 5), 2, 3), LOSSLESS))} on a chain of three",
+    "GSD": lambda: f"{on_pair(Grouped((0, 1, 0)))}, first and third grouped",
+    "LANTERN": lambda: f"{on_pair(Lantern(NEAR, F(2, 5)))} at delta 2/5, all tokens near",
+    "speculative decoding": lambda: of_two(SpeculativeDecoder(2)),
+    "block verification": lambda: of_two(Block(2)),
+    "sampler match (llama.cpp, mlx-lm)": lambda: on_pair(SamplerMatch()),
+    "VVS, a skipped token": lambda: (
+        f"{on_pair(Mixture(0), UNIFORM)}; drawn from the draft, as `skipping` does, {on_pair(Mixture(0))}"
+    ),
+    "MuLo-SD, locality alone": lambda: (
+        f"TV {three(local_tv(Local(3, reach=1), 3))} with one neighbour redrawn, {three(F(3, 40))} at best"
+    ),
+    "CASCADE, given sets": cascade,
+    "speculative sampling of diffusions": lambda: f"{three(accepted_steps(1.0, 1.0)[0])} of two",
+    "block verification of diffusions": lambda: f"{three(accepted_steps(1.0, 1.0)[1])} of two",
+    "drafts of another row than declared": lambda: (
+        f"TV {three(rounding(2, 20, 0.7))} a row of 16,384 tokens in bfloat16 at temperature 0.7, logits around 20"
+    ),
+}
+
+
+# The figure: acceptance gained against TV spent -------------------------------------------------------------------
+
+
+def points() -> list[dict[str, Any]]:
+    """Of every lossy method that has one draft or a window: what it gains and what it spends.
+
+    ``draft``: of one draft, acceptance beyond the most that is lossless, and TV. ``chain``: tokens a call, and TV.
+    """
+    newest, rising = reused(NOW, BEFORE, HALF), extrapolated(NOW, BEFORE)
+    law, accepts = pooled(P, (2, 1), {2: (2, 1), 1: (1, 2)})
+    case = same_rows(*THIRDS, 2)
+    block = accepted(Block(2), case)
+    drafts = {
+        "GSD": by_rule(Grouped((0, 1, 0))),
+        "LANTERN": by_rule(Lantern(NEAR, F(2, 5))),
+        "SJD++": (tv(newest, NOW), tv(newest, NOW)),  # all is accepted where the row is the same again
+        "SJD-VP, the newest row declared": (tv(rising, NOW), tv(rising, NOW)),
+        "SCD, published rows": (scd_accepts() - 1, F(1, 8)),
+        "SJD-PV": ((accepted(Phrase(2), case) - block) / 2, off(Phrase(2), case)),
+        "SJD-PV, shortened as SJD-SV's": (
+            (accepted(Phrase(2, failing="shorten"), case) - block) / 2,
+            off(Phrase(2, failing="shorten"), case),
+        ),
+        "MuLo-SD, locality alone": (F(1, 12), local_tv(Local(3, reach=1), 3)),  # with 1/4 one of three drafts stays
+        "VVS, a skipped token": (tv(P, Q), tv(P, UNIFORM)),
+        "CASCADE, given sets": (accepts - P[1] - P[2], tv(law, P)),
+    }
+    chains: dict[str, Decoder] = {
+        "SJD": Sjd(4),
+        "SCD, maximal or Gumbel; adaptive continuation": Sjd(4, renewal="maximal"),
+        "block verification in a window, coupled": SjdBlock(4),
+        "SCD, published rows": Sjd(4, renewal="maximal-reference"),
+        "SJD++": SjdPp(4, declared="newest"),
+        "SJD-VP, the newest row declared": SjdVp(4, strength=HALF, declared="newest"),
+        "SJD-PV": SjdPv(4),
+        "SJD-PV, shortened as SJD-SV's": SjdPv(4, failing="shorten"),
+        "SJD2": NoisyRows(4),
+    }
+    found = [
+        {"of": "draft", "method": name, "tv": float(spent), "gained": float(gained)}
+        for name, (gained, spent) in drafts.items()
+    ]
+    for name, decoder in chains.items():
+        tokens, apart = chain_numbers(decoder)
+        found.append({"of": "chain", "method": name, "tv": float(apart), "gained": float(tokens)})
+    return found
+
+
+def by_rule(rule: Rule) -> tuple[F, F]:
+    """What a rule gains and spends on the pair."""
+    return acceptance(rule, P, Q) - 1 + tv(P, Q), tv(step_law(rule, P, Q), P)
+
+
+def scd_accepts() -> F:
+    """How often SCD's published rows accept a draft at its second visit, with one row twice behind a uniform one."""
+    kept = [min(p, q) for p, q in zip(NOW, BEFORE, strict=True)]
+    again = sum((mass * min(F(1), p / q) for mass, p, q in zip(kept, NOW, BEFORE, strict=True)), F(0))
+    return again + 1 - sum(kept)  # what was redrawn is declared as it is
+
+
+# Combinations -----------------------------------------------------------------------------------------------------
+
+COMBINED: dict[str, Callable[[Initial], Decoder]] = {  # of four drafts a call
+    "SJD": lambda initial: Sjd(4, initial),
+    "`sjd-ac`": lambda initial: SjdAc(4, initial),
+    "block, fresh": lambda initial: SjdBlock(4, initial, renewal="fresh"),
+    "`sjd-block`": lambda initial: SjdBlock(4, initial),
+    "`sjd-pac`": lambda initial: SjdPac(3, initial, candidates=2, depth=1),
+}
+
+
+def combinations() -> list[dict[str, Any]]:
+    """Exact tokens a call of lossless combinations, on a chain and on a grid of two rows."""
+    worlds = {"chain": sticky_process(F(4, 5), 2, 5), "grid, random": random_process(3, 2, 6, (2, 3), 0.0)}
+    found = []
+    for name, process in worlds.items():
+        for initial in get_args(Initial):
+            if process.shape[0] > 1 or "above" not in initial:
+                steps = [mean(sequence_law(make(initial), process, LOSSLESS)[1]) for make in COMBINED.values()]
+                tokens = [float(process.length / each) for each in steps]
+                found.append({"process": name, "initial": initial, "tokens": tokens})
+    return found
+
+
+# The document and the page ----------------------------------------------------------------------------------------
+
+
+def document(compared: dict[str, Any], costs: dict[str, Any]) -> dict[str, Any]:
+    """What is written: a row of the table for each method, and the points of the figure."""
+    measured = {row["method"]: row for row in compared["methods"]}
+    rows = [
+        {name: row.get(name, "") for name in WORDS}
+        | {"exact": EXACT.get(row["method"], str)(), "measured": of_pair(measured.get(row.get("compared")), costs)}
+        for row in tomllib.loads(TEXTS.read_text("utf-8"))["method"]
+    ]
+    rows.sort(key=lambda row: -(row["measured"] or {"tokens": 0})["tokens"])
+    rows = [row | {"cells": cells(row)} for row in rows]
+    return {
+        "n": compared["n"],
+        "versions": compared["versions"],
+        "columns": list(HEAD),
+        "rows": rows,
+        "points": points(),
+        "combinations": combinations(),
+    }
+
+
+def of_pair(own: dict[str, Any] | None, costs: dict[str, Any]) -> dict[str, Any] | None:
+    """Tokens a call and their error, predicted speedups, and the TV of tokens at least; None where it does not run."""
+    from experiments.models.choice import predict  # loads torch
+    from experiments.models.compression import Candidate, Compression
+    from experiments.models.curve import curve_of
+
+    if own is None:
+        return None
+    drafts, tokens = own["nodes"] if own["drafter"] else 0, own["compression"]["pooled"]
+    step = Compression(Candidate(own["method"], {}), own["drafter"], own["rows"], drafts, tokens, 0)
+    return {
+        "tokens": own["compression"]["mean"],
+        "error": own["compression"]["error"],
+        "rows": own["rows"],
+        "speedup": {str(batch): predict(step, curve_of(costs), batch).speedup for batch in BATCHES},
+        "tv": own["ranks"],
+        "distortion": own["distortion"] and {name: own["distortion"][name] for name in ("tv", "tv_error")},
+    }
+
+
+WORDS = "method", "here", "lossless", "follows", "training", "read", "departs", "entry", "sentence"
+HEAD = (
+    "method", "here", "follows the target", "exact, small", "tokens a call", "speedup, 1 and 16 images",
+    "TV of a token", "training", "read", "code departs", "entry",
+)  # fmt: skip
+
+
+def cells(row: dict[str, Any]) -> list[str]:
+    """A line of the table."""
+    own = row["measured"]
+    numbers = ["", "", ""]
+    if own:
+        speedups = " and ".join(f"{value:.2f}" for value in own["speedup"].values())
+        numbers = [f"{own['tokens']:.2f} ± {own['error']:.2f}", speedups, "0" if row["lossless"] else spent(own)]
+    return [
+        row["method"], row["here"], row["follows"], row["exact"], *numbers, row["training"], row["read"],
+        row["departs"], row["entry"],
+    ]  # fmt: skip
+
+
+def spent(own: dict[str, Any]) -> str:
+    """The TV of a token: exact in the contexts of a run where it is, else what ranks show of it."""
+    if own["distortion"]:
+        return f"{own['distortion']['tv']:.3f} ± {own['distortion']['tv_error']:.3f}"
+    return f"at least {own['tv']['at_least']:.3f} ± {own['tv']['error']:.3f}"
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """The table as Markdown."""
+    return _markdown([list(HEAD), *(row["cells"] for row in rows)])
+
+
+def sentences(rows: list[dict[str, Any]]) -> str:
+    """What to take home, as Markdown."""
+    return _markdown([["method", "one sentence"], *([row["method"], row["sentence"]] for row in rows)])
+
+
+def _markdown(lines: list[list[str]]) -> str:
+    head, *rows = ("| " + " | ".join(line) + " |" for line in lines)
+    return "\n".join([head, "|" + "---|" * len(lines[0]), *rows]) + "\n"
+
+
+def combined(rows: list[dict[str, Any]]) -> str:
+    """What combinations give, as Markdown."""
+    head = ["process", "first drafts", *COMBINED]
+    return _markdown([head, *([row["process"], row["initial"], *map(three, row["tokens"])] for row in rows)])
+
+
+def beside(found: dict[str, Any]) -> str:
+    """Two methods on the same images with the same random numbers, as Markdown; ``steps`` of each image by its name."""
+    lines = [["drafts a call", "images", *found["methods"], "difference"]]
+    for drafts, steps in found["steps"].items():
+        tokens = [found["tokens"] / np.array(steps[name]) for name in found["methods"]]
+        numbers = [estimate(each) for each in (*tokens, tokens[1] - tokens[0])]
+        lines.append([drafts, str(len(tokens[0])), *(f"{each.mean:.2f} ± {each.error:.2f}" for each in numbers)])
+    return _markdown(lines)
+
+
+def denoised(found: dict[str, Any]) -> str:
+    """Calls of the head for the denoising steps of a token, as Markdown."""
+    each = {(row["gamma"], row["draft"], row["verified"]): row for row in found["rows"]}
+    lines = [["drafts a call", "draft", "step by step", "accepted", "as a block", "accepted"]]
+    for gamma, draft in dict.fromkeys((gamma, draft) for gamma, draft, _ in each):
+        both = [each[gamma, draft, verified] for verified in ("step by step", "as a block")]
+        told = [f"{row['calls']:.2f} ± {row['error']:.2f}|{row['acceptance']:.3f}" for row in both]
+        lines.append([str(gamma), draft, *(cell for text in told for cell in text.split("|"))])
+    return _markdown(lines)
+
+
+def with_tables(page: str, *tables: str) -> str:
+    """The page with its tables, in turn, replaced."""
+    place = 0
+    for new in tables:
+        start = page.index("\n|", place) + 1
+        page = page[:start] + new + page[page.index("\n\n", start) + 1 :]
+        place = start + len(new)
+    return page
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write both."""
+    parser = argparse.ArgumentParser(prog="python -m experiments.measurements.image_methods", description=__doc__)
+    for name in ("comparison", "costs", "beside", "denoising", "out", "page"):
+        parser.add_argument(name, type=Path, metavar=name.upper())
+    given = parser.parse_args(arguments)
+    paths = given.comparison, given.costs, given.beside, given.denoising
+    compared, costs, both, steps = (json.loads(path.read_text("utf-8")) for path in paths)
+    found = document(compared, costs["costs"])
+    write_json(given.out, found)
+    rows, page = found["rows"], given.page.read_text("utf-8")
+    tables = table(rows), sentences(rows), combined(found["combinations"]), beside(both), denoised(steps)
+    write_text(given.page, with_tables(page, *tables))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,66 @@
+"""Partial verification: some drafts are committed without being verified.
+
+VVS, arXiv 2511.13587, skips the verification of a tree now and then; in its published code (HyattDD/VVS at 7790173)
+the tokens that are skipped are asked for in the next call of the target, which fills its cache, and cannot be rejected
+there (`vvs.law`). So a call sees ``gamma`` drafts, of which the first ``skipped`` stay whatever the target says, and
+the others are verified as ever. Drafts are drawn from the draft model, which costs TV(p, q) for each that is skipped;
+the code takes a leaf of its tree, each with the same probability, which costs more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from simlab.arrays import Array, indices, namespace, number, slot
+from simlab.checks import check_at_least
+from simlab.decoders.speculative import SpeculativeDecoder
+from simlab.randomness import Randomness
+from simlab.rules import Rule
+
+
+@dataclass(frozen=True)
+class Skipping(SpeculativeDecoder):
+    """Speculative decoding that does not verify the first ``skipped`` of its ``gamma`` drafts.
+
+    Attributes
+    ----------
+    gamma
+        The draft length, >= 1.
+    skipped
+        How many drafts of a call are committed unverified, from 1 to gamma.
+
+    Raises
+    ------
+    ValueError
+        For a ``gamma`` that is no whole number >= 1, or a ``skipped`` that is none from 1 to gamma.
+    """
+
+    skipped: int = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_at_least("skipped", self.skipped, 1)
+        if self.skipped > self.gamma:
+            raise ValueError(f"skipped is {self.skipped}; expected at most gamma, {self.gamma}")
+
+    @property
+    def lossless(self) -> bool:
+        return False
+
+    def verify(
+        self,
+        rule: Rule,
+        p: Array,
+        q: Array,
+        x: Array,
+        randomness: Randomness,
+        position: Array,
+        active: Array | None = None,
+    ) -> tuple[Array, Array]:
+        """As :meth:`Decoder.verify`, with the first drafts accepted whatever they are."""
+        xp, width = namespace(p), x.shape[1]
+        probability = xp.where(indices(width, x) < self.skipped, number(1, p), rule.accept_rows(p[:, :width], q, x))
+        accepted = randomness.accept_prefix(probability, position)
+        last = xp.clip(accepted, 0, width - 1)
+        residual = rule.weights_rows(slot(p, last), slot(q, last), slot(x, last))
+        return accepted, xp.where((accepted < width)[:, None], residual, p[:, width])
