@@ -20,6 +20,7 @@ Entry = Mapping[str, Any]
 FAMILIES = {  # on the map: how a family is called, and what its windows are
     "sjd-ac": ("sjd-ac", "drafts of the window"),
     "sjd-ac, sample-above": ("sjd-ac, started from the row above", "drafts of the window"),
+    "sjd-block": ("sjd-block", "drafts of the window"),
     "speculative": ("speculative, by the draft model", "drafts, gamma"),
     "eagle": ("eagle, by the head", "drafts, gamma"),
 }
