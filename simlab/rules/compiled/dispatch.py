@@ -82,6 +82,8 @@ from simlab.rules.compiled.ratio import (
 )
 from simlab.rules.compiled.typical import compile_typical, typical_threshold
 
+ANY = np.int64(0)  # a token where it does not matter which; a literal has functions compiled for it alone
+
 COMPILERS: dict[type, Callable[..., CompiledRule]] = {
     rules.Speculative: compile_speculative,
     rules.Amplify: compile_amplify,
@@ -211,7 +213,7 @@ def _step_any(rule: CompiledRule, p: np.ndarray, q: np.ndarray) -> tuple[float, 
     law, rejected = q * each, q * (1.0 - each)
     if rule.kind in (LANTERN_GREEDY, LANTERN_REFERENCE, CACTUS, MARS_REFERENCE, SAMPLER_MATCH):  # one a token
         return total(law), law + _redrawn(rule, p, q, rejected)
-    return total(law), law + total(rejected) * residual(rule, p, q, 0)
+    return total(law), law + total(rejected) * residual(rule, p, q, ANY)
 
 
 _step = by_type(_step_any, lossless_step)
