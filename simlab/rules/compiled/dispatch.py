@@ -14,6 +14,7 @@ from simlab.randomness.inverse_cdf_compiled import inverse_cdf, inverse_excess
 from simlab.rules.compiled.base import (
     ADDITION,
     AMPLIFY,
+    ANY,
     CACTUS,
     DYNAMIC,
     GROUP_RESIDUAL,
@@ -81,8 +82,6 @@ from simlab.rules.compiled.ratio import (
     optimal_lossy_share,
 )
 from simlab.rules.compiled.typical import compile_typical, typical_threshold
-
-ANY = np.int64(0)  # a token where it does not matter which; a literal has functions compiled for it alone
 
 COMPILERS: dict[type, Callable[..., CompiledRule]] = {
     rules.Speculative: compile_speculative,
