@@ -128,8 +128,9 @@ class SjdKernel(Kernel[SjdState], of=(Sjd, PointMassSjd, UnrefinedPointMassSjd, 
 def _begin(window: Window, windows: Windows) -> None:
     """The first window, all of it new."""
     stay = np.empty(0, np.int64)
+    none: Any = np.int64(0)  # for a literal 0 all would be compiled once more
     for b in range(len(windows.tokens)):
-        draft_window(window, windows, b, windows.past[b], 0, 0, 0, 0, stay)  # which looks at no row
+        draft_window(window, windows, b, windows.past[b], none, none, none, none, stay)  # which looks at no row
 
 
 @njit(nogil=True, cache=True)

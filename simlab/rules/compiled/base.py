@@ -38,6 +38,9 @@ from simlab.arrays_compiled import accumulate, block_sum
 ) = range(23)
 
 
+ANY: Any = np.int64(0)  # a token where it does not matter which; a literal has functions compiled for it alone
+
+
 class CompiledRule(NamedTuple):
     """A rule as plain numbers; what they mean depends on ``kind``."""
 

@@ -14,6 +14,7 @@ from simlab.randomness.inverse_cdf_compiled import inverse_cdf, inverse_excess
 from simlab.rules.compiled.base import (
     ADDITION,
     AMPLIFY,
+    ANY,
     CACTUS,
     DYNAMIC,
     GROUP_RESIDUAL,
@@ -211,7 +212,7 @@ def _step_any(rule: CompiledRule, p: np.ndarray, q: np.ndarray) -> tuple[float, 
     law, rejected = q * each, q * (1.0 - each)
     if rule.kind in (LANTERN_GREEDY, LANTERN_REFERENCE, CACTUS, MARS_REFERENCE, SAMPLER_MATCH):  # one a token
         return total(law), law + _redrawn(rule, p, q, rejected)
-    return total(law), law + total(rejected) * residual(rule, p, q, 0)
+    return total(law), law + total(rejected) * residual(rule, p, q, ANY)
 
 
 _step = by_type(_step_any, lossless_step)

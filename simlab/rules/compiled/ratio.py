@@ -10,6 +10,7 @@ from simlab.arrays_compiled import total
 from simlab.rules.compiled.base import (
     ADDITION,
     AMPLIFY,
+    ANY,
     OPTIMAL_LOSSY,
     SPECULATIVE,
     CompiledRule,
@@ -66,5 +67,5 @@ def lossless_step(rule: CompiledRule, p: np.ndarray, q: np.ndarray) -> tuple[flo
     for x in range(len(p)):
         each[x] = ratio(p[x], q[x])
     law, rejected = q * each, q * (1.0 - each)
-    left = lossless_weights(rule, p, q, 0)
+    left = lossless_weights(rule, p, q, ANY)
     return total(law), law + total(rejected) * (left / total(left))
