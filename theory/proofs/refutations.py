@@ -91,7 +91,7 @@ def accepts_less(rule: Callable[[int], Rule], others: int = 0) -> Fails:
     """That a rule accepts less than the lossless one, of tokens whose masses differ: nothing depends on their order."""
 
     def fails(p: Row, q: Row) -> bool:
-        ascending = all(a < b for a, b in pairwise(p))
+        ascending = all(a < b for a, b in pairwise((NONE, *p) if others else p))
         return ascending and lost(rule(others + len(p)), *((NONE,) * others + row for row in (p, q))) > 0
 
     return fails

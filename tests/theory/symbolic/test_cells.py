@@ -7,12 +7,15 @@ import subprocess
 import sys
 from collections.abc import Callable
 from fractions import Fraction
+from math import prod
 from pathlib import Path
+from random import Random
 from shutil import copy
 from typing import Any
 
 import numpy as np
 import pytest
+import z3
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,13 +23,14 @@ from simlab.decoders import make_decoder
 from simlab.randomness import Purpose
 from simlab.rules import make_rule
 from theory.exact import sequence_law
+from theory.example_processes import random_row
 from theory.symbolic import Unsound, prove
 from theory.symbolic.cells import Cells, Decision, check_cover
 from theory.symbolic.decoders import one_step
 from theory.symbolic.histories import Histories, laws, outcomes
 from theory.symbolic.piecewise import value_of
 from theory.symbolic.rows import Table, contexts, row_name, rows_at, unknown_rows
-from theory.symbolic.signs import POSITIVE, SIGNS, ZERO, negated, sign_of, times
+from theory.symbolic.signs import NEGATIVE, POSITIVE, SIGNS, ZERO, negated, sign_of, times
 from theory.symbolic.smtlib import CHECKER, questions, written
 from theory.symbolic.space import Literal
 from theory.symbolic.unknown import Unknown
@@ -193,6 +197,40 @@ def test_each_outcome_is_followed_where_it_is_possible_and_counted_once() -> Non
         ((where, chance),) = terms.items()
         assert not where  # where it is impossible its probability is 0 anyway
         assert chance.key == (p[first] * p[second] * p[int(not head)]).key
+
+
+# What z3 is asked -------------------------------------------------------------------------------------------------
+
+
+def test_what_is_told_of_products_is_true_wherever_the_assumptions_are() -> None:
+    cells, rows = unknown_rows({"p": 3, "q": 2}, zeros=True)
+    solver, (p, q) = cells.solver, (rows["p"], rows["q"])
+    polynomial = (p[0] * p[1] * q[0] + p[2] * p[2] * q[1] - q[0] * q[0]).num
+    assert solver.ask([], cells.literal(polynomial, POSITIVE)).possible
+    assert len(solver._products) > 8
+    told = [each for each in solver._linear.assertions() if not z3.is_implies(each)]
+    random = Random(1)
+    for _ in range(20):
+        point = [mass for size in (3, 2) for mass in random_row(random, size, 0)[:-1]]
+        values = [
+            (term, prod(value**power for value, power in zip(point, powers, strict=True)))
+            for powers, term in solver._products.items()
+        ] + list(zip(solver.variables, point, strict=True))
+        at = [(term, z3.RealVal(str(value), solver.context)) for term, value in values]
+        assert all(z3.is_true(z3.simplify(z3.substitute(each, *at))) for each in told)
+
+
+def test_a_contradiction_is_of_few_literals_and_answers_whatever_implies_it() -> None:
+    cells, rows = unknown_rows({"p": 2, "q": 2, "r": 2}, zeros=True)
+    p, q, r = (rows[name][0] for name in "pqr")
+    less, apart = cells.literal((p - q).num, ZERO | NEGATIVE), cells.literal((r - q).num, POSITIVE)
+    found = cells.solver.ask([less, apart], cells.literal((p * r - q).num, POSITIVE))
+    assert found.possible is False
+    assert len(found.contradiction) == 2
+    assert apart not in found.contradiction
+    again = cells.solver.ask([less._replace(signs=NEGATIVE)], cells.literal((p * r - q).num, POSITIVE))
+    assert (again.possible, again.contradiction) == (False, found.contradiction)
+    assert cells.solver.ask([apart], cells.literal((p * r - q).num, POSITIVE)).possible
 
 
 # Files -----------------------------------------------------------------------------------------------------------
