@@ -75,8 +75,9 @@ def build(out: Path, folders: Iterable[Path] = ()) -> Site:
     if not any(found):
         raise FileNotFoundError(2, "there are no results of simlab verify, run, compare, bench or certify", str(out))
     others = _tried(lambda _: read_engines(), out, site)
-    images = _tried(lambda _: image_methods.read(), out, site)
+    images = None
     if claims:  # beside them, the comparisons that come along
+        images = _tried(lambda _: image_methods.read(), out, site)
         compared = compared or _tried(lambda _: saved_models.kept(), out, site)
         pair = pair or _tried(lambda _: continuous_models_data.read(continuous_models_data.KEPT), out, site)
     verdicts = claims.verdicts["claims"] if claims else []

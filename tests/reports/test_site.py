@@ -50,7 +50,15 @@ def test_every_study_has_a_page_with_its_figures_and_no_excuse(tmp_path: Path) -
 
 
 def test_every_text_has_a_figure_and_every_figure_a_text() -> None:
-    assert set(texts()) == {*STUDIES, "large", "continuous", "continuous_models", "draft-length", "models"}
+    assert set(texts()) == {
+        *STUDIES,
+        "large",
+        "continuous",
+        "continuous_models",
+        "draft-length",
+        "image_methods",
+        "models",
+    }
     for name, study in STUDIES.items():
         assert len(texts()[name].get("pictures", [])) == len(study.figures)
         assert texts()[name]["lead"].strip()

@@ -200,7 +200,7 @@ def test_the_same_seed_gives_the_same_certificate() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"contract": "verified"}, "contract is 'verified'; did you mean verify? expected one of verify"),
+        ({"contract": "verified"}, r"contract is 'verified'; did you mean verify\? expected one of verify"),
         ({"epsilon": 0}, "epsilon is 0"),
         ({"confidence": 1.5}, "confidence is 1.5"),
         ({"budget": float("nan")}, "budget is nan"),
