@@ -120,7 +120,7 @@ def png(figure: Figure, title: str) -> Markup:
     from PIL import Image
 
     drawn, buffer = io.BytesIO(), io.BytesIO()
-    figure.savefig(drawn, format="png", dpi=130)
+    figure.savefig(drawn, format="png", dpi=120)
     Image.open(drawn).convert("RGB").quantize(64).save(buffer, format="png", optimize=True)  # few colours say it all
     data = base64.b64encode(buffer.getvalue()).decode()
     return Markup(f'<img alt="{title}" src="data:image/png;base64,{data}">')
