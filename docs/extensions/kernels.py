@@ -1,6 +1,4 @@
-"""Kernels are talked to by files of this machine, and their replies asked for every second.
-
-Over TCP each kernel warns that anybody on the machine may listen.
+"""Replies of kernels are asked for every second.
 
 A wait of pyzmq under asyncio can miss that a message has come, and then sleeps until its timer fires, which is the time
 that a cell may take: minutes, for a cell of a second. With many short waits nothing is lost but a second.
@@ -8,13 +6,11 @@ that a cell may take: minutes, for a cell of a second. With many short waits not
 
 from __future__ import annotations
 
-import sys
 from queue import Empty
 from time import monotonic
 from typing import Any
 
 from jupyter_client.channels import AsyncZMQSocketChannel
-from jupyter_client.connect import ConnectionFileMixin
 
 SLICE = 1.0  # seconds
 WAIT = AsyncZMQSocketChannel.get_msg
@@ -35,6 +31,4 @@ async def get_msg(self: AsyncZMQSocketChannel, timeout: float | None = None) -> 
 def setup(app: Any) -> dict[str, bool]:
     """Called by Sphinx."""
     AsyncZMQSocketChannel.get_msg = get_msg  # type: ignore[method-assign]
-    if sys.platform != "win32":  # which has no such files
-        ConnectionFileMixin.transport.default_value = "ipc"
     return {"parallel_read_safe": True, "parallel_write_safe": True}
