@@ -8,7 +8,6 @@ import pytest
 
 from reports.data import continuous_models
 from reports.data import models as saved_models
-from reports.pages import image_methods
 from reports.site import build as site
 
 
@@ -20,5 +19,4 @@ def own_results_alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None
         patch.setattr(saved_models, "kept", lambda: None)
         patch.setattr(continuous_models, "KEPT", nothing)
         patch.setattr(site, "KEPT", nothing)
-        patch.setattr(image_methods, "read", lambda: None)
         yield

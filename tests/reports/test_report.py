@@ -135,7 +135,7 @@ def test_on_the_site_every_figure_of_the_report_is_a_pdf_too(results: Path) -> N
     assert built.problems == []
     page = (results / "report.html").read_text(encoding="utf-8")
     figures = {path.stem for path in (results / "figures").glob("*.pdf")}
-    names = {name for name in figures if not name.startswith(("continuous-", "draft-length-"))}
+    names = {name for name in figures if not name.startswith(("continuous-", "draft-length-", "image-methods-"))}
     assert names == {
         "cells", "codebook-map", "rules-map", "candidates", "digits-map", "steps", "pac-steps-1", "compounding",
         "digits-compounding", "digits-samples", "digits-lengths",
