@@ -85,6 +85,11 @@ class Case(ABC):
         """What is particular about one that was drawn, if it is of a kind of which there are many."""
         return ""
 
+    @property
+    def filled(self) -> Collection[int]:
+        """Places, from 1 on, of the arguments that a call is there to fill."""
+        return ()
+
     @abstractmethod
     def inputs(self, n: int, rng: np.random.Generator) -> Any:
         """What is drawn beforehand for n calls."""

@@ -117,7 +117,7 @@ class Conduct(Task):
         own = getattr(function, "own_randomness", False)  # then other tokens are no sign of anything
         if not own and any(one != other for one, other in zip(*answers, strict=False)):  # one list may be shorter
             notes.append(HIDDEN)
-        notes += [f"changes its argument {name} in place" for name in sorted(watched.changed)]
+        notes += [f"changes its argument {name} in place" for name in sorted(watched.changed.difference(case.filled))]
         return tuple(dict.fromkeys(notes))
 
 
@@ -131,14 +131,14 @@ class _ArgumentWatcher:
     """A function whose arguments are compared before and after."""
 
     function: Function
-    changed: set[str] = field(default_factory=set)
+    changed: set[int] = field(default_factory=set)
 
     def __call__(self, *arguments: Any) -> Any:
         before = [argument.copy() if isinstance(argument, np.ndarray) else None for argument in arguments]
         answer = self.function(*arguments)
         for place, (old, new) in enumerate(zip(before, arguments, strict=True)):
             if old is not None and not np.array_equal(old, new, equal_nan=old.dtype.kind == "f"):
-                self.changed.add(str(place + 1))
+                self.changed.add(place + 1)
         return answer
 
 

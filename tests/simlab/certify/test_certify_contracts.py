@@ -70,7 +70,6 @@ NOT_ENUMERATED = (
     *("exponential coins and Gumbel noise", "uniforms kept for later calls", "Gumbel noise", "exponential race"),
     *("multinomial", "acceptance-rejection residual", "recovery with Gumbel noise of its own"),
 )
-OUTPUTS = {"tree_siblings": (1, 2, 3)}  # arguments that a contract is there to fill
 LONG = ("flat_exponential", "flat_tokens", "chain_logits", "chain_logits_joint", "batch_uniforms")
 ENUMERATED = [
     unless_slow(i == 0 and contract not in LONG, contract, name)
@@ -103,8 +102,7 @@ def test_correct_code_has_the_law_of_the_target(contract: str, name: str) -> Non
 def test_a_right_one_passes(name: str) -> None:
     """Nothing that is enumerated, forced or counted is wrong."""
     found = certify(reference(name), name, calls=16, processes=0)
-    written = [f"changes its argument {place} in place" for place in OUTPUTS.get(name, ())]
-    assert (found.verdict, found.failure, found.notes) == ("inconclusive", None, tuple(written))  # of so few calls
+    assert (found.verdict, found.failure, found.notes) == ("inconclusive", None, ())  # of so few calls
     assert found.calls == 16 * len(CONTRACTS[name].cases())
     assert found.exact.endswith("cases")
     assert found.forced.endswith("cases")

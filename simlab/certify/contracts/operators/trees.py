@@ -135,6 +135,11 @@ class TreeCase(BatchCase):
     def sizes(self) -> dict[str, int]:
         return {"V": self.vocabulary, "nodes": len(self.trees[0].tokens), "batch": len(self.trees)}
 
+    @property
+    def filled(self) -> list[int]:
+        names = list(self.layout.arguments(self.arrays, self.trees, self.rows(), np.random.default_rng(0)))
+        return [1 + names.index(name) for name in self.layout.written]
+
     def rows(self) -> Array:
         """p ``[B, N, V]`` after every node."""
         return np.stack([_after_nodes(block, tree) for block, tree in zip(self.blocks, self.trees, strict=True)])
