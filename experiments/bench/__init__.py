@@ -10,12 +10,12 @@ from experiments.bench.benchmark import Results, Time, Watch
 from experiments.bench.choosing import auto
 from experiments.bench.continuous import continuous_tokens
 from experiments.bench.decoding import cost, decoders, threads
-from experiments.bench.machine import facts
 from experiments.bench.memory import memory
 from experiments.bench.proving import proofs
 from experiments.bench.sampling import sampling
 from experiments.bench.steps import steps
 from experiments.bench.verifying import verification
+from experiments.machine import facts
 
 BENCHMARKS: dict[str, Callable[[bool, Watch], Results]] = {
     "verification": verification,

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from experiments.bench.benchmark import Contender, Results, race, ratio
-from experiments.bench.machine import cores
+from experiments.machine import cores
 from simlab.continuous.compiled import simulate
 from simlab.continuous.decoders import InPlace, Truncating
 from simlab.continuous.models.chains import Chain

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from experiments.bench.benchmark import Contender, Finding, Results, Time, race, ratio
-from experiments.bench.machine import cores
+from experiments.machine import cores
 from simlab.arrays import Array
 from simlab.decoders import Decoder, make_decoder, run
 from simlab.decoders.compiled import simulate

@@ -16,7 +16,7 @@ import numpy as np
 
 from experiments.bench import opponents
 from experiments.bench.benchmark import Contender, Results, Time, race, ratio
-from experiments.bench.machine import last_level_cache, memory
+from experiments.machine import last_level_cache, memory
 from simlab.decoders.compiled.speculative import Chains, verify_drafts
 from simlab.rules import Speculative
 from simlab.rules.compiled.dispatch import compiled

@@ -1,18 +1,19 @@
-"""vLLM: the kernels of its rejection sampler, run by Triton's interpreter on a CPU.
+"""vLLM: the kernels of its rejection sampler, on a CUDA device or, without one, by Triton's interpreter.
 
 ``simlab certify experiments/engines/vllm.py:scored --contract flat_exponential --arrays torch`` certifies both kernels
 together, as ``rejection_sample`` launches them; ``:unscored`` with ``flat_tokens`` the same for drafts without q, as
-n-gram drafts are. The file is that of the installed package, which may be installed without its dependencies, or of the
-sources in ``$VLLM_SOURCE``.
+n-gram drafts are; on a device with ``--arrays cuda``. The file is that of the installed package, which may be installed
+without its dependencies, or of the sources in ``$VLLM_SOURCE``.
 """
 
 from __future__ import annotations
 
 import os
 
-os.environ["TRITON_INTERPRET"] = "1"  # before Triton is imported
-
 import torch
+
+if not torch.cuda.is_available():
+    os.environ["TRITON_INTERPRET"] = "1"  # before Triton is imported
 import triton
 import triton.language as tl
 
@@ -47,8 +48,8 @@ def _emitted(
     drafts: Tensor, ends: Tensor, q: Tensor | None, p: Tensor, bonus: Tensor, uniforms: Tensor, exponential: Tensor
 ) -> Tensor:
     batch, vocabulary = exponential.shape
-    most = int(torch.diff(ends, prepend=torch.zeros(1, dtype=ends.dtype)).max())
-    emitted = torch.full((batch, most + 1), -1, dtype=torch.int32)
+    most = int(torch.diff(ends, prepend=ends.new_zeros(1)).max())
+    emitted = torch.full((batch, most + 1), -1, dtype=torch.int32, device=drafts.device)
     recovered = torch.empty_like(drafts)
     if most:
         _sampler.sample_recovered_tokens_kernel[(batch, most)](
@@ -72,7 +73,7 @@ def _emitted(
         bonus,
         recovered,
         uniforms,
-        torch.zeros(batch, dtype=torch.bool),  # none is greedy
+        torch.zeros(batch, dtype=torch.bool, device=drafts.device),  # none is greedy
         most,
         vocabulary,
         None,

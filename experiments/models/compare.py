@@ -22,7 +22,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from experiments.bench.machine import facts
+from experiments.machine import facts
 from experiments.models.curve import clock_of
 from experiments.models.kept import Arrays, Kept
 from experiments.models.likelihood import classified

@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Any
 
 from experiments.results import write, write_json, write_text
-from simlab.certify.adapters import ADAPTERS
 from simlab.models.adapters.fashion import SHIPPED
 
 SIMLAB = sys.executable, "-c", "from experiments.cli.main import run_process; run_process()"
@@ -30,9 +29,15 @@ TESTS = Path(__file__).parents[2] / "tests"
 BATCHES = 1, 16, 64, 256
 GRACE = 10.0  # seconds that a step has to end in once it is told to
 LINES = 12  # of what a step said last, that are kept
-SGLANG = (
-    "sgl_kernel:tree_speculative_sampling_target_only", "--contract", "tree_siblings", "--arrays", "cuda"
-)  # fmt: skip
+ENGINES = Path(__file__).parents[1] / "engines"
+KERNELS = {  # of engines: what is certified, and as what
+    "vllm": (f"{ENGINES / 'vllm.py'}:scored", "--contract", "flat_exponential", "--arrays", "cuda"),
+    "sglang": (f"{ENGINES / 'sglang.py'}:chain", "--contract", "chain_uniforms", "--arrays", "cuda"),
+    "flashinfer": ("flashinfer",),
+    "sgl-kernel": (
+        "sgl_kernel:tree_speculative_sampling_target_only", "--contract", "tree_siblings", "--arrays", "cuda"
+    ),
+}  # fmt: skip
 MEDIUM = "12", "352", "8"  # layers, width and heads: ten times the target that comes along
 
 Notify = Callable[[str], None]
@@ -79,22 +84,22 @@ def steps(folder: Path, device: str, small: bool, data: Path | None, models: Pat
         return simlab(f"compare --model {model}", *place, *own, *times, *few, *more, out=out)
 
     def kernel(name: str, *spec: str) -> Step:
-        command = simlab("certify", *(spec or (name,)), "--budget", "2" if small else "60", out=folder / name)
-        return Step(name, 80, command, {folder / name / "certificate.json": f"certificate-{name}"}, answers=(0, 1, 3))
+        command = simlab("certify", *spec, "--budget", "2" if small else "60", out=folder / name)
+        return Step(name, 75, command, {folder / name / "certificate.json": f"certificate-{name}"}, answers=(0, 1, 3))
 
     def payoff(name: str, *models: str) -> Step:
         out = folder / f"{name}.json"
         return Step(name, 110, simlab("model device --map", *place, *models, *at, out=out), {out: name})
 
-    tests = TESTS / "simlab" / "decoders" / "test_graph.py" if small else TESTS
+    tests = [str(path) for path in sorted(TESTS.rglob("test_*.py")) if "mark.cuda" in path.read_text("utf-8")]
     sized = ("--small",) if small else ()
     cheap = ("--steps", "2", "--spacing", "trailing") if small else ()
     trained = ("--size", "1", "16", "2", "--steps", "4") if small else ("--size", *MEDIUM, "--precision", "bfloat16")
     return [
-        Step("tests", 180, (sys.executable, "-m", "pytest", "-q", "-n", "0", "-m", "cuda", str(tests))),
+        Step("tests", 180, (sys.executable, "-m", "pytest", "-q", "-n", "4", "-m", "cuda", *tests)),
         Step(
             "device",
-            350,
+            290,
             simlab("model device", *place, *sized, out=folder / "device.json"),
             {folder / "device.json": "device"},
         ),
@@ -104,8 +109,7 @@ def steps(folder: Path, device: str, small: bool, data: Path | None, models: Pat
             compare("fashion", "ar,sjd", out=folder / "compare"),
             {folder / "compare" / "compare.json": "compare"},
         ),
-        *(kernel(one.name) for one in ADAPTERS.values() if one.needs_cuda),
-        kernel("sgl-kernel", *SGLANG),
+        *(kernel(name, *spec) for name, spec in KERNELS.items()),
         Step(
             "compare-continuous",
             150,

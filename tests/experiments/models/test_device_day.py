@@ -107,7 +107,7 @@ def test_a_dry_run_of_all_of_it(tmp_path: Path, capsys: pytest.CaptureFixture[st
     given = "--device", "cpu", "--small", "--data", str(tmp_path)
     assert main(["model", "device-day", "dry", *given, *places]) == 3
     states = {name: own["state"] for name, own in json.loads((results / "dry-day.json").read_text())["steps"].items()}
-    kernels = dict.fromkeys(("vllm", "flashinfer", "sgl-kernel"), "failed")
+    kernels = dict.fromkeys(("vllm", "sglang", "flashinfer", "sgl-kernel"), "failed")
     missing = {"medium": "failed", "medium-map": "failed"}
     assert states == {
         **dict.fromkeys(("tests", "device", "compare", "compare-continuous", "map"), "done"), **kernels, **missing
