@@ -15,8 +15,10 @@ method                              decoder x rule                         of th
 ``sjd-pp``, ``sjd-pp-newest``       sjd-pp x speculative                   SJD++, mended, and as code has it: lossy
 ``sjd-vp``, ``sjd-vp-newest``       sjd-vp x speculative                   SJD-VP, its row declared or not: lossy
 ``sjd-pv``                          sjd-pv x speculative                   SJD-PV, phrases of two: lossy
+``sjd2``, ``sjd2-noisy``            sjd2 x speculative                     SJD2, a stand-in; noise accepted: lossy
 ``sampler-match``                   speculative x sampler-match            llama.cpp, mlx-lm, with the draft model
 ``vvs``                             skipping x speculative                 VVS, the first draft unverified: lossy
+``cascade``                         speculative x lantern-reference        CASCADE, sets of near codes: lossy, stand-in
 ``gsd``                             sjd x dynamic-grouped                  GSD: lossy
 ``lantern``                         speculative x lantern                  LANTERN, with drafts of the head: lossy
 ==================================  =====================================  =============================================
@@ -88,8 +90,11 @@ METHODS: dict[str, Preset] = {
     "sjd-vp": Preset("sjd-vp"),
     "sjd-vp-newest": Preset("sjd-vp", {"declared": "newest"}),
     "sjd-pv": Preset("sjd-pv"),
+    "sjd2": Preset("sjd2"),
+    "sjd2-noisy": Preset("sjd2", {"criterion": "noisy"}),
     "sampler-match": Preset("speculative", rule="sampler-match", drafter="draft"),
     "vvs": Preset("skipping", drafter="draft"),
+    "cascade": Preset("speculative", rule="lantern-reference", of_rule={"delta": 1}, drafter="draft"),
     "gsd": Preset("sjd", rule="dynamic-grouped", of_rule={"size": 10, "max_gap": 0.15}),
     "lantern": Preset("speculative", rule="lantern", of_rule={"delta": 0.2}, drafter="head"),
 }

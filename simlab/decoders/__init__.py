@@ -15,6 +15,7 @@ from simlab.decoders.jacobi import Jacobi
 from simlab.decoders.phrase import SjdPv
 from simlab.decoders.run import Run, run
 from simlab.decoders.sjd import Sjd
+from simlab.decoders.sjd2 import Sjd2
 from simlab.decoders.sjd_ac import SjdAc
 from simlab.decoders.sjd_block import SjdBlock
 from simlab.decoders.sjd_pac import SjdPac
@@ -46,6 +47,7 @@ DECODERS: dict[str, Callable[..., Decoder]] = {
     "sjd-pp": SjdPp,
     "sjd-vp": SjdVp,
     "sjd-pv": SjdPv,
+    "sjd2": Sjd2,
     "sjd-unrefined": SjdUnrefined,
     "sjd-reference": sjd_reference,
 }
@@ -88,6 +90,7 @@ __all__ = [
     "Jacobi",
     "Run",
     "Sjd",
+    "Sjd2",
     "SjdAc",
     "SjdBlock",
     "SjdPac",
