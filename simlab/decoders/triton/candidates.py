@@ -51,7 +51,7 @@ def draw_candidates(
 ):
     """One program for each sequence and each group of families, a family being the children of one row."""
     b, group = tl.load(batch + tl.program_id(0)), tl.program_id(1)
-    groups, blocks = tl.num_programs(1), tl.cdiv(V, BLOCK)
+    groups, blocks = tl.num_programs(1), triton.cdiv(V, BLOCK)
     start = tl.load(length + b)
     nodes, shown, tokens = nodes + b * NODES, shown + b * NODES, tokens + b * WIDTH + start
     own = b * groups + group
@@ -73,7 +73,7 @@ def draw_candidates(
     sum_blocks(sums, remaining, (places, code, taken, left, 0, ROWS), 0, blocks, V, TILE)
     for k in range(K):
         node = tl.load(children + first * K + k)
-        mass_left = total(sums, tl.cdiv(V, BLOCK))
+        mass_left = total(sums, triton.cdiv(V, BLOCK))
         token = tl.load(tokens + level)
         if node >= W:  # not the chain's own, which is known
             given = (places, code, taken, left, k, ROWS)
@@ -92,7 +92,7 @@ def draw_candidates(
             given = (places, code, taken, left, k + 1, ROWS)
             block = tl.maximum(token, 0) // BLOCK
             sum_blocks(sums, remaining, given, block, block + 1, V, 1)
-            scale = total(sums, tl.cdiv(V, BLOCK))
+            scale = total(sums, triton.cdiv(V, BLOCK))
             tl.debug_barrier()
             tl.store(left + k, scale)
             sum_blocks(sums, remaining, given, 0, blocks, V, TILE)

@@ -42,10 +42,10 @@ def draw_draft(
     place = tl.load(length + b) + J
     if place >= END + J:
         return
-    row, copy, blocks = draft_rows + b * V, last + (b * ROWS + J) * V, tl.cdiv(V, BLOCK)
+    row, copy, blocks = draft_rows + b * V, last + (b * ROWS + J) * V, triton.cdiv(V, BLOCK)
     sums, part = sums + b * blocks, part + b * BLOCK
     sum_blocks(sums, kept, (row, copy), 0, blocks, V, TILE)
     coin = uniform(tape + b * WORDS, place, DRAFT, 0)
-    token = draw(coin, total(sums, tl.cdiv(V, BLOCK)), sums, part, kept, (row, copy), V)
+    token = draw(coin, total(sums, triton.cdiv(V, BLOCK)), sums, part, kept, (row, copy), V)
     tl.store(tokens + b * WIDTH + place, token)
     tl.store(declared + b * W + J, J)

@@ -126,7 +126,7 @@ def sums_of_lines(values, COUNT: tl.constexpr, LINES: tl.constexpr):
 @triton.jit
 def total(values, COUNT: tl.constexpr):
     """The last of the :func:`simlab.arrays.running_sums` of ``COUNT`` values."""
-    LINES: tl.constexpr = triton.next_power_of_2(tl.cdiv(COUNT, LANES))
+    LINES: tl.constexpr = triton.next_power_of_2(triton.cdiv(COUNT, LANES))
     lines, upto = sums_of_lines(values, COUNT, LINES), tl.full([], 0.0, tl.float64)
     for line in range(LINES):
         upto += tl.sum(tl.where(tl.arange(0, LINES) == line, lines, 0.0), axis=0)
@@ -148,7 +148,7 @@ def find(values, before, goal, COUNT: tl.constexpr, LAST: tl.constexpr):
 
     ``COUNT`` or more if there is none. The sums never fall, so first the line is found and then the place in it.
     """
-    LINES: tl.constexpr = triton.next_power_of_2(tl.cdiv(COUNT, LANES))
+    LINES: tl.constexpr = triton.next_power_of_2(triton.cdiv(COUNT, LANES))
     lines, upto = sums_of_lines(values, COUNT, LINES), tl.full([], 0.0, tl.float64)
     index, start = tl.full([], 0, tl.int32), upto
     for line in range(LINES - 1):
@@ -172,8 +172,8 @@ def draw(uniform, whole, sums, part, weights: tl.constexpr, given, V: tl.constex
     ``sums`` are the block sums of ``weights`` and ``whole`` is their total; ``part`` is memory for a block.
     """
     goal = uniform * whole
-    block, before = find(sums, 0.0, goal, tl.cdiv(V, BLOCK), False)
-    block = tl.minimum(block, tl.cdiv(V, BLOCK) - 1)
+    block, before = find(sums, 0.0, goal, triton.cdiv(V, BLOCK), False)
+    block = tl.minimum(block, triton.cdiv(V, BLOCK) - 1)
     inside = tl.arange(0, BLOCK)
     tl.store(part + inside, weights(block * BLOCK + inside, given, V))
     tl.debug_barrier()

@@ -63,7 +63,7 @@ def verify_families(
 ):
     """One program for each sequence and each family: verify its candidates in turn with recursive residuals."""
     b, family = tl.load(batch + tl.program_id(0)), tl.program_id(1)
-    families, blocks = tl.num_programs(1), tl.cdiv(V, BLOCK)
+    families, blocks = tl.num_programs(1), triton.cdiv(V, BLOCK)
     start = tl.load(length + b)
     if start >= END:
         return
@@ -84,10 +84,10 @@ def verify_families(
                 found += k - NONE
             else:
                 sum_blocks(sums, rejected, given, 0, blocks, V, TILE)
-                scale = total(sums, tl.cdiv(V, BLOCK))
+                scale = total(sums, triton.cdiv(V, BLOCK))
                 if scale <= 0:
                     sum_blocks(sums, kept, given, 0, blocks, V, TILE)
-                    scale = -total(sums, tl.cdiv(V, BLOCK))
+                    scale = -total(sums, triton.cdiv(V, BLOCK))
                 tl.store(scales + count, scale)
                 tl.debug_barrier()
                 count += 1

@@ -180,7 +180,7 @@ def redraw(
     if begin >= END:
         return
     own = b * (W + 1) + i
-    blocks = tl.cdiv(V, BLOCK)
+    blocks = triton.cdiv(V, BLOCK)
     plan, outcome = plan + b * PLAN * (W + 1) + i, outcome + b * OUTCOME
     row, count = tl.load(plan), tl.load(outcome)
     here = (call + b * ROWS * V, past + b * KEPT * V, uniform_row)
@@ -203,12 +203,12 @@ def redraw(
         given = (here, before, row, subtract, draft, scales, taken, left, rejected, K, ROWS)
         mine = sums + own * blocks
         sum_blocks(mine, planned, given, 0, blocks, V, TILE)
-        whole = total(mine, tl.cdiv(V, BLOCK))
+        whole = total(mine, triton.cdiv(V, BLOCK))
         if whole <= 0:  # nothing is left of the row: as it is
             subtract = tl.full([], POINT - V, tl.int64)
             given = (here, before, row, subtract, draft, scales, taken, left, rejected, K, ROWS)
             sum_blocks(mine, planned, given, 0, blocks, V, TILE)
-            whole = total(mine, tl.cdiv(V, BLOCK))
+            whole = total(mine, triton.cdiv(V, BLOCK))
         if (whole <= 0) | (whole != whole):
             tl.store(report + 3 * B + b, 1)
 
