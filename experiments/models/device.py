@@ -396,12 +396,13 @@ class Compiled(Decoder[Any]):
     """A decoder whose step torch makes kernels of, as a whole; the first is as it was, so that tables are there."""
 
     def __init__(self, decoder: Decoder, process: Process, rule: Rule, tape: Tape) -> None:
-        self.decoder, self._taken = decoder, 0
-        self._step = torch.compile(
-            lambda state, iteration: decoder.step(state, process, rule, tape.at(iteration)),
-            fullgraph=True,
-            dynamic=False,
-        )
+        self.decoder, self._taken, moved = decoder, 0, tape.at(0)
+
+        def step(state: Any, iteration: Tensor) -> tuple[Any, Info]:
+            moved.iteration = iteration  # no copy of the tape, which torch 2.11 does not trace
+            return decoder.step(state, process, rule, moved)
+
+        self._step = torch.compile(step, fullgraph=True, dynamic=False)
 
     def init(self, process: Process, randomness: Randomness, batch: int) -> Any:
         return self.decoder.init(process, randomness, batch)

@@ -69,7 +69,7 @@ def _cuda() -> bool:
         return False
     import torch
 
-    return torch.cuda.is_available()
+    return torch.cuda.device_count() > 0  # starts no device, which would survive no fork
 
 
 ADAPTERS: dict[str, Adapter] = {

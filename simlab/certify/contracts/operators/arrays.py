@@ -118,6 +118,6 @@ def _torch(name: str) -> Any:
         import torch
     except ImportError:
         raise ValueError(f"arrays is {name!r}, but torch is not installed; pip install 'simlab[torch]'") from None
-    if name.startswith("cuda") and not torch.cuda.is_available():
+    if name.startswith("cuda") and not torch.cuda.device_count():  # starts no device, which would survive no fork
         raise ValueError(f"arrays is {name!r}, but there is no CUDA device here")
     return torch
