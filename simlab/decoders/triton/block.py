@@ -70,13 +70,13 @@ def weigh(
     tl.store(joint, w)
 
     if k < W:
-        blocks = tl.cdiv(V, BLOCK)
+        blocks = triton.cdiv(V, BLOCK)
         sums += (b * (W + 1) + k) * blocks
         given = (here, before, k, tl.load(declared + k), w, ROWS)
         sum_blocks(sums, more, given, 0, blocks, V, TILE)
-        tl.store(joint + (W + 1), total(sums, tl.cdiv(V, BLOCK)))
+        tl.store(joint + (W + 1), total(sums, triton.cdiv(V, BLOCK)))
         sum_blocks(sums, less, given, 0, blocks, V, TILE)
-        tl.store(joint + 2 * (W + 1), total(sums, tl.cdiv(V, BLOCK)))
+        tl.store(joint + 2 * (W + 1), total(sums, triton.cdiv(V, BLOCK)))
 
 
 @triton.jit
