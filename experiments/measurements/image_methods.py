@@ -20,7 +20,7 @@ from typing import Any, get_args
 import numpy as np
 
 from experiments.results import write_json, write_text
-from simlab.decoders import Block, Decoder, Sjd, SjdAc, SjdBlock, SjdPac, SjdPp, SjdPv, SjdVp, SpeculativeDecoder
+from simlab.decoders import Block, Decoder, Sjd, Sjd2, SjdAc, SjdBlock, SjdPac, SjdPp, SjdPv, SjdVp, SpeculativeDecoder
 from simlab.decoders.initial import Initial
 from simlab.decoders.local import Local
 from simlab.decoders.phrase import Phrase
@@ -29,7 +29,7 @@ from simlab.statistics import estimate
 from theory.claims.hierarchical.hierarchical import THIRDS, accepted, off, same_rows
 from theory.claims.images.diffusions import accepted_steps
 from theory.claims.images.engines import rounding
-from theory.claims.images.jacobi import BEFORE, NOW, NoisyRows, extrapolated, reused
+from theory.claims.images.jacobi import BEFORE, NOW, extrapolated, reused
 from theory.claims.images.relaxed import local_tv, pooled
 from theory.claims.lossy.truncation import PAIR
 from theory.distances import tv
@@ -97,7 +97,8 @@ EXACT: dict[str, Callable[[], str]] = {  # of a method, its numbers on small pro
     "SJD-PV, shortened as SJD-SV's": lambda: (
         f"{on_chain(SjdPv(4, failing='shorten'))}; {of_two(Phrase(2, failing='shorten'))}"
     ),
-    "SJD2": lambda: f"TV {three(deviation(NoisyRows(3), sticky_process(F(4, 5), 2, 3), LOSSLESS))} on a chain of three",
+    "SJD2, no noise accepted": lambda: on_chain(Sjd2(4)),
+    "SJD2, noise accepted": lambda: on_chain(Sjd2(4, criterion="noisy")),
     "GSD": lambda: f"{on_pair(Grouped((0, 1, 0)))}, first and third grouped",
     "LANTERN": lambda: f"{on_pair(Lantern(NEAR, F(2, 5)))} at delta 2/5, all tokens near",
     "speculative decoding": lambda: of_two(SpeculativeDecoder(2)),
@@ -154,7 +155,8 @@ def points() -> list[dict[str, Any]]:
         "SJD-VP, the newest row declared": SjdVp(4, strength=HALF, declared="newest"),
         "SJD-PV": SjdPv(4),
         "SJD-PV, shortened as SJD-SV's": SjdPv(4, failing="shorten"),
-        "SJD2": NoisyRows(4),
+        "SJD2, no noise accepted": Sjd2(4),
+        "SJD2, noise accepted": Sjd2(4, criterion="noisy"),
     }
     found = [
         {"of": "draft", "method": name, "tv": float(spent), "gained": float(gained)}

@@ -99,6 +99,8 @@ DECODERS = {
     "autoregressive": Case("autoregressive", {}),
     "speculative": Case("speculative", {"gamma": 2}, shape=(1, 3), batch=1),
     "sjd-ac": Case("sjd-ac", {"window": 3}),
+    "sjd-block": Case("sjd-block", {"window": 3}),
+    "block, fresh": Case("sjd-block", {"window": 2, "renewal": "fresh", "bonus": False}, shape=(1, 3), batch=1),
     "sjd-unrefined": Case("sjd-unrefined", {"window": 2}, shape=(1, 3), batch=1),
     "sjd-reference": Case("sjd-reference", {"window": 3}, shape=(1, 3), batch=1),
     "without bonus": Case("sjd", {"window": 1, "bonus": False}, shape=(1, 3), batch=1),

@@ -28,6 +28,7 @@ DECODERS: dict[str, dict[str, Any]] = {
     "sjd-pac": {"window": 64, "candidates": 4, "depth": 3},
     "sjd-ac": {"window": 16, "initial": "repeat-above"},
     "sjd": {"window": 16, "initial": "sample-above"},
+    "sjd-block": {"window": 16},
     "speculative": {"gamma": 5},
     "autoregressive": {},
 }

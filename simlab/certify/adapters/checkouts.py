@@ -98,15 +98,22 @@ def hierarchical(path: Path, **mode: Any) -> Any:
     return verify
 
 
-def tree_posterior(path: Path, drafts_have_rows: bool = False, **options: Any) -> Any:
+def tree_posterior(
+    path: Path,
+    drafts_have_rows: bool = False,
+    name: str = "evaluate_posterior",
+    before: tuple[Any, ...] = (),
+    **options: Any,
+) -> Any:
     """``evaluate_posterior`` on a root with K children, and the token that its caller draws if none is accepted.
 
-    ``drafts_have_rows``: whether it is given the probability that the draft has for each child.
+    ``drafts_have_rows``: whether it is given the probability that the draft has for each child. ``name`` is what it is
+    called, and ``before`` what it takes before the processor of logits.
     """
     import torch
 
     given = {"torch": torch, "get_logits_collector": _NoCollector, "collector": _NoCollector()}
-    found = definitions(path, ("evaluate_posterior",), given)
+    found = definitions(path, (name,), given)
 
     def verify(p: Array, q: Array, candidates: Array, rng: np.random.Generator) -> int:
         found["random"] = rng  # its coins: random.random()
@@ -119,7 +126,7 @@ def tree_posterior(path: Path, drafts_have_rows: bool = False, **options: Any) -
             own = torch.from_numpy(q[candidates])
             more["retrieve_probs"] = torch.stack([torch.ones_like(own), own], dim=1)
         with drawing(rng):
-            best, accepted, row = found["evaluate_posterior"](logits, paths, lambda tokens, scores: scores, **more)
+            best, accepted, row = found[name](logits, paths, *before, lambda tokens, scores: scores, **more)
             if int(accepted):
                 return int(candidates[int(best)])
             return int(torch.multinomial(row, 1))
@@ -463,6 +470,14 @@ PUBLISHED: dict[str, Published] = {
             "jadohu/LANTERN",
             "models/drafters/utils.py",
             tree_posterior,
+        ),
+        Published(
+            "vvs",
+            "verify_candidates",
+            "`evaluate_posterior_v2` of its loop, in a call that skips no verification and does not relax.",
+            "HyattDD/VVS",
+            "models/utils_llamagen.py",
+            lambda path: tree_posterior(path, name="evaluate_posterior_v2", before=(0,)),
         ),
         Published(
             "medusa-typical",

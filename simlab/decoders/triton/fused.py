@@ -5,7 +5,8 @@ and :mod:`simlab.decoders.autoregressive`. Around the one call of the target a s
 
 1. ``draw_candidates``, for a tree: the siblings of every node, before the call;
 2. ``verify_families``, for a tree: whether a node has an accepted child, for all nodes at once;
-3. ``walk``: how many drafts are accepted, and what the next window is drawn from;
+3. ``walk``: how many drafts are accepted, and what the next window is drawn from; or, for a block, ``weigh``: what its
+   coins depend on, for all prefixes at once, and ``step_back`` in place of the walk;
 4. ``redraw``: block sums of the rows that tokens are drawn from, a program each;
 5. ``commit``: the tokens, the length, the counts;
 
@@ -31,14 +32,16 @@ from simlab.decoders.compiled.sjd import Window, window_of
 from simlab.decoders.initial import INITIALS
 from simlab.decoders.run import check_draft
 from simlab.decoders.sjd import Sjd
+from simlab.decoders.sjd_block import SjdBlock
 from simlab.decoders.sjd_pd import SjdPd
 from simlab.decoders.speculative import SpeculativeDecoder
+from simlab.decoders.triton.block import step_back, weigh
 from simlab.decoders.triton.candidates import draw_candidates
 from simlab.decoders.triton.draft import draw_draft
 from simlab.decoders.triton.supported import unsupported
 from simlab.decoders.triton.tape import WORDS
 from simlab.decoders.triton.verification import verify_families, walk
-from simlab.decoders.triton.window import OUTCOME, PLAN, REPORT, begin_windows, commit, redraw
+from simlab.decoders.triton.window import JOINT, OUTCOME, PLAN, REPORT, begin_windows, commit, redraw
 from simlab.processes import Process
 from simlab.randomness import Tape
 from simlab.rules import Rule
@@ -212,7 +215,9 @@ class Fused:
 
         if self._tree is not None:
             self._launch(verify_families, (count, sizes["FAMILIES"]), state, everyone, call)
-        self._launch(walk, (count,), state, everyone, call)
+        if sizes["BLOCKWISE"]:
+            self._launch(weigh, (count, sizes["W"] + 1), state, everyone, call)
+        self._launch(step_back if sizes["BLOCKWISE"] else walk, (count,), state, everyone, call)
         self._launch(redraw, (count, sizes["DRAWS"]), state, everyone, call)
         self._launch(commit, (count,), state, everyone, call)
         return state if self.draft is not None else state._replace(rows=call)
@@ -242,7 +247,7 @@ class Fused:
 
 def warps_of(kernel: Any) -> int:
     """How many warps a program has: more where it reads rows than where it reads tables."""
-    return 8 if kernel in (draw_candidates, draw_draft, verify_families, redraw) else 4
+    return 8 if kernel in (draw_candidates, draw_draft, verify_families, weigh, redraw) else 4
 
 
 def sizes_of(decoder: Any, process: Process) -> dict[str, Any]:
@@ -268,6 +273,7 @@ def sizes_of(decoder: Any, process: Process) -> dict[str, Any]:
         "POINT_MASS": window.point_mass,
         "CONTINUED": window.continued,
         "DRAFTS": isinstance(decoder, Sjd),
+        "BLOCKWISE": isinstance(decoder, SjdBlock),
         # rows of positions that a step has committed may be asked for by this one and the next
         "KEPT": past + 2 * (window.width + 1) if past else 0,
         "ROWS": 1 + (window.width if tree is None else tree.nodes),
@@ -330,6 +336,7 @@ def workspace(sizes: Mapping[str, Any], batch: int, like: Tensor) -> dict[str, A
         "scales": (sizes["FAMILIES"], sizes["K"]),
         "sums": (programs, blocks),
         "part": (programs, BLOCK),
+        "joint": (JOINT.value, window),
     }
     found = {
         name: torch.zeros(batch, *shape, dtype=torch.int64, device=like.device) for name, shape in integers.items()

@@ -8,6 +8,7 @@ from simlab.decoders.autoregressive import Autoregressive
 from simlab.decoders.base import Decoder
 from simlab.decoders.sjd import Sjd
 from simlab.decoders.sjd_ac import SjdAc
+from simlab.decoders.sjd_block import SjdBlock
 from simlab.decoders.sjd_pac import SjdPac
 from simlab.decoders.sjd_pd import SjdPd
 from simlab.decoders.sjd_reference import PointMassSjd, UnrefinedPointMassSjd
@@ -23,6 +24,7 @@ FUSED: tuple[type[Decoder], ...] = (
     UnrefinedPointMassSjd,
     SjdUnrefined,
     SjdAc,
+    SjdBlock,
     SjdPd,
     SjdPac,
 )
@@ -44,7 +46,7 @@ def unsupported(decoder: Decoder, rule: Rule) -> str | None:
     if type(decoder) not in FUSED:
         known = ", ".join(kind.__name__ for kind in FUSED)
         return f"decoder is a {type(decoder).__name__}, which has no fused form; expected one of {known}"
-    if type(rule) is not Speculative and not isinstance(decoder, Autoregressive):
+    if type(rule) is not Speculative and not isinstance(decoder, Autoregressive | SjdBlock):
         return f"rule is a {type(rule).__name__}, which has no fused form; expected Speculative"
     if isinstance(decoder, Sjd) and decoder.renewal in ("gumbel", "maximal-reference"):
         return f"renewal is {decoder.renewal!r}, which has no fused form; expected 'fresh' or 'maximal'"

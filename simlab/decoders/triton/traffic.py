@@ -5,6 +5,7 @@ from __future__ import annotations
 from simlab.decoders.base import Decoder
 from simlab.decoders.renewal import CONTINUED
 from simlab.decoders.sjd import Sjd
+from simlab.decoders.sjd_block import SjdBlock
 from simlab.decoders.sjd_pd import SjdPd
 from simlab.decoders.speculative import SpeculativeDecoder
 
@@ -31,7 +32,8 @@ def traffic(decoder: Decoder, vocabulary: int, batch: int = 1, itemsize: int = 4
     Notes
     -----
     A token is drawn from a row and, if its draft was rejected, another that is subtracted from it. A family of K
-    candidates reads its draft's row once a candidate, and both rows once a rejection.
+    candidates reads its draft's row once a candidate, and both rows once a rejection. A block reads both rows of every
+    draft twice.
     """
     row = batch * vocabulary * itemsize
     if isinstance(decoder, SpeculativeDecoder):
@@ -41,6 +43,8 @@ def traffic(decoder: Decoder, vocabulary: int, batch: int = 1, itemsize: int = 4
     # the token after the accepted drafts may be redrawn; where those behind a rejection are verified too, every one
     redrawn = decoder.window + 1 if decoder.renewal in CONTINUED else 1
     found = {"redraw": (decoder.window + 1 + redrawn) * row}
+    if isinstance(decoder, SjdBlock):
+        found["weigh"] = 4 * decoder.window * row
     if isinstance(decoder, SjdPd):
         families = decoder.draft_tree().families
         found["draw_candidates"] = len(families.levels.values) * decoder.candidates * row

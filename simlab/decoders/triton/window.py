@@ -28,6 +28,7 @@ from simlab.decoders.triton.tape import TARGET, WORDS, uniform
 PLAN = tl.constexpr(4)  # numbers of a token: row, subtracted row, declared row, position copied from
 OUTCOME = tl.constexpr(3)  # drafts accepted, tokens drawn after them, the family without an accepted child
 REPORT = tl.constexpr(4)  # length, accepted, committed, status
+JOINT = tl.constexpr(3)  # numbers of a prefix that is verified as a block: its weight, two sums
 ITSELF = tl.constexpr(-(2**62))  # declared: a point mass on whatever is drawn
 
 
@@ -132,14 +133,24 @@ def begin_windows(
 
 
 @triton.jit
+def followed(p, q, w, under):
+    """[q - w p]+ over its sum ``under``: what a draft follows that a block has stopped in front of; q where it is 0."""
+    return tl.where(under > 0, excess(q, w * p) / tl.where(under > 0, under, 1.0), q)
+
+
+@triton.jit
 def planned(y, given, V: tl.constexpr):
     """The masses that a token of the plan is drawn from."""
-    here, before, row, subtract, draft, scales, taken, left, count, K, ROWS = given
+    here, before, row, subtract, draft, scales, taken, left, count, lift, w, under, K, BLOCKWISE, ROWS = given
     if K > 0:  # with a tree
         p, _ = residual(here, before, row, draft, y, scales, taken, left, count, V, ROWS)
     else:
         p = mass(here, row, y, V, ROWS)
-    return excess(p, mass(before, subtract, y, V, ROWS))
+    q = mass(before, subtract, y, V, ROWS)
+    if BLOCKWISE:
+        q = followed(p, q, w, under)
+        p = lift * p
+    return excess(p, q)
 
 
 @triton.jit
@@ -157,6 +168,7 @@ def redraw(
     stages,  # int64[B, FAMILIES]
     scales,  # float64[B, FAMILIES, K]
     groups_of,  # int64[FAMILIES]
+    joint,  # float64[B, JOINT, W + 1]
     plan,  # int64[B, PLAN, W + 1]
     outcome,  # int64[B, OUTCOME]
     sums,  # scratch float64[B, W + 1, blocks]
@@ -167,6 +179,7 @@ def redraw(
     GROUPS: tl.constexpr,
     FAMILIES: tl.constexpr,
     K: tl.constexpr,
+    BLOCKWISE: tl.constexpr,
     W: tl.constexpr,
     V: tl.constexpr,
     ROWS: tl.constexpr,
@@ -199,20 +212,36 @@ def redraw(
             taken, left = taken + group * K, left + group * K
             scales += (b * FAMILIES + refused) * K
 
+        # verified as a block: w p behind the accepted drafts, and what those after it follow
+        one, none = tl.full([], 1.0, tl.float64), tl.full([], 0.0, tl.float64)
+        lift, w, under = one, one, none
+        if BLOCKWISE:
+            j, after = count + i, i < tl.load(outcome + 1)
+            place = joint + b * JOINT * (W + 1) + j
+            w = tl.load(place, mask=j < W, other=1.0)
+            under = tl.load(place + 2 * (W + 1), mask=(j < W) & ~after, other=0.0)
+            lift = tl.where(after, w, 1.0)
+
         subtract = tl.load(plan + (W + 1))
-        given = (here, before, row, subtract, draft, scales, taken, left, rejected, K, ROWS)
+        given = (
+            here, before, row, subtract, draft, scales, taken, left, rejected, lift, w, under, K, BLOCKWISE, ROWS
+        )  # fmt: skip
         mine = sums + own * blocks
         sum_blocks(mine, planned, given, 0, blocks, V, TILE)
         whole = total(mine, triton.cdiv(V, BLOCK))
         if whole <= 0:  # nothing is left of the row: as it is
-            subtract = tl.full([], POINT - V, tl.int64)
-            given = (here, before, row, subtract, draft, scales, taken, left, rejected, K, ROWS)
+            subtract, lift, under = tl.full([], POINT - V, tl.int64), one, none
+            given = (
+                here, before, row, subtract, draft, scales, taken, left, rejected, lift, w, under, K, BLOCKWISE, ROWS
+            )  # fmt: skip
             sum_blocks(mine, planned, given, 0, blocks, V, TILE)
             whole = total(mine, triton.cdiv(V, BLOCK))
         if (whole <= 0) | (whole != whole):
             tl.store(report + 3 * B + b, 1)
 
-        given = (here, before, row, subtract, draft, scales, taken, left, rejected, K, ROWS)
+        given = (
+            here, before, row, subtract, draft, scales, taken, left, rejected, lift, w, under, K, BLOCKWISE, ROWS
+        )  # fmt: skip
         coin = uniform(tape + b * WORDS, begin + count + i, TARGET, 0)
         tl.store(drawn + own, draw(coin, whole, mine, part + own * BLOCK, planned, given, V))
 

@@ -47,7 +47,7 @@ def test_every_case_is_in_a_group() -> None:
 @pytest.mark.parametrize(
     ("vocabulary", "names"),
     [
-        (256, ["sjd-pac", "sjd", "speculative"]),
+        (256, ["sjd-pac", "sjd", "sjd-block", "speculative"]),
         (65536, ["sjd-pac"]),
     ],
 )
@@ -59,6 +59,7 @@ def test_kernels_compile_for_a_gpu(vocabulary: int, names: list[str], tmp_path: 
     expected = {"begin_windows", "walk", "redraw", "commit"}
     expected |= {"draw_candidates", "verify_families"} if "sjd-pac" in names else set()
     expected |= {"draw_draft"} if "speculative" in names else set()
+    expected |= {"weigh", "step_back"} if "sjd-block" in names else set()
     assert kernels == expected
     assert all(size > 0 for size in found.values())
 
@@ -69,6 +70,7 @@ def test_kernels_compile_for_a_gpu(vocabulary: int, names: list[str], tmp_path: 
         ("autoregressive", {}, 3),
         ("sjd", {"window": 4}, 3),
         ("sjd-ac", {"window": 4}, 3),
+        ("sjd-block", {"window": 4}, 4),
         ("sjd-pac", {"window": 4, "candidates": 2, "depth": 2}, 5),
         ("sjd-pac", {"window": 4, "candidates": 3, "depth": 2, "tree": "full"}, 5),
         ("speculative", {"gamma": 3}, 6),
@@ -133,6 +135,7 @@ def test_bytes_of_a_step() -> None:
     # 65 tokens are drawn, and from the row of the first another may be subtracted; or else from all
     assert chain == {"redraw": 66 * row}
     assert traffic(make_decoder("sjd-ac", window=64), 16384, batch=3, itemsize=8) == {"redraw": 6 * 130 * row}
+    assert traffic(make_decoder("sjd-block", window=64), 16384) == {"weigh": 4 * 64 * row, "redraw": 130 * row}
     tree = traffic(make_decoder("sjd-pac", window=64, candidates=4, depth=3), 16384)
     assert tree == {"draw_candidates": 3 * 4 * row, "verify_families": 3 * 4 * 2 * row, "redraw": 130 * row}
     assert traffic(make_decoder("speculative", gamma=5), 16384) == {"draw_draft": 2 * 5 * row, "redraw": 2 * row}
