@@ -27,6 +27,7 @@ from functools import partial
 from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +65,9 @@ SMALL_CHAMELEON: dict[str, Any] = {
 }
 SAMPLING = Sampling(guidance=3.0, top_k=2000)
 VOCABULARIES = 16384, 65536
+DECODERS = "sjd", "sjd-ac", "sjd-pac"
 WAYS = "eager", "graph", "compiled", "compiled graph", "triton", "triton graph"
+COMPILED = WAYS[2:4]  # kernels that torch makes of the whole step, launched one by one and at once
 COPIED, COPIED_SMALL = 1 << 30, 1 << 24  # bytes of the copy that the bandwidth is taken from
 NEEDS_CUDA = "needs a CUDA device"
 SPREAD = 3.0  # standard deviation of the logits of ready rows
@@ -120,17 +123,22 @@ def _measured(plan: Plan, folder: Path, notify: Notify) -> Iterator[Entry]:
     parts: Entry = {}
     verified: list[Entry] = []
     document = head | {"bandwidth": speed, "breakdown": parts, "verification": verified}
-    for vocabulary in plan.vocabularies:
-        for decoder in ("sjd", "sjd-ac", "sjd-pac"):
-            notify(f"{decoder}, V = {vocabulary}")
-            run = partial(verification, decoder, vocabulary, plan, speed)
-            verified.append(kept.document({"part": decoder, "vocabulary": vocabulary}, run))
-            yield document
+    for vocabulary, decoder in product(plan.vocabularies, DECODERS):
+        notify(f"{decoder}, V = {vocabulary}")
+        run: Callable[[], Entry] = partial(verification, decoder, vocabulary, plan, speed)
+        verified.append(kept.document({"part": decoder, "vocabulary": vocabulary}, run))
+        yield document
     for name, make in _models(plan).items():
         notify(name)
         parts[name] = make if isinstance(make, dict) else kept.document({"part": name}, partial(_of_model, make, plan))
         if plan.on_cuda:
             torch.cuda.empty_cache()
+        yield document
+    for entry in verified:  # last: torch takes up to a minute to compile a step
+        decoder, vocabulary = entry["decoder"], entry["vocabulary"]
+        notify(f"{decoder}, V = {vocabulary}, compiled")
+        run = partial(compiled, decoder, vocabulary, plan, speed)
+        entry |= kept.document({"part": decoder, "vocabulary": vocabulary, "ways": COMPILED}, run)
         yield document
 
 
@@ -349,24 +357,39 @@ def verification(name: str, vocabulary: int, plan: Plan, speed: Entry | None = N
     ``bytes`` is what a step has to read at least: the rows of the call, and those declared for the drafts. Beside the
     ``speed`` of a copy each way has the share of it that these bytes come to.
     """
-    decoder = _decoder(name, plan)
-    nodes = count_nodes("comb", plan.window, CANDIDATES, DEPTH) if name == "sjd-pac" else plan.window
-    source = torch.Generator(plan.device).manual_seed(0)
-    rows = torch.randn(1, nodes + 1, vocabulary, device=plan.device, generator=source).mul(SPREAD).softmax(-1)
-    process = Ready(rows, length=WINDOW * WINDOW)
-    size = (nodes + 1 + plan.window) * vocabulary * rows.element_size()
-
-    step = _steps(decoder, process)
+    decoder, process, size = _ready(name, vocabulary, plan)
+    nodes, step = process.rows.shape[1] - 1, _steps(decoder, process)
     with Operations() as counted:
         step()
     found: Entry = {"decoder": name, "vocabulary": vocabulary, "window": plan.window, "nodes": nodes, "bytes": size}
     found |= {"operations": counted.launched, "host_reads": counted.host_reads}
-    found |= {"eager": timed(step, plan), "graph": _recorded(step, plan)}
-    found |= _compiled(decoder, process, plan) | _fused(decoder, process, plan)
-    for way in WAYS:
-        if speed is not None and "ms" in found[way]:
-            found[way]["bandwidth"] = size / 1e6 / _milliseconds(found[way]) / speed["gigabytes_per_second"]
-    return found
+    ways = {"eager": timed(step, plan), "graph": _recorded(step, plan), **_fused(decoder, process, plan)}
+    ways |= dict.fromkeys(COMPILED, not_measured("not reached"))
+    return found | _with_shares({way: ways[way] for way in WAYS}, size, speed)
+
+
+@torch.no_grad()
+def compiled(name: str, vocabulary: int, plan: Plan, speed: Entry) -> Entry:
+    """The same steps as kernels that torch makes of the whole, launched one by one and at once."""
+    decoder, process, size = _ready(name, vocabulary, plan)
+    return _with_shares(_compiled(decoder, process, plan), size, speed)
+
+
+def _ready(name: str, vocabulary: int, plan: Plan) -> tuple[Decoder, Ready, int]:
+    """A decoder, rows that are ready for it, and the bytes that a step has to read."""
+    nodes = count_nodes("comb", plan.window, CANDIDATES, DEPTH) if name == "sjd-pac" else plan.window
+    source = torch.Generator(plan.device).manual_seed(0)
+    rows = torch.randn(1, nodes + 1, vocabulary, device=plan.device, generator=source).mul(SPREAD).softmax(-1)
+    size = (nodes + 1 + plan.window) * vocabulary * rows.element_size()
+    return _decoder(name, plan), Ready(rows, length=WINDOW * WINDOW), size
+
+
+def _with_shares(ways: Entry, size: int, speed: Entry | None) -> Entry:
+    """Beside each time the share of the speed of a copy that the bytes come to."""
+    for entry in ways.values():
+        if speed is not None and "ms" in entry:
+            entry["bandwidth"] = size / 1e6 / _milliseconds(entry) / speed["gigabytes_per_second"]
+    return ways
 
 
 def _decoder(name: str, plan: Plan) -> Decoder:
@@ -419,16 +442,15 @@ class Compiled(Decoder[Any]):
 
 
 def _compiled(decoder: Decoder, process: Process, plan: Plan) -> Entry:
-    """Kernels that torch makes of the whole step, launched one by one and at once."""
-    ways = "compiled", "compiled graph"
+    """Kernels that torch makes of the whole step."""
     if not plan.on_cuda:
-        return dict.fromkeys(ways, not_measured(NEEDS_CUDA))
+        return dict.fromkeys(COMPILED, not_measured(NEEDS_CUDA))
     torch._dynamo.reset()  # of other sizes, which it would want to be one program with
     try:
         step = _steps(Compiled(decoder, process, Speculative(), Tape(0, 1)), process)
-        return dict(zip(ways, (timed(step, plan), _recorded(step, plan)), strict=True))
+        return dict(zip(COMPILED, (timed(step, plan), _recorded(step, plan)), strict=True))
     except Exception as error:  # whatever the compiler makes of it
-        return dict.fromkeys(ways, not_measured(f"cannot be compiled: {_first_line(error)}"))
+        return dict.fromkeys(COMPILED, not_measured(f"cannot be compiled: {_first_line(error)}"))
 
 
 def _fused(decoder: Decoder, process: Process, plan: Plan) -> Entry:

@@ -29,10 +29,9 @@ TESTS = Path(__file__).parents[2] / "tests"
 BATCHES = 1, 16, 64, 256
 GRACE = 10.0  # seconds that a step has to end in once it is told to
 LINES = 12  # of what a step said last, that are kept
-ENGINES = Path(__file__).parents[1] / "engines"
 KERNELS = {  # of engines: what is certified, and as what
-    "vllm": (f"{ENGINES / 'vllm.py'}:scored", "--contract", "flat_exponential", "--arrays", "cuda"),
-    "sglang": (f"{ENGINES / 'sglang.py'}:chain", "--contract", "chain_uniforms", "--arrays", "cuda"),
+    "vllm": ("experiments.engines.vllm:scored", "--contract", "flat_exponential", "--arrays", "cuda"),
+    "sglang": ("experiments.engines.sglang:chain", "--contract", "chain_uniforms", "--arrays", "cuda"),
     "flashinfer": ("flashinfer",),
     "sgl-kernel": (
         "sgl_kernel:tree_speculative_sampling_target_only", "--contract", "tree_siblings", "--arrays", "cuda"
@@ -89,14 +88,14 @@ def steps(folder: Path, device: str, small: bool, data: Path | None, models: Pat
 
     def payoff(name: str, *models: str) -> Step:
         out = folder / f"{name}.json"
-        return Step(name, 110, simlab("model device --map", *place, *models, *at, out=out), {out: name})
+        return Step(name, 100, simlab("model device --map", *place, *models, *at, out=out), {out: name})
 
     tests = [str(path) for path in sorted(TESTS.rglob("test_*.py")) if "mark.cuda" in path.read_text("utf-8")]
     sized = ("--small",) if small else ()
     cheap = ("--steps", "2", "--spacing", "trailing") if small else ()
     trained = ("--size", "1", "16", "2", "--steps", "4") if small else ("--size", *MEDIUM, "--precision", "bfloat16")
     return [
-        Step("tests", 180, (sys.executable, "-m", "pytest", "-q", "-n", "4", "-m", "cuda", *tests)),
+        Step("tests", 150, (sys.executable, "-m", "pytest", "-q", "-n", "4", "-m", "cuda", *tests)),
         Step(
             "device",
             290,
@@ -105,7 +104,7 @@ def steps(folder: Path, device: str, small: bool, data: Path | None, models: Pat
         ),
         Step(
             "compare",
-            240,
+            300,
             compare("fashion", "ar,sjd", out=folder / "compare"),
             {folder / "compare" / "compare.json": "compare"},
         ),
@@ -118,7 +117,7 @@ def steps(folder: Path, device: str, small: bool, data: Path | None, models: Pat
         ),
         Step(
             "medium",
-            120,
+            110,
             simlab("model train target", *place, *trained, *(("--data", str(data)) if data else ()), out=medium),
         ),
         payoff("medium-map", "--models", str(medium)),

@@ -25,6 +25,7 @@ from simlab.models.architectures.classifier import Classifier
 from simlab.models.architectures.eagle import EagleDraft, Head
 from simlab.models.architectures.tokenizer import Tokenizer
 from simlab.models.architectures.transformer import Transformer
+from simlab.models.checkpoints import CheckpointError
 from simlab.models.engine import Request, Result, serve
 from simlab.models.engine.requests import lacks_memory
 from simlab.models.process.cached import Cached
@@ -100,7 +101,10 @@ class Discrete(Models):
 
     def fingerprint(self, kind: str) -> str:
         """What tells a model, the "target" or one that drafts, from all others."""
-        return sha256(self.folder / f"{kind}.safetensors")
+        path = self.folder / f"{kind}.safetensors"
+        if not path.is_file():
+            raise CheckpointError(f"{path}: there is no such file; expected a checkpoint of a {kind}")
+        return sha256(path)
 
     def pixels(self, tokens: Tensor) -> Tensor:
         """``float[B, C, H, W]`` of ``int[B, N]``."""

@@ -361,6 +361,7 @@ WRONG = [
     ("model device --device tpu --small", "'tpu' is no device"),
     ("model device --curve --map", "--curve, --compression and --map"),
     ("model device --curve --model fashion-continuous", "--model fashion-continuous: its calls have no rows"),
+    ("model device --map --models own", "own/target.safetensors: there is no such file; expected a checkpoint"),
     ("model device --map --model own.py:make", "--model own.py:make: is for --curve; expected fashion"),
     ("model train target --out trained", "tokenizer.safetensors: there is no such file"),
     ("model train head --out trained", "tokenizer.safetensors: there is no such file"),
