@@ -19,7 +19,6 @@ from math import prod
 from typing import Any
 
 import matplotlib.pyplot as plt
-import numpy as np
 from IPython.display import display
 from matplotlib.figure import Figure
 
@@ -96,7 +95,7 @@ def beforehand(draw: Callable[..., Figure], ranges: dict[str, Any]) -> str:
     Where that would be too many, for one parameter at a time: the others go back to where they began.
     """
     defaults = {name: inspect.signature(draw).parameters[name].default for name in ranges}
-    values = {name: [*map(_plain, _values(given))] for name, given in ranges.items()}
+    values = {name: _values(given) for name, given in ranges.items()}
     most = max(k for k in range(1, MOST + 1) if prod(min(k, len(each)) for each in values.values()) <= MOST)
     few = {name: _spread(each, defaults[name], max(most, 3)) for name, each in values.items()}
     begin = tuple(each.index(defaults[name]) for name, each in few.items())
@@ -114,7 +113,9 @@ def beforehand(draw: Callable[..., Figure], ranges: dict[str, Any]) -> str:
         f"<output>{each[k]}</output></label>"
         for (name, each), k in zip(few.items(), begin, strict=True)
     )
-    script = CHOOSING.replace("TOLD", json.dumps([*few.values()])).replace("PICTURES", json.dumps(pictures))
+    script = CHOOSING.replace("TOLD", json.dumps([[*map(str, each)] for each in few.values()])).replace(
+        "PICTURES", json.dumps(pictures)
+    )
     first = pictures[",".join(map(str, begin))]
     return (
         f'<div class="beforehand"><p>{sliders}</p><img alt="{escape(inspect.getdoc(draw) or draw.__name__)}" '
@@ -127,11 +128,8 @@ def _values(given: Any) -> list[Any]:
     if isinstance(given, list):
         return given
     low, high, step = (*given, 1)[:3]
-    return list(np.arange(low, high + step / 2, step).round(6))
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
+    steps = round((high - low) / step)
+    return [low + k * step if isinstance(step, int) else round(low + k * step, 6) for k in range(steps + 1)]
 
 
 def _spread(values: list[Any], begin: Any, most: int) -> list[Any]:
