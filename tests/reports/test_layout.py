@@ -9,7 +9,7 @@ from urllib.parse import quote
 import pytest
 
 from reports.pages.report import build
-from tests.support.browser import WIDER, WIDTHS, looked_at, needs_chromium, serious
+from tests.support.browser import SPILLS, WIDER, WIDTHS, looked_at, needs_chromium, serious
 from tests.support.pages import empty
 from theory.claims import CLAIMS, HEADLINES, TAKE_HOME, asked
 
@@ -77,3 +77,39 @@ def test_the_report_answers_as_python_does(out: Path) -> None:
     for (_, _, rows), question in zip(looked_at(out, pages, [1280], ROWS), questions, strict=True):
         assert rows
         assert rows == asked(question)[: len(rows)]
+
+
+# The documentation, where it is built -----------------------------------------------------------------------------
+
+SITE = Path(__file__).parents[2] / "docs" / "_build" / "html"
+BUILT = [
+    "index.html", "search.html", "notebooks.html", "image-methods.html", "reference/rules.html",
+    "tutorials/prove-your-rule.html", "written/findings.html", "written/commands.html", "written/gallery.html",
+    "written/notebooks/lantern.html",
+]  # fmt: skip
+needs_site = pytest.mark.skipif(not SITE.is_dir(), reason="no documentation: make docs")
+ASKED = """async (document, window) => {
+  const some = () => document.querySelector(".search li");
+  for (let k = 0; k < 100 && !some(); k++) await new Promise(done => setTimeout(done, 100));
+  return [".search li", "#claims li"].map(each => document.querySelector(each)?.textContent ?? "");
+}"""
+
+
+@needs_site
+def test_nothing_of_the_documentation_is_wider_than_its_place(tmp_path: Path) -> None:
+    found = looked_at(tmp_path, [(SITE / page).as_uri() for page in BUILT], WIDTHS, SPILLS)
+    assert not [each for each in found if each[2]]
+
+
+@needs_site
+@pytest.mark.parametrize("dark", [False, True])
+def test_axe_finds_nothing_serious_in_the_documentation(tmp_path: Path, dark: bool) -> None:
+    found = looked_at(tmp_path, [(SITE / page).as_uri() for page in BUILT], [1280], serious(), dark)
+    assert not [each for each in found if each[2]]
+
+
+@needs_site
+def test_the_documentation_is_searched_from_a_file(tmp_path: Path) -> None:
+    ((_, _, (page, claim)),) = looked_at(tmp_path, [f"{(SITE / 'search.html').as_uri()}?q=sjd+lossless"], [1280], ASKED)
+    assert page
+    assert claim.startswith("sjd.theorem-1")

@@ -42,6 +42,18 @@ WIDER = f"""(document, window) => {{
   }}
   return wider;
 }}"""
+SPILLS = """(document, window) => {
+  const root = document.documentElement, spills = [];
+  if (root.scrollWidth > root.clientWidth) spills.push(`the page: ${root.scrollWidth}`);
+  const scrolls = box => box && (window.getComputedStyle(box).overflowX !== "visible" || scrolls(box.parentElement));
+  for (const box of document.querySelectorAll("article *:not(svg *, math *)")) {
+    const inside = box.getBoundingClientRect(), outside = box.parentElement.getBoundingClientRect();
+    const laid = inside.width && window.getComputedStyle(box).display !== "inline";
+    if (!laid || inside.right <= outside.right + 1.5 || scrolls(box.parentElement)) continue;
+    spills.push(`${box.localName}: ${box.textContent.slice(0, 40)}`);
+  }
+  return spills;
+}"""
 SERIOUS = """async (document, window) => {
   window.eval(AXE);
   for (const fold of document.querySelectorAll("details")) fold.open = true;
