@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import metadata
 from pathlib import Path
@@ -30,6 +31,7 @@ suppress_warnings = ["mystnb.unknown_mime_type", "ref.python"]  # names of types
 
 myst_enable_extensions = ["colon_fence", "dollarmath", "deflist"]
 myst_heading_anchors = 3
+os.environ["SIMLAB_BEFOREHAND"] = "1"  # notebooks make the pictures that sliders of a page choose among
 nb_custom_formats = {".py": ["jupytext.reads", {"fmt": "py:percent"}]}
 nb_execution_mode = "cache"
 nb_execution_timeout = 180

@@ -205,3 +205,12 @@ answers += [at_tables(trees.tree_decoders(2, 2, 2, "comb")[scored], 3, 3)]
 assert [answer.outcome for answer in answers] == ["proven", "proven", "counterexample"]
 for name, answer in zip(("SJD-PAC", "mistake, V = 2", "mistake, V = 3"), answers, strict=True):
     print(f"{name}: {answer.outcome}, {answer.size}")
+
+# %% [markdown]
+# ## Break it yourself
+#
+# These are the other mistakes of such trees: which of them do 100,000 sequences show? Put their names in place of
+# `last` and `scored` above, or a mistake of your own into the decoder.
+
+# %%
+print(*wrong, sep="\n")

@@ -235,3 +235,14 @@ axis.axline((0, 0), slope=1, color="0.4", lw=1, zorder=0, label="the frontier")
 axis.set(title="150 pairs of rows", xlabel="TV spent", ylabel="acceptance gained")
 axis.legend()
 plt.show()
+
+# %% [markdown]
+# ## Break it yourself
+#
+# At $k = 2$ the law is within $\frac12$ of $p$, and not within $\frac25$. What is the least bound for another $k$, or
+# for another rule?
+
+# %%
+answers = [prove(make_rule("amplify", k=2), f"tv <= {most}", size=2) for most in ("1/2", "2/5")]
+assert [answer.outcome for answer in answers] == ["proven", "counterexample"]
+print(*answers, sep="\n")

@@ -224,13 +224,27 @@ shown = {rf"$\gamma = {gamma}$": [float(each.low), float(each.high)] for gamma, 
 typeset(pd.DataFrame(shown, ["at least", "at most"]))
 
 # %% [markdown]
-# **Pre-filling** (`cspd.prefill`, **holds under assumptions**). Where the mismatch fades along the sequence, the means
-# of the last steps being $\delta \rho^n$ apart, the first positions are the ones worth leaving to the target: the mean
-# of the others rises.
+# **Pre-filling** (`cspd.prefill`, **holds under assumptions**). Where the means of the last steps are $\delta \rho^n$
+# apart, the first positions are the ones worth leaving to the target: the mean of the others rises.
 
 # %%
 rate = 2 * norm.cdf(-4 * 0.9 ** np.arange(64) / 2)
 means = {f"{k} pre-filled": [rate[k:].mean()] for k in (0, 4, 8, 16, 32)}
-gains = np.diff([rate[k:].mean() for k in range(32)])
-assert (gains > 0).all()
+assert (np.diff([rate[k:].mean() for k in range(32)]) > 0).all()
 typeset(pd.DataFrame(means, [r"$\delta = 4$, $\rho = 0.9$"]))
+
+# %% [markdown]
+# ## Break it yourself
+#
+# A factor in the ratio alone: what comes out of a point is not $p$ either. Are there two that are no mistake?
+
+
+# %%
+def mine(n, ratio=2, proposals=1):
+    """What comes out of a point."""
+    return [(min(n["q"], ratio * n["p"]) + max(0, proposals * n["p"] - n["q"]), eq, n["p"])]
+
+
+answer = for_all_masses(mine, ("p", "q"), "a factor in the ratio alone")
+assert answer.outcome == "counterexample"
+print(answer)

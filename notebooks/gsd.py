@@ -193,8 +193,7 @@ decided("gsd.naive-lossy.printed")
 
 # %% [markdown]
 # What TV does not know is which tokens look alike. Twelve tokens on a line, a bump as target, and a draft that is
-# moved and uneven. At equal acceptance amplify has the least TV, and the group residual moves mass the least far. Drag
-# the draft: that is no general ranking.
+# moved and uneven. At equal acceptance amplify has the least TV, and the group residual moves mass the least far.
 
 
 # %%
@@ -219,6 +218,11 @@ found = [spent(rule, *bumps(1, 3)) for rule in (make_rule("amplify", k=F(3, 2)),
 assert found[0][0] == found[1][0]
 assert found[0][1] < found[1][1]
 assert found[0][2] > found[1][2]
+
+# %% [markdown]
+# ## Break it yourself
+#
+# Drag the draft: that is no general ranking. Then try groups of your own, in `runs`, and rules of your own.
 
 
 # %%

@@ -231,3 +231,13 @@ for paid in ledger.select(paper="lantern", table="3", method="lantern", metric="
     setting = {"temperature": paid.params["temperature"]}
     assert float(paid.value) > float(ledger.one(setting, paper="lantern", table="3", method="ar", metric="FID").value)
 decided("lantern.speed")
+
+# %% [markdown]
+# ## Break it yourself
+#
+# Other lists of neighbours, and another $\delta$: how far can what comes out be from the target?
+
+# %%
+answer = prove(lantern([[1], [0], []], F(3, 10)), "tv <= 4/10", size=3)
+assert answer.outcome == "counterexample"
+print(answer)

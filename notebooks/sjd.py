@@ -204,3 +204,13 @@ shown = {
 laws = {name: [tuple(own), tuple(law), tv(law, own)] for name, (own, law) in shown.items()}
 assert [far for *_, far in laws.values()] == [F(1, 12), F(2, 15)]
 typeset(pd.DataFrame(laws, ["target", "emitted", "TV"]).T)
+
+# %% [markdown]
+# ## Break it yourself
+#
+# A rule that is not lossless, a longer window, a mistake of your own: which sequences still follow the target?
+
+# %%
+answer = prove(sjd(2), rule=make_rule("amplify", k=2), size=2, length=2)
+assert answer.outcome == "counterexample"
+print(answer)

@@ -230,3 +230,13 @@ print(f"without bonus one in law: {without.outcome}; with it: {with_it.outcome}"
 
 # %%
 decided("pac.state-of-the-art", "pac.fastest-lossless")
+
+# %% [markdown]
+# ## Break it yourself
+#
+# Adaptive continuation needs a rule that is lossless. Try others, other trees, and the mistakes in `trees`.
+
+# %%
+answer = prove(make_decoder("sjd-ac", window=2), rule=make_rule("amplify", k=2), size=2, length=2)
+assert answer.outcome == "counterexample"
+print(answer)

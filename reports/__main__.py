@@ -2,7 +2,7 @@
 
 ``python -m reports DIR [verify|judge|certify|selftest]`` draws what one command, or any, has left in DIR.
 ``python -m reports DIR site [RUNS ...]`` draws the whole site, with the sweeps in the folders RUNS.
-``python -m reports DIR paper`` writes an article on the verdicts, and sets it where there is a LaTeX.
+``python -m reports DIR paper`` writes an article on the verdicts, and a poster, and sets both where there is a LaTeX.
 """
 
 from __future__ import annotations
@@ -99,13 +99,14 @@ def _site(out: Path, runs: list[Path]) -> int:
 
 
 def _paper(out: Path) -> int:
-    """Write the article, and set it; 1 where LaTeX cannot, 2 where there are no results."""
-    from reports.pages.article import SOURCE, build, typeset
+    """Write article and poster, and set them; 1 where LaTeX cannot, 2 where there are no results."""
+    from reports.pages.article import SOURCES, build, typeset
 
     try:
         folder = build(out)
-        print(folder / SOURCE, flush=True)
-        print(typeset(folder) or "there is no pdflatex here, which would make it a PDF")
+        print(*(folder / name for name in SOURCES), sep="\n", flush=True)
+        made = [typeset(folder / name) for name in SOURCES]
+        print(*filter(None, made), sep="\n") if all(made) else print("there is no pdflatex here, which would make PDFs")
     except FileNotFoundError as error:
         print(f"reports: {error.filename or error} is missing; expected the results of simlab verify", file=sys.stderr)
         return 2

@@ -1,4 +1,7 @@
-"""Every link of the built site leads somewhere: to a file that is there, and to a place in it. Nothing is fetched."""
+"""Every link of the built site leads somewhere: to a file that is there, and to a place in it. Nothing is fetched.
+
+And no page takes long to load.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 
 LOGGER = logging.getLogger(__name__)
+LARGEST = 800_000  # bytes of a page
 AFTER_ALL = 900  # of handlers of one event: the report is copied beside the site before
 
 
@@ -21,8 +25,11 @@ def setup(app: Sphinx) -> dict[str, bool]:
 
 
 def warn(app: Sphinx, exception: Exception | None) -> None:
-    """A warning for each dead link, which ``-W`` makes an error."""
+    """A warning for each dead link, and each page that is too large, which ``-W`` makes an error."""
     if exception is None and app.builder.format == "html":
+        for path in sorted(Path(app.outdir).rglob("*.html")):
+            if (size := path.stat().st_size) >= LARGEST:
+                LOGGER.warning("%s has %d bytes; expected less than %d", path, size, LARGEST)
         for page, link in dead_links(Path(app.outdir)):
             LOGGER.warning("%s: %s leads nowhere", page, link)
 

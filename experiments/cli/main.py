@@ -38,6 +38,7 @@ from experiments.cli.verify import verify_command
 from experiments.interrupts import WRITTEN, is_interrupt, lasting_interrupts
 from experiments.validation import expectation
 from simlab import __version__
+from simlab.registry import meant
 
 OPTIONAL = {  # packages that only some commands need: the extra that brings them
     "torch": "torch", "safetensors": "torch", "PIL": "torch", "transformers": "engines", "triton": "cuda",
@@ -93,7 +94,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     WRITTEN.clear()
     try:
         if given and given[0] in MOVED:
-            raise UsageError(f"simlab {given[0]} is now {MOVED[given[0]].format(' '.join(given[1:]))}".rstrip())
+            raise UsageError(_moved(*given))
         with lasting_interrupts(), command.make_context("simlab", given) as context:
             status: int = command.invoke(context)
             return status
@@ -115,6 +116,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         saved = f"{WRITTEN[-1]} was written before" if WRITTEN else "nothing was written"
         print(f"simlab: interrupted; {saved}", file=sys.stderr)
         return 130
+
+
+def _moved(command: str, *given: str) -> str:
+    """What is typed for a command that there was."""
+    from simlab.rules import RULES
+
+    near = meant(given[0], RULES) if given and command == "show" and given[0] not in RULES else ""
+    return f"simlab {command} is now {MOVED[command].format(' '.join(given))}; {near}".rstrip("; ")
 
 
 def _message(error: Exception) -> str:

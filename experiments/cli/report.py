@@ -43,14 +43,14 @@ def report_command(
     ] = None,
     paper: Annotated[
         bool,
-        typer.Option("--paper", help="an article instead: LaTeX, and PDF where pdflatex is"),
+        typer.Option("--paper", help="an article and a poster instead: LaTeX, and PDF where pdflatex is"),
     ] = False,
 ) -> int:
     """Draw all pages again from saved results.
 
     Draws the whole site without simulating anything: the claims, a page for each run, benchmarks, certificates, an
     index, and every figure as PDF. What is missing is named with the command that makes it. With --paper it writes
-    paper/simlab.tex in place of pages: theorems with proofs, counterexamples, tables, figures.
+    paper/simlab.tex in place of pages, theorems with proofs, counterexamples, tables, figures, and paper/poster.tex.
     """
     if paper and runs:
         raise UsageError("--paper has no runs; expected --paper alone, or --runs for the site")

@@ -9,6 +9,7 @@ check.py               asks two other solvers the same
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -26,6 +27,7 @@ from experiments.results import versions, write_json, write_text
 from simlab.candidates import VERIFIERS, Verifier
 from simlab.candidates import make_verifier as verifier_of
 from simlab.decoders import DECODERS, Decoder, make_decoder
+from simlab.registry import meant
 from simlab.rules import RULES, Rule
 from theory.exact import target_law
 from theory.judge.on_unknowns import RuleOnUnknowns
@@ -36,7 +38,7 @@ from theory.symbolic.prove import prove as prove_for_all
 from theory.symbolic.prove_rules import FREE
 from theory.symbolic.rows import Table, contexts, row_name
 from theory.symbolic.smtlib import CHECKER, written
-from theory.symbolic.statements import LOSSLESS, read_statement
+from theory.symbolic.statements import FRONTIER, LOSSLESS, OWN, read_statement
 from theory.symbolic.unknown import Refused
 
 LIMIT = 300.0  # seconds
@@ -334,7 +336,7 @@ def prove_apart(
                 verifying = None if rule is None else subject_of(rule, {}, "rule" if ":" not in rule else "")
                 if kind != "decoder" and not isinstance(subject, Rule | Decoder | Verifier):
                     _fits(subject, sizes or (2, 3))
-                read_statement(that, tuple(DECODERS) if isinstance(subject, Decoder) else FREE)
+                _read(that, tuple(DECODERS) if isinstance(subject, Decoder) else FREE)
             link.tell(0)
             begin = perf_counter()
             answer = _watched(subject, link, limit, told_apart(link), begin, verifying)
@@ -396,6 +398,16 @@ def prove_apart(
     if "unfit" in answer:
         raise ValueError(answer["unfit"])
     return dict(answer)
+
+
+def _read(that: str, others: tuple[str, ...]) -> None:
+    """Raises ``ValueError`` where that is no statement, with the name that a mistyped one was meant to be."""
+    try:
+        read_statement(that, others)
+    except ValueError as error:
+        known = (LOSSLESS, FRONTIER, *OWN, *others)
+        near = [meant(word, known) for word in re.findall(r"[a-z][\w-]*", that) if word not in known]
+        raise ValueError(str(error).replace("expected", "".join(near) + "expected", 1)) from None
 
 
 def _watched_rule(rule: RuleOnUnknowns, link: Link, limit: float) -> RuleOnUnknowns:

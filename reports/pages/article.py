@@ -1,5 +1,7 @@
 """The results as a typeset article: theorems with proofs, counterexamples, tables of verdicts, figures, references.
 
+And as a poster, of A0: what each paper does, a figure, verdicts, what to do instead.
+
 A pure function of what ``simlab verify`` leaves. The source is LaTeX; where ``pdflatex`` is installed, it is set too.
 """
 
@@ -22,7 +24,7 @@ from reports.site.gallery import FOLDER, Gallery
 from reports.site.html import save
 from theory.proofs.support import MEANING
 
-SOURCE = "simlab.tex"
+SOURCES = {"simlab.tex": "article.tex", "poster.tex": "poster.tex"}  # of which templates
 TIMES = 2  # that LaTeX reads a source, until references are right
 HOLDS = ("holds", "holds-under-assumptions")
 FORBIDDEN = re.compile(
@@ -31,21 +33,22 @@ FORBIDDEN = re.compile(
 
 
 def build(out: Path) -> Path:
-    """Write the article on the results in ``out`` to ``out/paper``, and return its folder.
+    """Write the article on the results in ``out``, and the poster, to ``out/paper``, and return their folder.
 
     Raises ``FileNotFoundError`` where results are missing, and :class:`~reports.data.files.Unreadable` where one
     cannot be read.
     """
     gallery, folder = Gallery(), out / "paper"
     verdicts = report(out, gallery.on()).verdicts
-    save(folder / SOURCE, source(verdicts, gallery.files))
+    for name in SOURCES:
+        save(folder / name, source(verdicts, gallery.files, name))
     for name in {paper["figure"] for paper in introductions().values()} & gallery.files.keys():
         write(folder / FOLDER / f"{name}.pdf", partial(Path.write_bytes, data=gallery.files[name][".pdf"]))
     return folder
 
 
-def typeset(folder: Path) -> Path | None:
-    """Set the article in ``folder`` as PDF; None where there is no LaTeX.
+def typeset(path: Path) -> Path | None:
+    """Set the source at ``path`` as PDF; None where there is no LaTeX.
 
     Raises ``ValueError`` with what LaTeX says where it cannot set it.
     """
@@ -53,28 +56,32 @@ def typeset(folder: Path) -> Path | None:
     if command is None:
         return None
     for _ in range(TIMES):
-        asked = [command, "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", SOURCE]
-        ran = subprocess.run(asked, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+        asked = [command, "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", path.name]
+        ran = subprocess.run(asked, cwd=path.parent, stdin=subprocess.DEVNULL, capture_output=True, check=False)
         if ran.returncode:
             said = ran.stdout.decode(errors="replace").splitlines()
             wrong = next((number for number, line in enumerate(said) if line.startswith("!")), max(0, len(said) - 3))
-            raise ValueError(f"{folder / SOURCE} cannot be set: " + " ".join(said[wrong : wrong + 3]))
-    return (folder / SOURCE).with_suffix(".pdf")
+            raise ValueError(f"{path} cannot be set: " + " ".join(said[wrong : wrong + 3]))
+    return path.with_suffix(".pdf")
 
 
-def source(verdicts: dict[str, Any], figures: Collection[str]) -> str:
-    """The article as LaTeX; ``figures`` are the names of those that lie beside it."""
+def source(verdicts: dict[str, Any], figures: Collection[str], name: str = "simlab.tex") -> str:
+    """One of the sources as LaTeX; ``figures`` are the names of those that lie beside it."""
     claims = {claim["id"]: claim for claim in verdicts["claims"]}
     sections = {key: paper | _theorems(key, paper["lines"], verdicts, claims) for key, paper in story(verdicts).items()}
-    return _template().render(
-        verdicts=verdicts,
-        sections=sections,
-        claims=claims,
-        figures=figures,
-        counts=counts(verdicts["claims"]),
-        meaning=VERDICT_NAMES,
-        rests=rests(verdicts["claims"]),
-        rests_meaning=MEANING,
+    return (
+        _environment()
+        .get_template(SOURCES[name])
+        .render(
+            verdicts=verdicts,
+            sections=sections,
+            claims=claims,
+            figures=figures,
+            counts=counts(verdicts["claims"]),
+            meaning=VERDICT_NAMES,
+            rests=rests(verdicts["claims"]),
+            rests_meaning=MEANING,
+        )
     )
 
 
@@ -103,8 +110,8 @@ def _counterexample(claim: dict[str, Any]) -> str:
 
 
 @cache
-def _template() -> Any:
-    """The article's template: what is put in is said with ``latex``, and nothing may be missing."""
+def _environment() -> Environment:
+    """Where templates come from: what is put into one is said with ``latex``, and nothing may be missing."""
     environment = Environment(
         loader=PackageLoader("reports"),
         undefined=StrictUndefined,
@@ -118,7 +125,7 @@ def _template() -> Any:
         lstrip_blocks=True,
     )
     environment.filters |= {"latex": latex, "id": identifier}
-    return environment.get_template("article.tex")
+    return environment
 
 
 @cache

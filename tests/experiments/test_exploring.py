@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
+import re
+from pathlib import Path
 
 import matplotlib.pyplot as plt
 import pytest
 from matplotlib.figure import Figure
 
 from experiments.exploring.assertions import LONGEST, REPORT, Reporting, differs
+from tests.support.browser import looked_at, needs_chromium
 
 pytestmark = pytest.mark.cli
 
@@ -77,3 +80,46 @@ def test_sliders_have_the_defaults_of_the_figure() -> None:
     assert (slider.min, slider.max, slider.step, slider.value) == (0.0, 4.0, 0.5, 1.0)
     assert not slider.continuous_update
     assert not plt.get_fignums()
+
+
+def drawn(high: float = 1.0, low: int = 0, *others: int, middle: str = "none") -> Figure:
+    return draw(high)
+
+
+MOVED = """async (document, window) => {
+  const [high, low] = document.querySelectorAll("input"), picture = document.querySelector("img"), seen = [];
+  for (const [slider, value] of [[high, 4], [low, 0], [high, 1]]) {
+    slider.value = value;
+    slider.dispatchEvent(new window.Event("input", { bubbles: true }));
+    seen.push([high.value, low.value, high.nextElementSibling.textContent, picture.src.length > 1000]);
+  }
+  return seen;
+}"""
+
+
+@pytest.mark.slow
+def test_pictures_of_a_page_are_few_and_begin_where_sliders_do() -> None:
+    from experiments.exploring.sliders import MOST, beforehand
+
+    page = beforehand(drawn, {"high": (0.0, 4.0, 0.5), "low": (-3, 3), "middle": ["none", "some"]})
+    pictures = re.findall(r'"(\d+,\d+,\d+)":', page)
+    assert len(set(pictures)) == len(pictures) == 3 * 3 * 2 <= MOST
+    assert page.count("<input") == 3
+    assert re.findall("<output>(.*?)</output>", page) == ["1.0", "0", "none"]
+    assert not plt.get_fignums()
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+@needs_chromium
+def test_sliders_of_a_page_choose_a_picture_and_go_back_where_there_is_none(tmp_path: Path) -> None:
+    from experiments.exploring import sliders
+
+    path = tmp_path / "page.html"
+    path.write_text(sliders.beforehand(drawn, {"high": (0.0, 4.0, 0.5), "low": (-3, 3)}), encoding="utf-8")
+    ((_, _, seen),) = looked_at(tmp_path, [path.as_uri()], [800], MOVED)
+    assert seen == [["4", "2", "4.0", True], ["4", "0", "4.0", True], ["1", "0", "1.0", True]]
+    text = path.read_text(encoding="utf-8")
+    path.write_text(re.sub(r'"4,0": "[^"]*",?', "", text), encoding="utf-8")  # as where there would be too many
+    ((_, _, seen),) = looked_at(tmp_path, [path.as_uri()], [800], MOVED)
+    assert seen[1][:3] == ["1", "0", "1.0"]

@@ -54,6 +54,9 @@ def test_a_notebook_is_a_question_a_picture_and_a_proof_that_breaks(path: Path) 
     assert "report_assertions()" in code[0]
     assert "?**" in notebook.cells[0].source
     assert any("figure" in source for source in code[:2])
+    headings = [line for cell in notebook.cells for line in cell.source.splitlines() if line.startswith("## ")]
+    assert headings[-1] == "## Break it yourself"
+    assert notebook.cells[-1].cell_type == "code"
     assert {"proven", "counterexample"} <= set(re.findall('"(proven|counterexample)"', "".join(code)))
     assert len(path.read_text(encoding="utf-8").splitlines()) <= LONGEST
     assert max(len(cell.source.splitlines()) for cell in notebook.cells) <= SCREEN

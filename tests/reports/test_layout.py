@@ -9,33 +9,12 @@ from urllib.parse import quote
 import pytest
 
 from reports.pages.report import build
-from tests.support.browser import looked_at, needs_chromium
+from tests.support.browser import SPILLS, WIDER, WIDTHS, looked_at, needs_chromium, serious
 from tests.support.pages import empty
 from theory.claims import CLAIMS, HEADLINES, TAKE_HOME, asked
 
 pytestmark = [pytest.mark.cli, pytest.mark.slow, pytest.mark.browser, needs_chromium]
 
-WIDTHS = 390, 768, 1280, 1920
-FIGURES, NUMBERS = ".wide", "table:not(.list, .tally, .headlines)"  # may be wider than a small screen, in what scrolls
-WORDS = "td, article p, article li"  # which scroll where a formula has no line breaks
-WIDER = f"""(document, window) => {{
-  const root = document.documentElement, wider = [];
-  if (root.scrollWidth > root.clientWidth) wider.push(`the page: ${{root.scrollWidth}}`);
-  for (const box of document.querySelectorAll("main *")) {{
-    const inside = box.getBoundingClientRect(), outside = box.parentElement.getBoundingClientRect();
-    const drawn = box.closest("svg, math") && box.localName !== "svg";
-    if (drawn || !inside.width || window.getComputedStyle(box).display === "inline") continue;
-    const scrolls = box.parentElement.closest(".scroll, pre, {WORDS}");
-    const allowed = scrolls && (box.closest("{FIGURES}, {NUMBERS}, math") || scrolls.matches("{WORDS}"));
-    const wide = inside.right > outside.right + 1.5;
-    if (wide && !allowed) wider.push(`${{box.localName}}: ${{box.textContent.slice(0, 40)}}`);
-  }}
-  for (const box of document.querySelectorAll(".scroll")) {{
-    const words = !box.querySelector("{FIGURES}, {NUMBERS}");
-    if (words && box.scrollWidth > box.clientWidth + 1) wider.push(`words: ${{box.textContent.trim().slice(0, 40)}}`);
-  }}
-  return wider;
-}}"""
 ROWS = """async (document, window) => {
   await new Promise(done => setTimeout(done, 3000));
   return [...document.querySelectorAll("tr[data-id]")].filter(row => !row.hidden).map(row => row.dataset.id);
@@ -56,11 +35,31 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+PAGES = "report.html", "published.html", "claims/gsd.dynamic.html", "claims/cspd.path-ratio.bound.html"
+
+
 def test_nothing_is_wider_than_its_place(out: Path) -> None:
-    pages = ["report.html", "published.html", "claims/gsd.dynamic.html", "claims/cspd.path-ratio.bound.html"]
-    found = looked_at(out, [(out / page).as_uri() for page in pages], WIDTHS, WIDER)
-    assert len(found) == len(pages) * len(WIDTHS)
+    found = looked_at(out, [(out / page).as_uri() for page in PAGES], WIDTHS, WIDER)
+    assert len(found) == len(PAGES) * len(WIDTHS)
     assert not [each for each in found if each[2]]
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_axe_finds_nothing_serious(out: Path, dark: bool) -> None:
+    found = looked_at(out, [(out / page).as_uri() for page in PAGES], [1280], serious(), dark)
+    assert not [each for each in found if each[2]]
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_what_is_hard_to_read_is_found(out: Path, dark: bool) -> None:
+    """Letters that are dark, or light, whatever the page: each is found on one of the two."""
+    text = (out / "claims" / "gsd.dynamic.html").read_text(encoding="utf-8")
+    for colour in "#444", "#ccc":
+        told = text.replace("</h1>", f'</h1><p style="color: {colour}">pale</p>')
+        (out / "claims" / f"{colour[1:]}.html").write_text(told, encoding="utf-8")
+    pages = [(out / "claims" / f"{name}.html").as_uri() for name in ("444", "ccc")]
+    found = looked_at(out, pages, [1280], serious(), dark)
+    assert [any("color-contrast" in each for each in said) for _, _, said in found] == [dark, not dark]
 
 
 def test_what_is_wider_is_seen(out: Path) -> None:
@@ -78,3 +77,39 @@ def test_the_report_answers_as_python_does(out: Path) -> None:
     for (_, _, rows), question in zip(looked_at(out, pages, [1280], ROWS), questions, strict=True):
         assert rows
         assert rows == asked(question)[: len(rows)]
+
+
+# The documentation, where it is built -----------------------------------------------------------------------------
+
+SITE = Path(__file__).parents[2] / "docs" / "_build" / "html"
+BUILT = [
+    "index.html", "search.html", "notebooks.html", "image-methods.html", "reference/rules.html",
+    "tutorials/prove-your-rule.html", "written/findings.html", "written/commands.html", "written/gallery.html",
+    "written/notebooks/lantern.html",
+]  # fmt: skip
+needs_site = pytest.mark.skipif(not SITE.is_dir(), reason="no documentation: make docs")
+ASKED = """async (document, window) => {
+  const some = () => document.querySelector(".search li");
+  for (let k = 0; k < 100 && !some(); k++) await new Promise(done => setTimeout(done, 100));
+  return [".search li", "#claims li"].map(each => document.querySelector(each)?.textContent ?? "");
+}"""
+
+
+@needs_site
+def test_nothing_of_the_documentation_is_wider_than_its_place(tmp_path: Path) -> None:
+    found = looked_at(tmp_path, [(SITE / page).as_uri() for page in BUILT], WIDTHS, SPILLS)
+    assert not [each for each in found if each[2]]
+
+
+@needs_site
+@pytest.mark.parametrize("dark", [False, True])
+def test_axe_finds_nothing_serious_in_the_documentation(tmp_path: Path, dark: bool) -> None:
+    found = looked_at(tmp_path, [(SITE / page).as_uri() for page in BUILT], [1280], serious(), dark)
+    assert not [each for each in found if each[2]]
+
+
+@needs_site
+def test_the_documentation_is_searched_from_a_file(tmp_path: Path) -> None:
+    ((_, _, (page, claim)),) = looked_at(tmp_path, [f"{(SITE / 'search.html').as_uri()}?q=sjd+lossless"], [1280], ASKED)
+    assert page
+    assert claim.startswith("sjd.theorem-1")

@@ -146,20 +146,23 @@ def test_on_the_site_every_figure_of_the_report_is_a_pdf_too(results: Path) -> N
     assert 'href="index.html"' not in alone
 
 
-def test_the_article_is_written_and_typeset_where_there_is_a_latex(results: Path) -> None:
+def test_article_and_poster_are_written_and_typeset_where_there_is_a_latex(results: Path) -> None:
     folder = article.build(results)
-    text = (folder / article.SOURCE).read_text(encoding="utf-8")
-    assert text.count(r"\begin{") == text.count(r"\end{")
     drawn = {path.stem for path in (folder / "figures").glob("*.pdf")}
-    assert set(re.findall(r"figures/([\w-]+)\.pdf", text)) <= drawn
-    made = article.typeset(folder)
-    assert (made is None) == (shutil.which("pdflatex") is None)
-    if made:
-        assert made.read_bytes().startswith(b"%PDF")
-        assert "Overfull" not in (folder / "simlab.log").read_text(encoding="latin-1")
-        (folder / article.SOURCE).write_text(text.replace(r"\begin{document}", r"\nothing\begin{document}"))
-        with pytest.raises(ValueError, match="Undefined control sequence"):
-            article.typeset(folder)
+    for path in (folder / name for name in article.SOURCES):
+        text = path.read_text(encoding="utf-8")
+        assert text.count(r"\begin{") == text.count(r"\end{")
+        assert set(re.findall(r"figures/([\w-]+)\.pdf", text)) <= drawn
+        made = article.typeset(path)
+        assert (made is None) == (shutil.which("pdflatex") is None)
+        if made:
+            assert made.read_bytes().startswith(b"%PDF")
+            log = path.with_suffix(".log").read_text(encoding="latin-1")
+            assert "Overfull" not in log
+            assert ("(1 page," in log) == (path.name == "poster.tex")
+            path.write_text(text.replace(r"\begin{document}", r"\nothing\begin{document}"))
+            with pytest.raises(ValueError, match="Undefined control sequence"):
+                article.typeset(path)
 
 
 def test_a_measurement_that_cannot_be_read_is_named(results: Path, tmp_path: Path) -> None:

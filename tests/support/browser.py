@@ -1,4 +1,7 @@
-"""Pages in a browser without a window, at the width that is asked for; where there is no Chromium tests skip."""
+"""Pages in a browser without a window, at the width that is asked for; where there is no Chromium tests skip.
+
+What is looked for: boxes that are wider than their place, and what axe calls serious.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +19,48 @@ import pytest
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), "")
 needs_chromium = pytest.mark.skipif(not CHROMIUM, reason="no Chromium")
-SECONDS = 120
+SECONDS = 300
+WIDTHS = 390, 768, 1280, 1920
+
+FIGURES, NUMBERS = ".wide", "table:not(.list, .tally, .headlines)"  # may be wider than a small screen, in what scrolls
+WORDS = "td, article p, article li"  # which scroll where a formula has no line breaks
+WIDER = f"""(document, window) => {{
+  const root = document.documentElement, wider = [];
+  if (root.scrollWidth > root.clientWidth) wider.push(`the page: ${{root.scrollWidth}}`);
+  for (const box of document.querySelectorAll("main *")) {{
+    const inside = box.getBoundingClientRect(), outside = box.parentElement.getBoundingClientRect();
+    const drawn = box.closest("svg, math") && box.localName !== "svg";
+    if (drawn || !inside.width || window.getComputedStyle(box).display === "inline") continue;
+    const scrolls = box.parentElement.closest(".scroll, pre, {WORDS}");
+    const allowed = scrolls && (box.closest("{FIGURES}, {NUMBERS}, math") || scrolls.matches("{WORDS}"));
+    const wide = inside.right > outside.right + 1.5;
+    if (wide && !allowed) wider.push(`${{box.localName}}: ${{box.textContent.slice(0, 40)}}`);
+  }}
+  for (const box of document.querySelectorAll(".scroll")) {{
+    const words = !box.querySelector("{FIGURES}, {NUMBERS}");
+    if (words && box.scrollWidth > box.clientWidth + 1) wider.push(`words: ${{box.textContent.trim().slice(0, 40)}}`);
+  }}
+  return wider;
+}}"""
+SPILLS = """(document, window) => {
+  const root = document.documentElement, spills = [];
+  if (root.scrollWidth > root.clientWidth) spills.push(`the page: ${root.scrollWidth}`);
+  const scrolls = box => box && (window.getComputedStyle(box).overflowX !== "visible" || scrolls(box.parentElement));
+  for (const box of document.querySelectorAll("article *:not(svg *, math *)")) {
+    const inside = box.getBoundingClientRect(), outside = box.parentElement.getBoundingClientRect();
+    const laid = inside.width && window.getComputedStyle(box).display !== "inline";
+    if (!laid || inside.right <= outside.right + 1.5 || scrolls(box.parentElement)) continue;
+    spills.push(`${box.localName}: ${box.textContent.slice(0, 40)}`);
+  }
+  return spills;
+}"""
+SERIOUS = """async (document, window) => {
+  window.eval(AXE);
+  for (const fold of document.querySelectorAll("details")) fold.open = true;
+  const found = await window.axe.run(document, { resultTypes: ["violations"] });
+  return found.violations.filter(each => ["serious", "critical"].includes(each.impact))
+    .map(each => `${each.id}: ${each.nodes.length}, such as ${each.nodes[0].html.slice(0, 200)}`);
+}"""
 
 FRAMES = """<!doctype html><meta charset="utf-8"><script>
 const pages = PAGES, widths = WIDTHS, look = LOOK, seen = [];
@@ -36,15 +81,27 @@ addEventListener("load", async () => {
 </script><body>"""
 
 
-def looked_at(folder: Path, pages: Sequence[str], widths: Sequence[int], look: str) -> list[tuple[str, int, Any]]:
+def serious() -> str:
+    """What looks for findings of axe that are serious; skips where axe is not installed."""
+    package = find_spec("axe_core_python")
+    if package is None or package.origin is None:
+        pytest.skip("no axe: pip install axe-core-python")
+    axe = Path(package.origin).with_name("axe.min.js").read_text(encoding="utf-8")
+    return SERIOUS.replace("AXE", json.dumps(axe).replace("</", "<\\/"))
+
+
+def looked_at(
+    folder: Path, pages: Sequence[str], widths: Sequence[int], look: str, dark: bool = False
+) -> list[tuple[str, int, Any]]:
     """What the JavaScript function ``look(document, window)`` returns of each page, at each width.
 
-    ``pages`` are addresses; the page that frames them is put into ``folder``.
+    ``pages`` are addresses; the page that frames them is put into ``folder``. Its reader may like the dark.
     """
     text = FRAMES.replace("PAGES", json.dumps(pages)).replace("WIDTHS", json.dumps(widths)).replace("LOOK", look)
     frames = folder / "frames.html"
     frames.write_text(text, encoding="utf-8")
     options = ["--headless", "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files", "--dump-dom"]
+    options.append(f"--blink-settings=preferredColorScheme={0 if dark else 1}")
     command = [CHROMIUM, *options, f"--user-data-dir={folder / 'browser'}", "--virtual-time-budget=60000"]
     done = subprocess.run([*command, frames.as_uri()], capture_output=True, text=True, timeout=SECONDS, check=True)
     seen = re.search("<body>SEEN(.*)END", done.stdout, re.S)

@@ -21,10 +21,7 @@ pytestmark = pytest.mark.exact
 
 QUESTIONS = tomllib.loads(Path(__file__).with_name("questions.toml").read_text(encoding="utf-8"))
 SCRIPT = Path(__file__).parents[3] / "reports" / "templates" / "search.js"
-HELD_OUT, OF_THREE = (
-    14,
-    17,
-)  # of the questions that nobody tuned anything for: answered by the first entry, by one of three
+ANSWERED = {"dev": (14, 18), "held-out": (17, 20)}  # of 20 questions: by the first entry, by one of three
 
 
 @pytest.mark.parametrize("question", QUESTIONS["asked"])
@@ -32,13 +29,10 @@ def test_the_first_result_answers_the_question(question: str) -> None:
     assert asked(question)[0] in QUESTIONS["asked"][question], asked(question)[:5]
 
 
-def test_most_questions_that_nobody_tuned_for_are_answered() -> None:
-    first, three = (
-        sum(any(id in asked(each)[:most] for id in right) for each, right in QUESTIONS["held-out"].items())
-        for most in (1, 3)
-    )
-    assert first >= HELD_OUT
-    assert three >= OF_THREE
+@pytest.mark.parametrize("part", ANSWERED)
+def test_most_questions_that_nobody_tuned_for_are_answered(part: str) -> None:
+    for most, answered in zip((1, 3), ANSWERED[part], strict=True):
+        assert sum(any(id in asked(each)[:most] for id in right) for each, right in QUESTIONS[part].items()) >= answered
 
 
 def test_answers_are_entries() -> None:
