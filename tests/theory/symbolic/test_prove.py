@@ -20,7 +20,7 @@ from simlab.mutants import decoders as wrong_decoders
 from simlab.mutants import rules as wrong_rules
 from simlab.mutants import trees as wrong_trees
 from simlab.rules import Rule, Speculative, Step, make_rule
-from theory.exact import sequence_law, target_law
+from theory.exact import block_acceptance, deviation, mean, sequence_law, target_law
 from theory.proofs.catalogue import PROOFS
 from theory.symbolic import Limits, Refused, prove, prove_rule, prove_verifier
 from theory.symbolic.decoders import commits_nothing, first_difference, first_failure, one_step
@@ -223,10 +223,69 @@ def test_a_lossy_rule_makes_a_decoder_lossy() -> None:
     assert answer.outcome == "counterexample"
 
 
-def test_block_verification_accepts_at_least_as_much() -> None:
-    assert prove(make_decoder("block", gamma=2), "accepts >= speculative").outcome == "proven"
-    answer = prove(make_decoder("speculative", gamma=2), "accepts >= block")
-    assert answer.outcome == "counterexample"
+@pytest.mark.parametrize(
+    ("name", "that", "length"),
+    [
+        ("block", "accepts >= speculative", 3),
+        ("block", "calls <= speculative", 2),
+        ("sjd-ac", "accepts == sjd", 3),
+        ("sjd", "calls <= 2", 2),
+        ("sjd", "tv == 0", 2),
+    ],
+)
+def test_numbers_of_decoders_are_compared(name: str, that: str, length: int) -> None:
+    answer = prove(RIGHT[name][0], that, length=length)
+    assert (answer.outcome, answer.assumed) == ("proven", "real rows")
+    assert answer.cells > 20
+
+
+@pytest.mark.parametrize(
+    ("name", "that", "length", "rule", "values"),
+    [
+        ("speculative", "accepts >= block", 3, LOSSLESS, {"accepts": Fraction(3, 4), "block": Fraction(1)}),
+        ("sjd", "calls <= 1", 2, LOSSLESS, {"calls": Fraction(3, 2)}),
+        ("sjd", "tv <= 1/10", 2, make_rule("amplify", k=2), {"tv": Fraction(1, 6)}),
+    ],
+)
+def test_a_false_comparison_of_decoders_comes_back_with_the_smallest_denominators(
+    name: str, that: str, length: int, rule: Rule, values: dict[str, Fraction]
+) -> None:
+    decoder = RIGHT[name][0]
+    answer = prove(decoder, that, rule=rule, length=length)
+    assert answer.outcome == "counterexample", answer
+    assert answer.values == values
+    largest = max(mass.denominator for row in answer.rows.values() for mass in row)
+    assert largest == {"accepts >= block": 2, "calls <= 1": 1, "tv <= 1/10": 3}[that]
+    rows = {each: np.array(row, dtype=object) for each, row in answer.rows.items()}
+    target, *draft = (
+        Table(2, length, {each: rows[row_name(m, each)] for each in contexts(2, length)})
+        for m in ("pq" if decoder.needs_draft else "p")
+    )
+    law, steps = sequence_law(decoder, target, rule, *draft)
+    found = {"calls": mean(steps), "tv": deviation(decoder, target, rule, *draft)}
+    found["accepts"] = block_acceptance(decoder, target, rule, *draft)
+    own = next(iter(values))
+    assert found[own] == values[own]
+    assert sum(law.values()) == 1
+
+
+def test_what_decoders_do_not_share_is_told() -> None:
+    for that, told in (
+        ("accepts >= block", "block needs gamma; Sjd"),
+        ("calls + accepts >= sjd-ac", "one of accepts and calls beside sjd-ac"),
+        ("accepts >= alpha", "alpha is not known; expected lossless, or a comparison of numbers and accepts, calls"),
+    ):
+        with pytest.raises(ValueError, match=told):
+            prove(Sjd(2), that)
+
+
+def test_a_decoder_that_does_not_come_to_an_end_is_told() -> None:
+    class Idle(Sjd):
+        def step(self, state: Any, process: Any, rule: Any, randomness: Any, draft: Any = None) -> Any:
+            return state, super().step(state, process, rule, randomness, draft)[1]
+
+    with pytest.raises(ArithmeticError, match="has not finished sequences of 2 tokens"):
+        prove(Idle(1), "calls <= 2", length=2)
 
 
 # Verifiers -------------------------------------------------------------------------------------------------------
@@ -243,6 +302,18 @@ def test_verifiers_of_candidates_are_proven(name: str, candidates: Any) -> None:
 def test_a_verifier_with_a_lossy_rule_is_refuted() -> None:
     answer = prove_verifier(make_verifier("recursive", rule=make_rule("amplify", k=2)), sizes=[2])
     assert answer.outcome == "counterexample"
+
+
+def test_numbers_of_verifiers_are_compared() -> None:
+    greedy = make_verifier("greedy")
+    assert prove(greedy, "accepts >= speculative", 2).outcome == "proven"
+    answer = prove(greedy, "accepts <= alpha", 2)
+    assert answer.outcome == "counterexample"
+    assert answer.values["accepts"] > answer.values["alpha"]
+    assert answer.values["law"] == answer.rows["p"]
+    lossy = make_verifier("recursive", rule=make_rule("amplify", k=2))
+    assert prove(lossy, "tv <= 1/2", 2).outcome == "proven"
+    assert prove(lossy, "tv <= 1/4", 2).outcome == "counterexample"
 
 
 # What cannot be run, and limits ----------------------------------------------------------------------------------
