@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from simlab.arrays import total_variation
-from simlab.decoders import SjdBlock, SjdPp
+from simlab.decoders import Sjd2, SjdBlock, SjdPp
 from simlab.decoders.renewal import Drafts
 from simlab.mutants.blocks import CoupledUnseen
 from simlab.rules import Rule, SamplerMatch, Speculative
 from theory.proofs.base import Comparison, Proof, eq, equal, le
+from theory.proofs.sequences import at_tables
 from theory.proofs.steps import asks
 from theory.symbolic import prove_decoder
 
@@ -115,6 +116,13 @@ METHOD_PROOFS = (
                 prove_decoder, SjdPp(2, tau=HALF, declared="newest"), "lossless", None, size=2, length=3
             )
         },
+    ),
+    Proof(
+        "decoder.sjd2",
+        ("sjd2.law",),
+        "SJD whose new drafts are noise for a call, verified once they are tokens: sequences follow the target",
+        (partial(prove_decoder, Sjd2(2), "lossless", None, size=2, length=2),),
+        {"verified behind noise": partial(at_tables, Sjd2(2, criterion="noisy"), 2, 2)},
     ),
     Proof(
         "decoder.sjd-block",
