@@ -66,8 +66,8 @@ def prove_command(
     """Prove a statement for all rows, or find rows at which it fails.
 
     Asks whether a rule, a decoder or a verifier is lossless, or what --that says: "accepts >= speculative",
-    "tv <= 1/10", frontier. Exit status 0: proven, and cvc5 agrees where it is installed; 1: refuted, with the simplest
-    rows that were found; 3: unknown.
+    "tv <= 1/10", frontier; of a decoder also "calls <= sjd", mean steps of whole sequences. Exit status 0: proven,
+    and cvc5 agrees where it is installed; 1: refuted, with the simplest rows that were found; 3: unknown.
     --at P Q shows what a rule does to one target row and one draft row instead: what comes out, how often a draft is
     accepted, how far that is from p, and the most that any rule accepts at this distance.
 
@@ -188,7 +188,8 @@ def _print(console: Console, answer: dict[str, Any], show: str) -> None:
         print_text(console, f"{name:{width}} = ({', '.join(row)})")
     if isinstance(values.get("law"), list):
         print_text(console, f"{'law':{width}} = ({', '.join(values['law'])})")
-        print_text(console, f"accepts {values['accepts']}, tv {values['tv']}, alpha {values['alpha']}")
+    if numbers := [f"{name} {value}" for name, value in values.items() if isinstance(value, str)]:
+        print_text(console, ", ".join(numbers))
     if worst := answer.get("worst"):
         print_text(
             console, f"sequence {worst['sequence']} has probability {worst['law']}; its target {worst['target']}"

@@ -30,7 +30,7 @@ from simlab.decoders import DECODERS, Decoder, make_decoder
 from simlab.registry import meant
 from simlab.rules import RULES, Rule
 from theory.exact import target_law
-from theory.judge.on_unknowns import RuleOnUnknowns
+from theory.judge.on_unknowns import BrokenRule, RuleOnUnknowns
 from theory.judge.user_rule import Functions, UserRule, last_line
 from theory.symbolic.answers import Answer
 from theory.symbolic.cells import Limit, Limits, Unsound
@@ -38,14 +38,14 @@ from theory.symbolic.prove import prove as prove_for_all
 from theory.symbolic.prove_rules import FREE
 from theory.symbolic.rows import Table, contexts, row_name
 from theory.symbolic.smtlib import CHECKER, written
-from theory.symbolic.statements import FRONTIER, LOSSLESS, OWN, read_statement
+from theory.symbolic.statements import FRONTIER, LOSSLESS, OF_ROWS, OF_SEQUENCES, read_statement
 from theory.symbolic.unknown import Refused
 
 LIMIT = 300.0  # seconds
 SEARCH = 45.0  # seconds more, in which rows are looked for and made simple
 IMPORTING = 120.0  # seconds that an import may take
 HEARD = 0.1  # seconds between two reports of progress
-BROKEN = "the rule raises BrokenRule: "  # what is wrong is said after it
+BROKEN = f"the rule raises {BrokenRule.__name__}: "  # what is wrong is said after it
 FICKLE = "it answers now this way, now that"
 AGAIN = 8  # runs at the rows of a counterexample
 OF_SIZE = ["size"], ["vocabulary"], ["V"]  # the argument of a function from V to a rule
@@ -116,7 +116,7 @@ def prove(
             made, that, sizes, rule=verified, length=length, count=count, zeros=zeros, limits=limits, heard=going_on
         )
     except (Refused, Unsound) as error:
-        told = f"V = {', '.join(map(str, sizes or (2, 3)))}"
+        told = f"V = {', '.join(map(str, sizes or ((2,) if isinstance(made, Decoder) else (2, 3))))}"
         if isinstance(error, Unsound):
             error = Refused(f"{FICKLE}: {error}")
         return Answer("unknown", _name(made), that, told, "", 0, perf_counter() - until + limit, why=str(error))
@@ -322,6 +322,7 @@ def prove_apart(
     Raises ``ValueError`` where there is no such subject or statement. ``found`` is called once there is one.
     """
     began, there = perf_counter(), list[bool]()
+    named = f"V = {', '.join(map(str, sizes))}" if sizes else "the smallest size"
 
     def told(cells: int) -> None:
         if not there:
@@ -336,7 +337,7 @@ def prove_apart(
                 verifying = None if rule is None else subject_of(rule, {}, "rule" if ":" not in rule else "")
                 if kind != "decoder" and not isinstance(subject, Rule | Decoder | Verifier):
                     _fits(subject, sizes or (2, 3))
-                _read(that, tuple(DECODERS) if isinstance(subject, Decoder) else FREE)
+                _read(that, *((tuple(DECODERS), OF_SEQUENCES) if isinstance(subject, Decoder) else (FREE, OF_ROWS)))
             link.tell(0)
             begin = perf_counter()
             answer = _watched(subject, link, limit, told_apart(link), begin, verifying)
@@ -374,11 +375,10 @@ def prove_apart(
             except ValueError as error:
                 if not isinstance(subject, Decoder | Verifier) or str(error).startswith(("that is", "size is")):
                     raise
-                why = f"it raises {last_line(error)}"
+                why = str(error) if isinstance(error, BrokenRule) else f"it raises {last_line(error)}"
             except Exception as error:
                 why = f"it raises {last_line(error)}"
-            told = f"V = {', '.join(map(str, sizes)) or 'the smallest'}"
-            return Answer("unknown", spec, that, told, "", 0, perf_counter() - begin, why=why)
+            return Answer("unknown", spec, that, named, "", 0, perf_counter() - begin, why=why)
 
         if isinstance(subject, RuleOnUnknowns):  # each call of its functions is watched
             return proven(_watched_rule(subject, link, limit))
@@ -392,20 +392,19 @@ def prove_apart(
             "hangs": f"a call of it took longer than --limit {limit:g} s",
             "raises": f"it {answer.message}",
         }.get(answer.kind, f"it {answer.message}")
-        size = f"V = {', '.join(map(str, sizes))}" if sizes else "the smallest size"
-        lost = Answer("unknown", spec, that, size, "", 0, perf_counter() - began, why=why)
+        lost = Answer("unknown", spec, that, named, "", 0, perf_counter() - began, why=why)
         return write_answer(lost, out)
     if "unfit" in answer:
         raise ValueError(answer["unfit"])
     return dict(answer)
 
 
-def _read(that: str, others: tuple[str, ...]) -> None:
+def _read(that: str, others: tuple[str, ...], own: tuple[str, ...]) -> None:
     """Raises ``ValueError`` where that is no statement, with the name that a mistyped one was meant to be."""
     try:
-        read_statement(that, others)
+        read_statement(that, others, own)
     except ValueError as error:
-        known = (LOSSLESS, FRONTIER, *OWN, *others)
+        known = (LOSSLESS, FRONTIER, *own, *others)
         near = [meant(word, known) for word in re.findall(r"[a-z][\w-]*", that) if word not in known]
         raise ValueError(str(error).replace("expected", "".join(near) + "expected", 1)) from None
 

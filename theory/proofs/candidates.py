@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
+from simlab.arrays import total_variation
 from simlab.candidates import (
     Candidates,
     Deterministic,
@@ -19,7 +20,7 @@ from simlab.candidates import (
     verified_law,
 )
 from simlab.mutants.trees import FromTarget
-from theory.proofs.base import Numbers, Proof, Question, Stated, eq, equal, rows_asks
+from theory.proofs.base import Numbers, Proof, Question, Stated, eq, equal, ge, gt, rows_asks
 from theory.symbolic import prove_verifier
 
 BOTH, THREE = {"p": 2, "q": 2}, {"p": 3, "q": 3}
@@ -42,6 +43,14 @@ def matched(n: Numbers, count: int, claimed: int | None = None) -> Stated:
     power = count if claimed is None else claimed
     wanted = sum(a * (1 - (1 - b) ** power) for a, b in zip(n["p"], n["q"], strict=True))
     return [(sum(found.accepted), eq, wanted)]
+
+
+def drafted(n: Numbers, count: int, helped: bool = True) -> Stated:
+    """Candidates in turn: accepted as often as one draft, and more often where p(x) > q(x) > 0 for some x."""
+    p, q = n["p"], n["q"]
+    found = sum(verified_law(Recursive(), WithoutReplacement(), p, q, count).accepted)
+    more = any(a > b > 0 for a, b in zip(p, q, strict=True)) if helped else any(p != q)
+    return [(found, gt if more else ge, 1 - total_variation(p, q))]
 
 
 def likeliest(n: Numbers, count: int, more: int = 0) -> Stated:
@@ -89,6 +98,19 @@ CANDIDATE_PROOFS = (
         "siblings without replacement, verified in turn, emit p",
         verifier_asks(Recursive(), WithoutReplacement(), *K_SMALL),
         {"a draw from p after the last rejection": verifier_asks(FromTarget(), WithoutReplacement(), (2, (2, 3)))[0]},
+    ),
+    Proof(
+        "candidates.drafting",
+        ("pac.drafting",),
+        "siblings without replacement, verified in turn, are accepted with at least 1 - TV(p, q), and with more if "
+        "p(x) > q(x) > 0 for some x",
+        tuple(
+            question for count in (2, 3) for question in rows_asks(drafted, f"K = {count}", BOTH, THREE, count=count)
+        ),
+        {
+            "a single draft": rows_asks(drafted, "K = 1", BOTH, count=1)[0],
+            "more wherever p and q differ": rows_asks(drafted, "K = 2", BOTH, count=2, helped=False)[0],
+        },
     ),
     Proof(
         "candidates.sample-and-match",

@@ -78,7 +78,7 @@ DECODER_PROOFS = (
     ),
     Proof(
         "decoder.sjd",
-        ("sjd.theorem-1.sequence", "sjd.theorem-1.token", "sjd.independence"),
+        ("sjd.theorem-1.sequence", "sjd.theorem-1.token", "sjd.independence", "sjd.artifacts", "sjd2.law"),
         SEQUENCES,
         (
             *decoder_asks(Sjd(2), Sjd(2, bonus=False)),

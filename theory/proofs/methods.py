@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 
 from simlab.arrays import total_variation
-from simlab.decoders import SjdBlock, SjdPp
+from simlab.decoders import Sjd2, SjdBlock, SjdPp
+from simlab.decoders.renewal import Drafts
 from simlab.mutants.blocks import CoupledUnseen
 from simlab.rules import Rule, SamplerMatch, Speculative
-from theory.proofs.base import Comparison, Proof, eq, le
+from theory.proofs.base import Comparison, Proof, eq, equal, le
+from theory.proofs.sequences import at_tables
 from theory.proofs.steps import asks
 from theory.symbolic import prove_decoder
 
@@ -49,6 +51,24 @@ def channel(n: Numbers, share: Fraction = Fraction(1)) -> Stated:
     return [(total_variation(r @ emitted, q @ emitted), le, total_variation(r, q) * share)]
 
 
+def reused(n: Numbers, times: int = 1) -> Stated:
+    """A draft from q behind a rejection, renewed by SJD++ with the threshold t, follows q(y) 1[p(y) > t q(y)] + p(y)
+    sum_x q(x) 1[p(x) <= t q(x)], which is declared for it."""
+    if n["t"] == 1:
+        return []
+    p, q, t = n["p"], n["q"], n["t"] / (1 - n["t"])  # any number >= 0
+    decoder, found = SjdPp(2), p * 0
+    object.__setattr__(decoder, "tau", t)  # no constructor takes a number that is not known
+    for x, mass in enumerate(q):
+        drafts = Drafts(p[None, None], q[None, None], np.array([[x]]), np.array([[True]]), np.array([0]))
+        drawn, declared = (rows[0, 0] for rows in decoder.renew(drafts, Speculative(), None))  # type: ignore[arg-type]
+        found = found + drawn * mass
+    liked = [bool(a > t * b * times) for a, b in zip(p, q, strict=True)]
+    anew = sum((b for b, stays in zip(q, liked, strict=True) if not stays), p[0] * 0)
+    row = [(b if stays else 0) + a * anew for a, b, stays in zip(p, q, liked, strict=True)]
+    return [*equal(found, row), *equal(declared, row)]
+
+
 HALF = Fraction(1, 2)
 SERVED = "declared-draft.law", "sjd-vp.law"
 ANY_CHANNEL = ("q", "r", "k0", "k1")
@@ -76,6 +96,13 @@ METHOD_PROOFS = (
         {"half of it": asks(channel, "half of it", {"share": HALF}, rows=ANY_CHANNEL, sizes=(2,))[0]},
     ),
     Proof(
+        "sjdpp.reused",
+        ("sjdpp.law",),
+        "for every threshold t: a draft renewed by SJD++ follows q 1[p > t q] + p sum q 1[p <= t q], as declared",
+        asks(reused, "renewed as declared", shares=("t",)),
+        {"twice the threshold": asks(reused, "renewed as declared", {"times": 2}, shares=("t",), sizes=(2,))[0]},
+    ),
+    Proof(
         "decoder.sjd-pp",
         ("sjdpp.mended",),
         "SJD++ that declares the row its drafts follow: a step from every state emits the target's law, and leaves "
@@ -89,6 +116,13 @@ METHOD_PROOFS = (
                 prove_decoder, SjdPp(2, tau=HALF, declared="newest"), "lossless", None, size=2, length=3
             )
         },
+    ),
+    Proof(
+        "decoder.sjd2",
+        ("sjd2.law",),
+        "SJD whose new drafts are noise for a call, verified once they are tokens: sequences follow the target",
+        (partial(prove_decoder, Sjd2(2), "lossless", None, size=2, length=2),),
+        {"verified behind noise": partial(at_tables, Sjd2(2, criterion="noisy"), 2, 2)},
     ),
     Proof(
         "decoder.sjd-block",

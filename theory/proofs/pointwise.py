@@ -33,6 +33,16 @@ def kept(n: Numbers, factor: int = 1) -> Stated:
     return [(mass, eq, min(n["p"], q)), (mass + max(0, n["p"] - q), eq, n["p"])]
 
 
+def below_bound(n: Numbers, above: bool = True) -> Stated:
+    """Where p <= c q a draft is accepted with p/(c q), which is no more than 1, and then has p/c."""
+    p, q, c = n["p"], n["q"], n["c"]
+    if not c > 0 or (above and p > c * q):
+        return []
+    if q == 0:
+        return [(p, eq, 0)]
+    return [(p / (c * q), le, 1), (q * (p / (c * q)), eq, p / c)]
+
+
 def rejected(n: Numbers, sign: int = 1) -> Stated:
     """What is rejected and the residual are as much as the excess of q, and of p."""
     p, q = n["p"], n["q"]
@@ -393,6 +403,15 @@ POINTWISE = (
         "p q",
         SUM,
         doubled=("ratio doubled", {"factor": 2}),
+    ),
+    _proof(
+        "pointwise.below-bound",
+        ("pac.rejection-sampling",),
+        "where p <= c q: p/(c q) is at most 1, and q p/(c q) = p/c; p = 0 where q = 0",
+        below_bound,
+        "p q c",
+        "a sum over tokens: 1/c of drafts are accepted, and what is accepted is p in proportion",
+        premise=("without p <= c q", {"above": False}),
     ),
     _proof(
         "pointwise.rejected",

@@ -26,11 +26,8 @@ REASONS: dict[str, str] = {
         "N=3, V=3 N=2); the initial drafts are uniform"
     ),
     "sjd-reference.greedy": "existence: one rational example (found by search) proves it; nothing universal",
-    "sjd.artifacts": "follows from sjd.theorem-1.sequence: equal laws give every set of images one probability",
     "pac.eagle": PRINTED,
     "pac.fastest-lossless": PRINTED,
-    "pac.rejection-sampling": "von Neumann's method: one line of algebra, q p / (c q) = p / c",
-    "pac.drafting": "the first candidate is a single draft, and siblings add what is not negative: two lines",
     "pac.readings.budget": "counts nodes of a fixed tree: whole numbers",
     "pac.continuation-speed": "existence of two processes: two rational examples prove it",
     "pac.optimal": (
@@ -82,12 +79,10 @@ REASONS: dict[str, str] = {
     "speculative-diffusion.law": "normal densities: the step uses exp and Phi",
     "block-diffusion.law": "normal densities: the step uses exp and Phi; of tokens it is decoder.block",
     "cascade-image.law": "one line of algebra for disjoint sets, and one row",
-    "sjdpp.law": "one line of algebra, and the exact law of one chain",
     "sjdpp.calls": "existence of a chain: exact mean calls of one",
     "sjd-vp.calls": "existence of a chain: exact mean calls of one",
     "sjd-pv.calls": "existence of a chain: exact mean calls of one",
     "sjd-block.calls": "exact mean calls of one chain",
-    "sjd2.law": "its first half is sjd.theorem-1.sequence, which is for any declared rows; the second is one chain",
     "candidates.optimum-unreached": "existence: one rational pair; K-SEQ in floats",
 }
 
@@ -109,6 +104,8 @@ PARTLY: dict[str, str] = {  # claims of which solvers prove a part: what is left
     "scd.lossless": "the coupling by Gumbel noise: its laws are volumes",
     "scd.with-trees": "the coupling by Gumbel noise: its laws are volumes",
     "sjd.initialisation": "the initialisations that look at the row above",
+    "sjdpp.law": "the exact law of one chain",
+    "sjd2.law": "its second half, the exact law of one chain",
     "sjd.worst-case": "Jacobi decoding, whose state holds intervals; that N calls happen is an example",
     "pac.relabel": "lossy rules other than a mixture and amplify, and longer windows",
     "typical.law": "that the likeliest token is in A: the threshold is the exponential of an entropy",

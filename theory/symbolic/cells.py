@@ -281,6 +281,13 @@ class Cells(Space):
                 return False
             self._split(product, masks, signs)
 
+    def check_divisor(self, number: Unknown) -> None:
+        """Raise :class:`Unsound` unless ``number`` is known not to be 0 on this way: who divides has asked before."""
+        product = self.product(number)
+        if product.sign == ZERO or any(self._known.get(atom, ANY) & ZERO for atom, _ in product.factors):
+            told = f"it was divided by {number}, which may be 0; expected a number that is known not to be"
+            raise self.stopped(Unsound(told))
+
     def same(self, one: Unknown, other: Unknown) -> bool:
         """Whether two numbers are equal, on this way."""
         if self._stating and one.key == other.key:

@@ -17,7 +17,7 @@ A decoder that is lossless without this is not proven here, and not refuted.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -36,7 +36,18 @@ from theory.symbolic.signs import POSITIVE, SIGNS, ZERO, of_powers, sign_of
 from theory.symbolic.space import Literal
 from theory.symbolic.unknown import Refused, Unknown
 
-__all__ = ["Outcome", "Step", "accepted", "commits_nothing", "first_difference", "first_failure", "one_step", "steps"]
+__all__ = [
+    "Outcome",
+    "Run",
+    "Step",
+    "commits_nothing",
+    "first_difference",
+    "first_failure",
+    "one_step",
+    "probability",
+    "runs",
+    "steps",
+]
 
 
 Supports = tuple[tuple[Context, Context], ...]  # after which drafts a row may have mass on which tokens, in order
@@ -213,6 +224,64 @@ def one_step(
     return Step(prefix, supports, cells, rows, target, found, declared)
 
 
+class Run(NamedTuple):
+    """What a decoder comes to from its start: tokens that it commits, steps, and the drafts that the first accepts."""
+
+    tokens: Context
+    steps: int
+    accepted: int
+
+
+def runs(
+    decoder: Decoder,
+    rule: Rule,
+    tables: Sequence[Table],
+    cells: Cells,
+    whole: bool,
+    heard: Callable[[int], None] | None = None,
+) -> dict[Run, Terms]:
+    """The law of what a decoder comes to from its start.
+
+    Parameters
+    ----------
+    decoder, rule
+        Whose law it is.
+    tables
+        The target, and the draft model where one is needed.
+    cells
+        The space.
+    whole
+        Whether whole sequences are run, and not the first step alone.
+    heard
+        Is told how many cells have been visited.
+
+    Returns
+    -------
+    dict
+        By outcome.
+
+    Raises
+    ------
+    Refused, Limit
+        As :func:`steps` does.
+    """
+    target, *drafts = tables
+
+    def run(batch: np.ndarray, randomness: Histories) -> Iterator[Run]:
+        state = decoder.init(target, randomness, len(batch))
+        state, first = decoder.step(state, target, rule, randomness, *drafts)
+        taken = 1
+        while whole and state.length[0] < target.length:
+            if taken == target.length:
+                told = f"{decoder!r} has not finished sequences of {taken} tokens after as many steps"
+                raise ArithmeticError(f"{told}; expected a token a step")
+            state, _ = decoder.step(state, target, rule, randomness, *drafts)
+            taken += 1
+        yield Run(tuple(state.tokens[0, : state.length[0]].tolist()), taken, int(first.accepted[0]))
+
+    return laws(lambda: outcomes(run, cells), cells, heard)
+
+
 def _state(start: Any, batch: np.ndarray, prefix: Context, given: dict[Context, Any], randomness: Histories) -> Any:
     """Any state with a prefix: its drafts are drawn from the rows ``given`` after the drafts before them, and behind
     them stands no token at all, so that whoever looks there does not get far."""
@@ -316,10 +385,10 @@ def _emits(step: Step) -> Iterator[Terms]:
     laws = {tokens: simplified(_sum(parts, cells), cells) for tokens, parts in committed.items()}
     for rest in product(range(step.target.vocabulary), repeat=length - len(prefix)):
         sequence = (*prefix, *rest)
-        parts: list[tuple[Where, Any]] = [(frozenset(), -_probability(step.target, sequence, len(prefix)))]
+        parts: list[tuple[Where, Any]] = [(frozenset(), -probability(step.target, sequence, len(prefix)))]
         for tokens, terms in laws.items():
             if sequence[: len(tokens)] == tokens:
-                more = _probability(step.target, sequence, len(tokens))
+                more = probability(step.target, sequence, len(tokens))
                 parts += [(where, value * more) for where, value in terms.items()]
         yield _sum(parts, cells)
 
@@ -340,17 +409,11 @@ def _leaves(step: Step) -> Iterator[Terms]:
         yield _sum(parts + [(where, value * chance * -1) for where, value in whole], step.cells)
 
 
-def accepted(step: Step) -> Terms:
-    """The mean number of drafts that a step accepts."""
-    parts = [(w, v * outcome.accepted) for outcome, terms in step.laws.items() for w, v in terms.items()]
-    return _sum(parts, step.cells)
-
-
 def _sum(parts: list[tuple[Where, Any]], cells: Cells) -> Terms:
     return added(without_edges(parts, cells), cells)
 
 
-def _probability(target: Table, sequence: Context, begin: int) -> Any:
+def probability(target: Table, sequence: Context, begin: int) -> Any:
     """Of the tokens from ``begin`` on."""
     found: Any = 1
     for k in range(begin, len(sequence)):

@@ -1,23 +1,36 @@
-"""Statements about a decoder: that its sequences follow the target, or how many drafts a step of it accepts."""
+"""Statements about a decoder: that its sequences follow the target, how far they are from it, how many drafts its first
+step accepts, and how many steps they take."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
+from inspect import signature
+from itertools import product
 from typing import Any
 
+import numpy as np
+
+from simlab.arrays import total_variation
 from simlab.decoders import DECODERS, Decoder, make_decoder
 from simlab.rules import Rule, Speculative
-from theory.exact import sequence_law, target_law
+from theory.exact import block_acceptance, deviation, mean, sequence_law, target_law
 from theory.symbolic.answers import Answer, Asked, Heard, arrays, told_rows
-from theory.symbolic.cells import Cell, Limits
-from theory.symbolic.decoders import Step, accepted, first_failure, one_step, steps
-from theory.symbolic.piecewise import value_of
+from theory.symbolic.cells import Cell, Cells, Limits
+from theory.symbolic.decoders import Run, Step, first_failure, probability, runs, steps
+from theory.symbolic.piecewise import Terms, added, simplified, value_of, without_edges
 from theory.symbolic.rows import Table, contexts, row_name, rows_at, unknown_rows
-from theory.symbolic.small_rows import Row, simple_tables
+from theory.symbolic.small_rows import SEARCH, Row, coarsest, simple_tables, smallest_near
 from theory.symbolic.space import Point
-from theory.symbolic.statements import LOSSLESS, Statement, read_statement
+from theory.symbolic.statements import LOSSLESS, OF_SEQUENCES, Statement, read_statement
 from theory.symbolic.unknown import Refused
+
+EXACT: dict[str, Callable[..., Any]] = {  # numbers that statements are about, in fractions
+    "accepts": block_acceptance,
+    "calls": lambda *given: mean(sequence_law(*given)[1]),
+    "tv": deviation,
+}
 
 __all__ = ["prove_decoder", "prove_steps", "wrong_tables"]
 
@@ -32,7 +45,7 @@ def prove_decoder(
     limits: Limits | None = None,
     heard: Heard | None = None,
 ) -> Answer:
-    """Prove that sequences of a decoder follow the target, or compare how many drafts its first step accepts.
+    """Prove that sequences of a decoder follow the target, or a comparison of its numbers.
 
     Parameters
     ----------
@@ -40,7 +53,7 @@ def prove_decoder(
         The decoder.
     that
         The statement; other decoders are named as :func:`simlab.decoders.make_decoder` knows them, and are made with
-        the same draft length.
+        as many drafts.
     rule
         The verification rule; speculative sampling if it is not said.
     size, length
@@ -62,7 +75,7 @@ def prove_decoder(
     ValueError, Refused
         As :func:`theory.symbolic.prove` does.
     """
-    statement, rule = read_statement(that, tuple(DECODERS)), rule or Speculative()
+    statement, rule = read_statement(that, tuple(DECODERS), OF_SEQUENCES), rule or Speculative()
     asked, told = _asked(decoder, rule, statement.text, zeros, heard), f"V = {size}, sequences of {length}"
     if statement.text != LOSSLESS:
         return _compared(decoder, rule, statement, size, length, zeros, limits, asked) or asked.answer("proven", told)
@@ -152,7 +165,7 @@ def wrong_tables(decoder: Decoder, rule: Rule, size: int, length: int, zeros: bo
         law, wanted = sequence_law(decoder, *given)[0], target_law(given[0])
         return any(law.get(sequence, 0) != wanted.get(sequence, 0) for sequence in {*law, *wanted})
 
-    return simple_tables(fails, _names(decoder, size, length), not zeros)
+    return simple_tables(fails, _names(decoder.needs_draft, size, length), not zeros)
 
 
 def _asked(decoder: Decoder, rule: Rule, statement: str, zeros: bool, heard: Heard | None) -> Asked:
@@ -164,7 +177,7 @@ def _whole_sequences(
     decoder: Decoder, rule: Rule, size: int, length: int, zeros: bool, limits: Limits | None, asked: Asked
 ) -> Cell[bool] | None:
     """Where whole sequences do not follow the target, in one run for each cell of all tables."""
-    cells, rows = unknown_rows(_names(decoder, size, length), zeros, limits)
+    cells, rows = unknown_rows(_names(decoder.needs_draft, size, length), zeros, limits)
     asked.spaces[:] = [cells]
     given = _given(decoder, rule, size, length, rows)
 
@@ -186,37 +199,77 @@ def _compared(
     limits: Limits | None,
     asked: Asked,
 ) -> Answer | None:
-    """Where a statement about the drafts that a first step accepts is false."""
-    if of_rows := {"tv", "alpha"} & {*statement.names}:
-        raise ValueError(
-            f"that is {statement.text!r}: {min(of_rows)} is of one pair of rows; expected accepts and decoders"
-        )
+    """Where a statement about numbers of drafts, of calls, or about TV of whole sequences, is false."""
+    own = [name for name in OF_SEQUENCES if name in statement.names]
+    counted = [name for name in own if name != "tv"] or ["accepts"]
+    others = {name: _alike(name, decoder, statement) for name in statement.names if name not in OF_SEQUENCES}
+    if others and len(counted) > 1:
+        raise ValueError(f"that is {statement.text!r}; expected one of accepts and calls beside {min(others)}")
+    numbers = [*((name, name, decoder) for name in own), *((name, counted[0], each) for name, each in others.items())]
+    whole = bool({"calls", "tv"} & {*own})
+    sizes = _names(any(each.needs_draft for each in (decoder, *others.values())), size, length)
+    cells, rows = unknown_rows(sizes, zeros, limits)
+    asked.spaces.append(cells)
 
     def look() -> Cell[bool] | None:
-        first = one_step(decoder, rule, size, length, zeros=zeros, limits=limits, heard=asked.heard)
-        asked.spaces.append(first.cells)
-        known = {"accepts": accepted(first)}
-        for name in {*statement.names} - {"accepts"}:
-            other = make_decoder(name, gamma=getattr(decoder, "gamma", 1))
-            known[name] = accepted(one_step(other, rule, size, length, beside=first, heard=asked.heard))
-        rows.update(first.rows)
+        made = {}
+        for name, kind, each in numbers:
+            target, _, *drafts = _given(each, rule, size, length, rows)
+            made[name] = _number(kind, runs(each, rule, (target, *drafts), cells, whole, asked.heard), target, cells)
 
         def program() -> bool:
-            with first.cells.stating():
-                return statement.holds(lambda name: value_of(known[name], first.cells))
+            values = {name: number() for name, number in made.items()}
+            with cells.stating():
+                return statement.holds(values.__getitem__)
 
-        return asked.first_false(first.cells, program)
+        return asked.first_false(cells, program)
+
+    def exact(named: Mapping[str, Row]) -> dict[str, Any]:
+        return {name: EXACT[kind](each, *_given(each, rule, size, length, named)) for name, kind, each in numbers}
+
+    def fails(named: Mapping[str, Row]) -> bool:
+        return not statement.holds(exact(named).__getitem__)
 
     def simple(point: Point | None) -> dict[str, Row] | None:
-        return None if point is None else rows_at(rows, point)
+        if point is None:
+            near = simple_tables(fails, sizes, not zeros)
+        else:
+            near = coarsest(fails, rows_at(rows, point), SEARCH, not zeros)
+        return smallest_near(fails, near, SEARCH, not zeros) if near else None
 
-    rows: dict[str, Any] = {}
-    return asked.settled(f"V = {size}, sequences of {length}", look, simple)
+    found = asked.settled(f"V = {size}, sequences of {length}", look, simple)
+    return replace(found, values=exact(found.rows)) if found and found.rows else found
 
 
-def _names(decoder: Decoder, size: int, length: int) -> dict[str, int]:
-    models = "pq" if decoder.needs_draft else "p"
-    return {row_name(model, each): size for model in models for each in contexts(size, length)}
+def _alike(name: str, decoder: Decoder, statement: Statement) -> Decoder:
+    """The decoder of a name, with what it has to be told as another has it: as many drafts."""
+    parameters = signature(DECODERS[name]).parameters.values()
+    needed = [each.name for each in parameters if each.default is each.empty]
+    if lacking := [each for each in needed if not hasattr(decoder, each)]:
+        raise ValueError(f"that is {statement.text!r}: {name} needs {' and '.join(lacking)}; {decoder!r} has none")
+    return make_decoder(name, **{each: getattr(decoder, each) for each in needed})
+
+
+def _number(kind: str, found: Mapping[Run, Terms], target: Table, cells: Cells) -> Callable[[], Any]:
+    """What a number that statements are about is in the cell that is explored."""
+
+    def averaged(weight: Callable[[Run], int]) -> Terms:
+        parts = [(where, value * weight(run)) for run, terms in found.items() for where, value in terms.items()]
+        return simplified(added(without_edges(parts, cells), cells), cells)
+
+    match kind:
+        case "accepts":
+            return partial(value_of, averaged(lambda run: run.accepted), cells)
+        case "calls":
+            return partial(value_of, averaged(lambda run: run.steps), cells)
+    sequences = [*product(range(target.vocabulary), repeat=target.length)]
+    wanted = np.array([probability(target, each, 0) for each in sequences], dtype=object)
+    laws = [averaged(lambda run, each=each: int(run.tokens == each)) for each in sequences]  # type: ignore[misc]
+    return lambda: total_variation(np.array([value_of(law, cells) for law in laws], dtype=object), wanted)
+
+
+def _names(drafted: bool, size: int, length: int) -> dict[str, int]:
+    return {row_name(model, each): size for model in ("pq" if drafted else "p") for each in contexts(size, length)}
 
 
 def _given(decoder: Decoder, rule: Rule, size: int, length: int, rows: Mapping[str, Iterable[Any]]) -> tuple[Any, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,7 +27,7 @@ FREE = tuple(  # rules that are made without settings
     if all(parameter.default is not parameter.empty for parameter in inspect.signature(kind).parameters.values())
 )
 
-__all__ = ["prove_rule"]
+__all__ = ["FREE", "Emitted", "prove_rule"]
 
 
 def prove_rule(
@@ -61,19 +61,16 @@ def prove_rule(
             return found
         given = arrays(found.rows)
         why = fault(given)
-        return replace(found, why=why) if why else replace(found, values=_Step(made, given["p"], given["q"]).values())
+        return replace(found, why=why) if why else replace(found, values=_step(made, given["p"], given["q"]).values())
     return asked.answer("proven", up_to(sizes))
 
 
 def _fault(rule: Rule, statement: Statement, p: np.ndarray, q: np.ndarray, stating: Stating) -> str | None:
     """What is wrong with a statement at these rows; None if it is true."""
     try:
-        step = _Step(rule, p, q)
+        step = _step(rule, p, q)
         with stating():
-            if statement.text == LOSSLESS:
-                true = all(mass == wanted for mass, wanted in zip(step.law, p, strict=True))
-            else:
-                true = statement.holds(step.value)
+            true = step.fulfils(statement)
     except ZeroDivisionError:
         return "the rule divides by 0"
     except (ArithmeticError, AssertionError, LookupError, ValueError) as error:
@@ -81,12 +78,24 @@ def _fault(rule: Rule, statement: Statement, p: np.ndarray, q: np.ndarray, stati
     return None if true else ""
 
 
-class _Step:
-    """What a rule does to one pair of rows."""
+def _step(rule: Rule, p: np.ndarray, q: np.ndarray) -> Emitted:
+    step = rule.step_rows(p[None], q[None])
+    return Emitted(p, q, step.law[0], step.acceptance[0])
 
-    def __init__(self, rule: Rule, p: np.ndarray, q: np.ndarray) -> None:
-        step = rule.step_rows(p[None], q[None])
-        self.p, self.q, self.law, self.acceptance = p, q, step.law[0], step.acceptance[0]
+
+class Emitted(NamedTuple):
+    """What comes of one pair of rows: the law of what is emitted, and how often a draft is accepted."""
+
+    p: np.ndarray
+    q: np.ndarray
+    law: np.ndarray
+    acceptance: Any
+
+    def fulfils(self, statement: Statement) -> bool:
+        """Whether a statement is true of it."""
+        if statement.text == LOSSLESS:
+            return all(mass == wanted for mass, wanted in zip(self.law, self.p, strict=True))
+        return statement.holds(self.value)
 
     def value(self, name: str) -> Any:
         """A number that statements are about."""

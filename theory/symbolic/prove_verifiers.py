@@ -1,8 +1,9 @@
-"""That a verifier of several candidates is lossless."""
+"""Statements about a verifier of several candidates."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,13 @@ from simlab.candidates.base import NONE
 from theory.symbolic.answers import Answer, Asked, Heard, arrays, told_rows, up_to
 from theory.symbolic.cells import Cell, Cells, Limits
 from theory.symbolic.histories import Histories, Weighted, laws, outcomes
-from theory.symbolic.piecewise import added, vanishes
+from theory.symbolic.piecewise import Terms, added, simplified, value_of, vanishes, without_edges
+from theory.symbolic.prove_rules import FREE, Emitted
 from theory.symbolic.rows import Rows, unknown_rows
 from theory.symbolic.small_rows import Row, simple_rows
-from theory.symbolic.statements import LOSSLESS
+from theory.symbolic.statements import LOSSLESS, read_statement
+
+Kept = tuple[int, bool]  # a token, and whether it is a candidate that was accepted
 
 __all__ = ["prove_verifier"]
 
@@ -30,46 +34,67 @@ def prove_verifier(
     limits: Limits | None = None,
     heard: Heard | None = None,
 ) -> Answer:
-    """Prove that a verifier is lossless; arguments and answer are those of :func:`theory.symbolic.prove`."""
-    if that != LOSSLESS:
-        raise ValueError(f"that is {that!r}; expected {LOSSLESS}, all that is known of verifiers")
+    """Prove a statement about a verifier; arguments and answer are those of :func:`theory.symbolic.prove`."""
+    statement = read_statement(that, FREE)
     drawing = candidates or (Independent() if verifier.takes == (Candidates,) else verifier.takes[0]())
-    asked = Asked(f"{verifier!r} of candidates {drawing!r}", that, told_rows(zeros), heard)
+    asked = Asked(f"{verifier!r} of candidates {drawing!r}", statement.text, told_rows(zeros), heard)
 
-    def fails(named: Mapping[str, Row]) -> bool:
-        given = arrays(named)
-        found = verified_law(verifier, drawing, given["p"], given["q"], count)
-        return bool(np.any(found.accepted + found.drawn != given["p"]))
+    def emitted(named: Mapping[str, Row]) -> Emitted:
+        p, q = (arrays(named)[name] for name in "pq")
+        found = verified_law(verifier, drawing, p, q, count)
+        return Emitted(p, q, found.accepted + found.drawn, sum(found.accepted))
 
     for size in sizes:
         cells, rows = unknown_rows({"p": size, "q": size}, zeros, limits)
         asked.spaces.append(cells)
 
-        def look(cells: Cells = cells, rows: Rows = rows) -> Cell[bool] | None:
-            law = laws(lambda: _emitted(verifier, drawing, rows, count, cells), cells, heard)
-            differences = (added([*law.get(x, {}).items(), (frozenset(), -p)], cells) for x, p in enumerate(rows["p"]))
-            return next((cell for terms in differences if (cell := vanishes(terms, cells))), None)
+        def look(cells: Cells = cells, rows: Rows = rows, size: int = size) -> Cell[bool] | None:
+            found = laws(lambda: _emitted(verifier, drawing, rows, count, cells), cells, heard)
+            law = [_of(found, ((token, True), (token, False)), cells) for token in range(size)]
+            if statement.text == LOSSLESS:
+                differences = (
+                    added([*terms.items(), (frozenset(), -p)], cells) for terms, p in zip(law, rows["p"], strict=True)
+                )
+                return next((cell for terms in differences if (cell := vanishes(terms, cells))), None)
+            law = [simplified(terms, cells) for terms in law if "tv" in statement.names]  # else it would cut cells
+            accepted = simplified(_of(found, ((token, True) for token in range(size)), cells), cells)
+
+            def program() -> bool:
+                masses = np.array([value_of(terms, cells) for terms in law], dtype=object)
+                step = Emitted(rows["p"], rows["q"], masses, value_of(accepted, cells))
+                with cells.stating():
+                    return statement.holds(step.value)
+
+            return asked.first_false(cells, program)
 
         found = asked.settled(
             f"K = {count}, V = {size}",
             look,
-            lambda point: simple_rows(fails, rows, point, not zeros),  # noqa: B023
+            lambda point: simple_rows(lambda named: not emitted(named).fulfils(statement), rows, point, not zeros),  # noqa: B023
         )
         if found:
-            return found
+            return replace(found, values=emitted(found.rows).values()) if found.rows else found
     return asked.answer("proven", f"K = {count}, {up_to(sizes)}")
 
 
+def _of(found: Mapping[Kept, Terms], keys: Iterable[Kept], cells: Cells) -> Terms:
+    """The probability of some tokens."""
+    parts = [part for key in keys for part in found.get(key, {}).items()]
+    return added(without_edges(parts, cells), cells)
+
+
 def _emitted(verifier: Verifier, drawing: Candidates, rows: Rows, count: int, cells: Cells) -> list[Weighted]:
-    """The token emitted, and its probability, for candidates that are drawn one way after the other."""
+    """The token emitted, whether it is a candidate, and its probability, for candidates that are drawn one way after
+    the other."""
     p, q = rows["p"][None], rows["q"][None]
 
-    def verified(batch: np.ndarray, randomness: Histories) -> Iterator[list[Any]]:
+    def verified(batch: np.ndarray, randomness: Histories) -> Iterator[list[tuple[Kept, Any]]]:
         drawn = list[int]()
         for k in range(count):
             row = drawing.row(q, np.array([drawn], dtype=np.int64), last=k == count - 1)[0].tolist()
             drawn.append(randomness.token(row) if sum(row) else NONE)
         found = verifier.verify(p, q, np.array([drawn], dtype=np.int64), drawing)
-        yield (found.accepted + found.drawn)[0].tolist()
+        parts = {True: found.accepted[0].tolist(), False: found.drawn[0].tolist()}
+        yield [((x, kept), mass) for kept, row in parts.items() for x, mass in enumerate(row)]
 
-    return [(x, weight * mass) for law, weight in outcomes(verified, cells) for x, mass in enumerate(law)]
+    return [(key, weight * mass) for law, weight in outcomes(verified, cells) for key, mass in law]

@@ -23,7 +23,7 @@ Fails = Callable[[dict[str, Row]], bool]
 
 SEARCH = 20.0  # seconds
 
-__all__ = ["Row", "rows_of", "simple_rows", "simple_tables", "smallest"]
+__all__ = ["SEARCH", "Row", "coarsest", "rows_of", "simple_rows", "simple_tables", "smallest", "smallest_near"]
 
 
 def rows_of(size: int, denominator: int, positive: bool = False) -> Iterator[Row]:
@@ -80,14 +80,17 @@ def smallest(fails: Fails, sizes: Mapping[str, int], seconds: float, positive: b
     return None
 
 
-def coarsest(fails: Fails, rows: Named, seconds: float) -> dict[str, Row] | None:
-    """``rows``, rounded to the smallest denominators at which something still fails; None if it does not at all."""
+def coarsest(fails: Fails, rows: Named, seconds: float, positive: bool = False) -> dict[str, Row] | None:
+    """``rows``, rounded to the smallest denominators at which something still fails; None if it does not at all.
+
+    Where ``positive``, nothing is rounded to 0.
+    """
     until = perf_counter() + seconds
     for denominator in [*range(1, 60), *(10**k for k in range(2, 9))]:
         if perf_counter() > until:
             break
         rounded = {name: _rounded(row, denominator) for name, row in rows.items()}
-        if fails(rounded):
+        if (not positive or all(map(all, rounded.values()))) and fails(rounded):
             return simpler(fails, rounded, until)
     return dict(rows) if fails(dict(rows)) else None
 
@@ -116,6 +119,20 @@ def simpler(fails: Fails, rows: Named, until: float) -> dict[str, Row]:
     return found
 
 
+def smallest_near(fails: Fails, rows: Named, seconds: float, positive: bool = False) -> dict[str, Row]:
+    """The same failure with the smallest denominators there are of the rows that matter to it; the others stay."""
+    most = max(mass.denominator for row in rows.values() for mass in row)
+    others = {
+        len(row): [o for d in range(1, most + 1) for o in rows_of(len(row), d, positive)] for row in rows.values()
+    }
+    sizes = {
+        name: len(row)
+        for name, row in rows.items()
+        if not all(fails({**rows, name: other}) for other in others[len(row)])
+    }
+    return {**rows, **(smallest(lambda named: fails({**rows, **named}), sizes, seconds, positive) or {})}
+
+
 def _cost(row: Row) -> tuple[int, Sequence[int]]:
     return lcm(*(mass.denominator for mass in row)), sorted(-mass.numerator for mass in row)
 
@@ -123,7 +140,7 @@ def _cost(row: Row) -> tuple[int, Sequence[int]]:
 def simple_rows(fails: Fails, rows: Rows, point: Point | None, positive: bool) -> dict[str, Row] | None:
     """Simple rows at which something fails: the smallest, or near a point at which it does."""
     found = smallest(fails, {name: len(row) for name, row in rows.items()}, SEARCH, positive)
-    return found if found or point is None else coarsest(fails, rows_at(rows, point), SEARCH)
+    return found if found or point is None else coarsest(fails, rows_at(rows, point), SEARCH, positive)
 
 
 def simple_tables(fails: Fails, sizes: Mapping[str, int], positive: bool) -> dict[str, Row] | None:

@@ -1,4 +1,4 @@
-"""Statements about a rule or a decoder, as a person writes them.
+"""Statements about a rule, a verifier or a decoder, as a person writes them.
 
 ``lossless``
     what is emitted follows p;
@@ -8,11 +8,13 @@
     a comparison of numbers and of
 
     ============  =========================================================================================
-    ``accepts``   how often a draft is accepted, or how many drafts of a step in the mean
-    ``tv``        TV between p and what is emitted
+    ``accepts``   how often a draft, or one of several candidates, is accepted; of a decoder how many drafts
+                  its first step accepts in the mean
+    ``calls``     of a decoder, how many steps a sequence takes in the mean
+    ``tv``        TV between the target and what is emitted
     ``alpha``     1 - TV(p, q), what speculative sampling accepts
-    *a rule*      the acceptance of the rule of that name, made without settings; for a decoder, the drafts that
-                  the decoder of that name and length accepts
+    *a name*      the acceptance of the rule of that name, made without settings; beside a decoder what is asked
+                  of it, ``accepts`` or ``calls``, of the decoder of that name, with as many drafts
     ============  =========================================================================================
 """
 
@@ -26,7 +28,8 @@ from fractions import Fraction
 from typing import Any
 
 LOSSLESS, FRONTIER = "lossless", "frontier"
-OWN = "accepts", "tv", "alpha"
+OF_ROWS = "accepts", "tv", "alpha"  # what is known of a rule and of a verifier
+OF_SEQUENCES = "accepts", "calls", "tv"  # and of a decoder
 OPERATIONS: dict[type, Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -42,7 +45,7 @@ COMPARISONS: dict[type, Callable[[Any, Any], bool]] = {
     ast.NotEq: operator.ne,
 }
 
-__all__ = ["FRONTIER", "LOSSLESS", "Statement", "read_statement"]
+__all__ = ["FRONTIER", "LOSSLESS", "OF_ROWS", "OF_SEQUENCES", "Statement", "read_statement"]
 
 
 @dataclass(frozen=True)
@@ -68,7 +71,7 @@ class Statement:
         return all(COMPARISONS[type(op)](one, other) for op, one, other in pairs)
 
 
-def read_statement(text: str, others: tuple[str, ...] = ()) -> Statement:
+def read_statement(text: str, others: tuple[str, ...] = (), own: tuple[str, ...] = OF_ROWS) -> Statement:
     """A statement from text.
 
     Parameters
@@ -76,7 +79,9 @@ def read_statement(text: str, others: tuple[str, ...] = ()) -> Statement:
     text
         As a person writes it.
     others
-        Names besides ``accepts``, ``tv`` and ``alpha``; they may hold hyphens.
+        Names of rules or decoders; they may hold hyphens.
+    own
+        What else is known of the subject.
 
     Returns
     -------
@@ -91,8 +96,9 @@ def read_statement(text: str, others: tuple[str, ...] = ()) -> Statement:
     written = {LOSSLESS: "tv == 0", FRONTIER: "accepts == alpha + tv"}.get(text.strip(), text)
     for name in sorted(others, key=len, reverse=True):
         written = written.replace(name, name.replace("-", "_"))
-    names = {name.replace("-", "_"): name for name in (*OWN, *others)}
-    known = f"expected lossless, frontier, or a comparison of numbers and {', '.join(names.values())}"
+    names = {name.replace("-", "_"): name for name in (*own, *others)}
+    frontier = "frontier, " if own == OF_ROWS else ""
+    known = f"expected lossless, {frontier}or a comparison of numbers and {', '.join(names.values())}"
     try:
         tree = ast.parse(written, mode="eval").body
     except SyntaxError:

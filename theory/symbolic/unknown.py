@@ -206,7 +206,9 @@ for _name in ("numerator", "denominator", "as_integer_ratio", "is_integer", "hex
 
 
 def reduced(cells: Cells, num: fmpq_mpoly, den: fmpq_mpoly, term: Term | None = None) -> Unknown:
-    """``num / den`` in lowest terms."""
+    """``num / den`` in lowest terms; ``Unsound`` where ``term`` divides by what may be 0."""
+    if term is not None and term[0] == "/":
+        cells.check_divisor(term[2])
     if num.is_zero():
         return Unknown(cells, num, None, term)
     if not den.is_constant():

@@ -19,9 +19,10 @@ import z3
 from hypothesis import given
 from hypothesis import strategies as st
 
+from simlab.arrays import Array
 from simlab.decoders import make_decoder
 from simlab.randomness import Purpose
-from simlab.rules import make_rule
+from simlab.rules import Speculative, make_rule
 from theory.exact import sequence_law
 from theory.example_processes import random_row
 from theory.symbolic import Unsound, prove
@@ -172,6 +173,22 @@ def test_a_division_by_what_can_be_0_is_a_way_of_its_own() -> None:
             return "0"
 
     assert {cell.result == "0" for cell in cells.explore(program)} == {True, False}
+
+
+def test_a_division_that_nobody_asked_about_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Divides(Speculative):
+        def accept_rows(self, p: Array, q: Array, x: Array) -> Array:
+            return np.take_along_axis(p / q, x[..., None], -1)[..., 0]
+
+    right = Cells.holds
+
+    def careless(cells: Cells, number: Unknown, signs: int) -> bool:
+        return signs != ZERO and right(cells, number, signs)  # whatever it is, it is not 0
+
+    assert prove(Divides(), size=2).outcome == "counterexample"
+    monkeypatch.setattr(Cells, "holds", careless)
+    with pytest.raises(Unsound, match=r"divided by .*, which may be 0"):
+        prove(Divides(), size=2)
 
 
 def test_a_cover_needs_each_missing_way_refuted() -> None:

@@ -16,11 +16,14 @@ from simlab.arrays import Array
 from simlab.candidates import Independent, WithoutReplacement, make_verifier
 from simlab.decoders import DECODERS, Decoder, Sjd, SjdAc, make_decoder
 from simlab.mutants import ac_decoders, sjd_decoders, speculative_decoders
+from simlab.mutants import blocks as wrong_blocks
 from simlab.mutants import decoders as wrong_decoders
+from simlab.mutants import randomness as wrong_randomness
 from simlab.mutants import rules as wrong_rules
 from simlab.mutants import trees as wrong_trees
+from simlab.mutants.randomness import WithRandomness
 from simlab.rules import Rule, Speculative, Step, make_rule
-from theory.exact import sequence_law, target_law
+from theory.exact import block_acceptance, deviation, mean, sequence_law, target_law
 from theory.proofs.catalogue import PROOFS
 from theory.symbolic import Limits, Refused, prove, prove_rule, prove_verifier
 from theory.symbolic.decoders import commits_nothing, first_difference, first_failure, one_step
@@ -116,6 +119,7 @@ RIGHT: dict[str, tuple[Decoder, int]] = {
     "sjd-pv": (make_decoder("sjd-pv", window=2, phrase=1), 3),
     "sjd-pp": (make_decoder("sjd-pp", window=2), 3),
     "sjd-unrefined": (make_decoder("sjd-unrefined", window=2), 3),
+    "sjd2": (make_decoder("sjd2", window=2), 2),
     "sjd-reference": (make_decoder("sjd-reference", window=2), 3),
     "dynamic-tree": (make_decoder("dynamic-tree", top_k=1, depth=1, total=1), 2),
     "no bonus": (mutants.BonusOmitted(2), 3),
@@ -189,16 +193,18 @@ NOT_WRONG = {  # of the wrong variants' houses, those that no proof refutes: why
     "ResidualProcessed": "its processor is a parameter; ResidualTempered and ResidualFiltered are two of them",
     "BonusOmitted": "lossless, and proven so",
     "FlatTail": "lossless, and proven so",
+    "ChangedRandomness": "the base of those that are",
     "SiblingsReordered": "its order is a parameter; SiblingsSorted and OwnTokenLast are two of them",
 }
 
 
 def test_every_wrong_variant_is_refuted_here_or_by_a_kept_proof() -> None:
-    refuted = {type(each) for each in (*WRONG.values(), *WRONG_DECODERS.values())}
-    refuted |= {type(each) for proof in PROOFS.values() for ask in proof.wrong.values() for each in _parts(ask)}
+    kept = (each for proof in PROOFS.values() for ask in proof.wrong.values() for each in _parts(ask))
+    wrong = [*WRONG.values(), *WRONG_DECODERS.values(), *kept]
+    refuted = {type(each) for each in wrong} | {each.change for each in wrong if isinstance(each, WithRandomness)}
     there = {
         each
-        for house in (wrong_rules, wrong_decoders, wrong_trees)
+        for house in (wrong_rules, wrong_decoders, wrong_trees, wrong_blocks, wrong_randomness)
         for name, each in vars(house).items()
         if inspect.isclass(each) and each.__module__ == house.__name__ and not name.startswith("_")
     }
@@ -223,10 +229,69 @@ def test_a_lossy_rule_makes_a_decoder_lossy() -> None:
     assert answer.outcome == "counterexample"
 
 
-def test_block_verification_accepts_at_least_as_much() -> None:
-    assert prove(make_decoder("block", gamma=2), "accepts >= speculative").outcome == "proven"
-    answer = prove(make_decoder("speculative", gamma=2), "accepts >= block")
-    assert answer.outcome == "counterexample"
+@pytest.mark.parametrize(
+    ("name", "that", "length"),
+    [
+        ("block", "accepts >= speculative", 3),
+        ("block", "calls <= speculative", 2),
+        ("sjd-ac", "accepts == sjd", 3),
+        ("sjd", "calls <= 2", 2),
+        ("sjd", "tv == 0", 2),
+    ],
+)
+def test_numbers_of_decoders_are_compared(name: str, that: str, length: int) -> None:
+    answer = prove(RIGHT[name][0], that, length=length)
+    assert (answer.outcome, answer.assumed) == ("proven", "real rows")
+    assert answer.cells > 20
+
+
+@pytest.mark.parametrize(
+    ("name", "that", "length", "rule", "values"),
+    [
+        ("speculative", "accepts >= block", 3, LOSSLESS, {"accepts": Fraction(3, 4), "block": Fraction(1)}),
+        ("sjd", "calls <= 1", 2, LOSSLESS, {"calls": Fraction(3, 2)}),
+        ("sjd", "tv <= 1/10", 2, make_rule("amplify", k=2), {"tv": Fraction(1, 6)}),
+    ],
+)
+def test_a_false_comparison_of_decoders_comes_back_with_the_smallest_denominators(
+    name: str, that: str, length: int, rule: Rule, values: dict[str, Fraction]
+) -> None:
+    decoder = RIGHT[name][0]
+    answer = prove(decoder, that, rule=rule, length=length)
+    assert answer.outcome == "counterexample", answer
+    assert answer.values == values
+    largest = max(mass.denominator for row in answer.rows.values() for mass in row)
+    assert largest == {"accepts >= block": 2, "calls <= 1": 1, "tv <= 1/10": 3}[that]
+    rows = {each: np.array(row, dtype=object) for each, row in answer.rows.items()}
+    target, *draft = (
+        Table(2, length, {each: rows[row_name(m, each)] for each in contexts(2, length)})
+        for m in ("pq" if decoder.needs_draft else "p")
+    )
+    law, steps = sequence_law(decoder, target, rule, *draft)
+    found = {"calls": mean(steps), "tv": deviation(decoder, target, rule, *draft)}
+    found["accepts"] = block_acceptance(decoder, target, rule, *draft)
+    own = next(iter(values))
+    assert found[own] == values[own]
+    assert sum(law.values()) == 1
+
+
+def test_what_decoders_do_not_share_is_told() -> None:
+    for that, told in (
+        ("accepts >= block", "block needs gamma; Sjd"),
+        ("calls + accepts >= sjd-ac", "one of accepts and calls beside sjd-ac"),
+        ("accepts >= alpha", "alpha is not known; expected lossless, or a comparison of numbers and accepts, calls"),
+    ):
+        with pytest.raises(ValueError, match=told):
+            prove(Sjd(2), that)
+
+
+def test_a_decoder_that_does_not_come_to_an_end_is_told() -> None:
+    class Idle(Sjd):
+        def step(self, state: Any, process: Any, rule: Any, randomness: Any, draft: Any = None) -> Any:
+            return state, super().step(state, process, rule, randomness, draft)[1]
+
+    with pytest.raises(ArithmeticError, match="has not finished sequences of 2 tokens"):
+        prove(Idle(1), "calls <= 2", length=2)
 
 
 # Verifiers -------------------------------------------------------------------------------------------------------
@@ -243,6 +308,18 @@ def test_verifiers_of_candidates_are_proven(name: str, candidates: Any) -> None:
 def test_a_verifier_with_a_lossy_rule_is_refuted() -> None:
     answer = prove_verifier(make_verifier("recursive", rule=make_rule("amplify", k=2)), sizes=[2])
     assert answer.outcome == "counterexample"
+
+
+def test_numbers_of_verifiers_are_compared() -> None:
+    greedy = make_verifier("greedy")
+    assert prove(greedy, "accepts >= speculative", 2).outcome == "proven"
+    answer = prove(greedy, "accepts <= alpha", 2)
+    assert answer.outcome == "counterexample"
+    assert answer.values["accepts"] > answer.values["alpha"]
+    assert answer.values["law"] == answer.rows["p"]
+    lossy = make_verifier("recursive", rule=make_rule("amplify", k=2))
+    assert prove(lossy, "tv <= 1/2", 2).outcome == "proven"
+    assert prove(lossy, "tv <= 1/4", 2).outcome == "counterexample"
 
 
 # What cannot be run, and limits ----------------------------------------------------------------------------------

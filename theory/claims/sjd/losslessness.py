@@ -415,27 +415,4 @@ def artifacts(seed: int) -> Finding:
     (sjd-reference.residual). It says nothing of where the long runs of accepted tokens are: they may well be where the
     artifacts are.
     """
-    processes = random_tables(seed, small=True)
-
-    def more(make: Callable[[int], Decoder]) -> Fraction:
-        """The largest difference of the probabilities of a set, by the sequences that a decoder gives more often."""
-        return max(_gained(make(w), process) for process in processes for w in (2, 3))
-
-    return holds_if(
-        more(Sjd) == 0,
-        enumeration(
-            f"V = 2, 3, length 3, 4, 2 and 3 drafts, rows with zeros: no sequence is more probable with SJD, in "
-            f"rationals, for {2 * len(processes)} pairs of process and decoder",
-        ),
-        rejects_mutants(
-            {"tail drawn again, q stale": mutants.TailStale, "tail reused, q relabelled": mutants.TailRelabelled},
-            more,
-            "the probabilities of sets",
-        ),
-    )
-
-
-def _gained(decoder: Decoder, process: TableProcess) -> Fraction:
-    """By how much the sequences that ``decoder`` gives more often than the target are more probable together."""
-    law, target = sequence_law(decoder, process, LOSSLESS)[0], target_law(process)
-    return Fraction(sum(max(Fraction(0), mass - target.get(each, Fraction(0))) for each, mass in law.items()))
+    return holds_if(proven("sjd.artifacts"))

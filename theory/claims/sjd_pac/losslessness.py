@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from random import Random
 from typing import Any
@@ -16,9 +15,8 @@ from simlab.processes import TableProcess
 from simlab.rules import Rule, Speculative
 from theory.candidates import candidates_law
 from theory.claims.base import Claims, Finding
-from theory.claims.evidence import enumeration, example, holds_if, identity, rejects_mutants
+from theory.claims.evidence import enumeration, example, holds_if
 from theory.claims.format import fmt, fmt_row, numbers
-from theory.claims.leviathan.speculative_rule import random_pairs
 from theory.claims.proven import proven
 from theory.claims.sjd.losslessness import deviation, random_tables
 from theory.claims.sources import said
@@ -50,25 +48,7 @@ def rejection_sampling(seed: int) -> Finding:
     $p = q$. What follows $p$ there, for every $q$, is the token that is emitted, accepted or drawn from the residual
     (leviathan.lossless).
     """
-    tried = [(p, q) for p, q in random_pairs(seed, 100) if all(y for x, y in zip(p, q, strict=True) if x)]
-
-    def off(accept: Callable[[Fraction, Fraction, Fraction], Fraction]) -> Fraction:
-        """The largest TV between p and the law of accepted tokens, at the least c."""
-        found = Fraction(0)
-        for p, q in tried:
-            c = max(x / y for x, y in zip(p, q, strict=True) if y)
-            masses = [y * accept(x, y, c) if y else Fraction(0) for x, y in zip(p, q, strict=True)]
-            found = max(found, tv([mass / sum(masses) for mass in masses], p))
-        return found
-
-    worst = off(lambda x, y, c: x / (c * y))
-    return holds_if(
-        worst == 0,
-        identity(f"in rationals, on {len(tried)} pairs with the least c: largest TV {fmt(worst)}"),
-        rejects_mutants(
-            {"as in speculative decoding, min(1, p/q)": lambda x, y, c: min(Fraction(1), x / y)}, off, "the law"
-        ),
-    )
+    return holds_if(proven("pac.rejection-sampling"))
 
 
 HALVES, NEW = (Fraction(1, 2),) * 2, (Fraction(1, 4), Fraction(3, 4))  # p' and p of an example
