@@ -21,7 +21,7 @@ pytestmark = pytest.mark.cli
 
 DEFAULT_EVERY = 2
 
-FEW = ("--calls", "64", "--processes", "1")
+FEW = ("--calls", "8", "--processes", "1")
 
 
 @pytest.fixture
