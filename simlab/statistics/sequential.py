@@ -10,8 +10,9 @@ closed form in the counts, however they came in batches. Weights from K to 4^9 K
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ class Sequential(Planned):
     law
         The null hypothesis: a ``Law``, a mapping to probabilities or a row ``[V]``.
     towards
-        Laws that are feared; together they get half the stake.
+        Laws that are feared; together they get half the stake. A callable is asked for them once they matter.
 
     Attributes
     ----------
@@ -66,12 +67,23 @@ class Sequential(Planned):
     (False, 20)
     """
 
-    def __init__(self, law: Any, towards: Sequence[Any] = ()) -> None:
+    def __init__(self, law: Any, towards: Sequence[Any] | Callable[[], Sequence[Any]] = ()) -> None:
         self.law = Law.of(law)
-        self.towards = [self.law.masses(other, "towards")[0] for other in towards]
+        if callable(towards):
+            self._asked = towards
+        else:
+            self.towards = self._masses(towards)
         self.seen = np.zeros(len(self.law.mass), np.int64)  # [..., K]
         self.excluded = np.zeros((), np.int64)
         self.highest = np.zeros(())  # of the log e-values so far
+
+    @cached_property
+    def towards(self) -> list[np.ndarray]:
+        """The laws that are feared."""
+        return self._masses(self._asked())
+
+    def _masses(self, laws: Sequence[Any]) -> list[np.ndarray]:
+        return [self.law.masses(other, "towards")[0] for other in laws]
 
     @property
     def n(self) -> int:
@@ -113,13 +125,13 @@ class Sequential(Planned):
             - scipy.special.xlogy(self.seen, mass).sum(-1)
             for weight in WEIGHTS * len(mass)
         ]
-        mixed = scipy.special.logsumexp(stakes, axis=0) - np.log(len(stakes))
+        mixed = np.logaddexp.reduce(stakes) - np.log(len(stakes))
         if self.towards:
             ratios = [
                 (scipy.special.xlogy(self.seen, other) - scipy.special.xlogy(self.seen, mass)).sum(axis=-1)
                 for other in self.towards
             ]
-            mixed = np.logaddexp(mixed, scipy.special.logsumexp(ratios, axis=0) - np.log(len(ratios))) - np.log(2)
+            mixed = np.logaddexp(mixed, np.logaddexp.reduce(ratios) - np.log(len(ratios))) - np.log(2)
         return np.where(self.excluded > 0, np.inf, mixed)
 
     @property

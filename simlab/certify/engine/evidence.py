@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import inf
 
 import numpy as np
@@ -47,7 +48,7 @@ class Evidence:
             [
                 Periodic(events.of.law, events.period)
                 if isinstance(events, Every)
-                else Sequential(events.law, _alternatives(case, k))
+                else Sequential(events.law, partial(_alternatives, case, k))
                 for k, events in enumerate(case.events)
             ]
             for case in cases
@@ -94,7 +95,7 @@ class Evidence:
 
     def diagnosis(self) -> Diagnosis:
         """The known bugs that explain all counts."""
-        seen = {i: self.counts[i][0] for i, case in enumerate(self.cases) if case.known_laws and self.calls[i]}
+        seen = {i: self.counts[i][0] for i, case in enumerate(self.cases) if self.calls[i] and case.known_laws}
         return diagnosed(self.cases, seen)
 
     # What a pass is worth ------------------------------------------------------------------------------------
@@ -127,9 +128,11 @@ class Evidence:
 
         def smallest(test: Sequential | Periodic) -> float:
             one = test.whole if isinstance(test, Periodic) else test
+            if not one.n:
+                return inf
             kind = len(one.law.mass), one.n, bool(one.towards)
             if kind not in found:
-                found[kind] = one.detectable(one.n, self.level) if one.n else inf
+                found[kind] = one.detectable(one.n, self.level)
             return found[kind]
 
         return [[smallest(test) for test in row] for row in self.tests]
@@ -196,11 +199,11 @@ def _fits(name: str, cases: Sequence[Case], counts: Mapping[int, Array]) -> bool
 
 def _alternatives(case: Case, k: int) -> list[Array]:
     """The laws of known bugs that differ from the target and from each other; only of the first of the events."""
-    found: list[Array] = []
+    found = [case.events[0].law]
     for law in case.known_laws.values() if k == 0 else ():
-        if all(total_variation(law, other) > ALIKE for other in (case.events[0].law, *found)):
+        if (total_variation(law, np.stack(found)) > ALIKE).all():
             found.append(law)
-    return found
+    return found[1:]
 
 
 def divergence(law: Array, target: Array) -> float:

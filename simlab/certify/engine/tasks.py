@@ -121,9 +121,10 @@ class Conduct(Task):
         return tuple(dict.fromkeys(notes))
 
 
-def _global_state() -> str:
+def _global_state() -> tuple[Any, ...]:
     """NumPy's global generator, which a callable should leave alone."""
-    return repr(np.random.get_state())  # noqa: NPY002
+    kind, words, *rest = np.random.get_state()  # noqa: NPY002
+    return kind, np.asarray(words).tobytes(), *rest
 
 
 @dataclass

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
+
+from simlab.certify import CONTRACTS
 
 
 @pytest.fixture
@@ -21,8 +24,16 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
             del sys.modules[name]
 
 
+@pytest.fixture(scope="session")
+def laws_at_hand() -> None:
+    """Laws of known bugs, worked out once: what a command forks for a certificate inherits them."""
+    import_module("scipy.stats")
+    for case in CONTRACTS["verify"].cases():
+        assert case.known_laws is not None
+
+
 @pytest.fixture
-def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+def undrawn(monkeypatch: pytest.MonkeyPatch, laws_at_hand: None) -> None:
     """Certificates and judged rules without their pages, which have tests of their own."""
     for command in ("certify", "judging"):
         monkeypatch.setattr(f"experiments.cli.{command}.drawn", lambda out, command: True)

@@ -192,7 +192,12 @@ def test_a_command_that_moved_names_its_successor(old: str, capsys: pytest.Captu
 WRITING = {  # a command that would do something, and the options that name where it writes
     "verify --claim gsd.speed": {"--out": "folder", "--json": "file"},
     "prove rules.py": {"--out": "folder", "--json": "file"},
-    "certify mine:good --calls 1": {"--out": "folder", "--json": "file", "--junit": "file", "--sarif": "file"},
+    "certify mine:good --calls 1 --processes 0": {
+        "--out": "folder",
+        "--json": "file",
+        "--junit": "file",
+        "--sarif": "file",
+    },
     "large naive": {"--out": "folder"},
     "bench --only cost": {"--json": "file"},
     "generate --models models --method sjd": {"--out": "file", "--tokens": "file"},

@@ -20,7 +20,7 @@ from experiments.sweeps.spec import Entry, canonical
 from tests.support.sweeps import GOOD
 
 pytestmark = pytest.mark.cli
-DEFAULT_EVERY = 2
+DEFAULT_EVERY = 5
 
 PATHS = sorted(SHIPPED.glob("*.toml"))
 COLUMNS = {

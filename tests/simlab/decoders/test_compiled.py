@@ -2,7 +2,7 @@
 
 Hypothesis draws the options of the decoder, the rule and its tables, the vocabulary, the grid, the rows (float64 and
 float32, with zeros, point masses and ties), the seed, the replicates in any order, the threads and the size of a batch:
-a dozen configurations for each decoder and 300 in the slow run, every rule with each of them. Equality is of tokens,
+eight configurations for each decoder, and in the slow run four for each decoder with each rule. Equality is of tokens,
 steps, and what every call accepted and committed; as the reference form is one batch, no form depends on its batch.
 """
 
@@ -39,7 +39,7 @@ from tests.support.strategies import PARTS, decoder_options, parameters
 
 pytestmark = pytest.mark.parity
 
-FEWER, CONFIGURATIONS = 12, 300  # of each decoder
+ANY, EACH = 8, 4  # configurations of a decoder with any rule, and with each
 ALL: dict[str, Any] = {**DECODERS, "unrefined point masses": UnrefinedPointMassSjd}
 SEQUENCES = 5
 VERIFIERS = {
@@ -101,13 +101,25 @@ def the_same(
     return all(np.array_equal(one, other) for one, other in pairs)
 
 
-@pytest.mark.parametrize("count", [FEWER, pytest.param(CONFIGURATIONS, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", ALL)
-def test_kernels_commit_the_tokens_of_the_reference_form(name: str, count: int) -> None:
+def test_kernels_commit_the_tokens_of_the_reference_form(name: str) -> None:
+    check_kernels(name, st.sampled_from(list(RULES)), ANY)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ALL)
+def test_so_they_do_with_every_rule(name: str) -> None:
+    for rule in RULES:
+        check_kernels(name, st.just(rule), EACH)
+
+
+def check_kernels(name: str, rules: st.SearchStrategy[str], count: int) -> None:
+    """``count`` configurations of the decoder ``name`` with ``rules``."""
+
     @settings(max_examples=count, deadline=None, suppress_health_check=list(HealthCheck))
     @given(st.data())
     def check(data: st.DataObject) -> None:
-        rule_name = data.draw(st.sampled_from(list(RULES)), label="rule")
+        rule_name = data.draw(rules, label="rule")
         large = name != "sjd-pac" and data.draw(st.integers(0, 9)) == 0  # more than one block of a sum
         vocabulary = data.draw(st.sampled_from([257, 300, 520]) if large else st.integers(1, 9), label="V")
         assume(not (large and rule_name == "grouped-group-residual"))

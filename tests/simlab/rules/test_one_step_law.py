@@ -38,6 +38,7 @@ from theory.example_processes import random_row
 from theory.judge.user_rule import Functions, UserRule
 
 pytestmark = pytest.mark.parity
+DEFAULT_EVERY = 2  # sizes vary first: every rule has one of them
 
 
 def by_definition(rule: Rule, p: Array, q: Array, drawn: Array | None = None) -> Step:
