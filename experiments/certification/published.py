@@ -118,18 +118,13 @@ def pair_failure(pair: dict[str, Any]) -> dict[str, Any]:
     laws = zip(pair["tokens"], pair["target"], pair["measured"], strict=True)
     failure = Failure(
         kind="law",
-        at_the_ends=False,
         found_in=PAIR,
         told=told,
         case=PAIR,
         arguments={name: [pair[name]] * 2 for name in "pq"},
         calls=pair["calls"],
         tv_measured=sum(abs(p - x) for p, x in zip(pair["target"], pair["measured"], strict=True)) / 2,
-        tv_exact=None,
         outcomes=[{"outcome": one, "target": p, "measured": x, "exact": None} for one, p, x in laws],
-        diagnosis="",
-        known=(),
-        script=None,
     )
     return {"verdict": "lossy", "meaning": VERDICTS["lossy"], "summary": told, "failure": asdict(failure)}
 

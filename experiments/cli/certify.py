@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, dataclass
 from math import ceil
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
-from experiments.cli.options import file_option, out_option, seed_option
+from experiments.cli.options import file_option, given_of, out_option, seed_option, with_records
 from experiments.cli.terminal import (
     UsageError,
     check_copy,
@@ -26,11 +27,10 @@ if TYPE_CHECKING:
 
     from experiments.certification.gates import GateFiles
     from experiments.certification.request import Request
+    from experiments.certification.servers import ServerRequest
 
 COLOURS = {"lossless": "green", "lossy": "red", "breaks": "red", "inconclusive": "yellow"}
-SUBJECT, SHAPES, BUDGET, INSTEAD, SERVER = (  # sections of the help
-    "What is certified", "Shapes", "How long and how sure", "Instead of certifying", "With --url"
-)  # fmt: skip
+SUBJECT, SHAPES, INSTEAD = "What is certified", "Shapes", "Instead of certifying"  # sections of the help
 STATUS = {"lossless": 0, "lossy": 1, "breaks": 1, "inconclusive": 3}
 WORST = 5  # lines that are printed; the page has all
 REASONS = 3  # why shapes were left out; the page has all
@@ -39,10 +39,53 @@ MOST_OUTCOMES = 16  # that are printed; the page has more
 
 def _server(metavar: str, text: str) -> Any:
     """An option of ``--url``."""
-    return typer.Option(metavar=metavar or None, help=text, rich_help_panel=SERVER, show_default=False)
+    return typer.Option(metavar=metavar or None, help=text, show_default=False)
 
 
+@dataclass(frozen=True)
+class Effort:
+    """How long it is tried, and how sure a pass is."""
+
+    section: ClassVar[str] = "How long and how sure"
+    budget: Annotated[float, typer.Option(metavar="S", help="seconds; a fault ends it earlier")] = 60.0
+    epsilon: Annotated[float, typer.Option(metavar="E", help="TV that must be ruled out")] = 0.03
+    confidence: Annotated[float, typer.Option(metavar="C", help="of the bound on TV")] = 0.999
+    seed: Annotated[int, seed_option("of the random calls")] = 0
+    limit: Annotated[float, typer.Option(metavar="S", help="seconds until a call counts as hung")] = 10.0
+
+
+@dataclass(frozen=True)
+class Served:
+    """What is asked of servers; None is the usual."""
+
+    section: ClassVar[str] = "With --url"
+    reference: Annotated[str | None, _server("URL", "the same server without speculation")] = None
+    prompt: Annotated[list[str] | None, _server("TEXT", "what is asked; several times (default: four texts)")] = None
+    tokens: Annotated[int | None, _server("N", "tokens of a completion (default: 4)")] = None
+    temperature: Annotated[float | None, _server("T", "of both (default: 1)")] = None
+    top_k: Annotated[int | None, _server("K", "of both (default: 0, all)")] = None
+    top_p: Annotated[float | None, _server("P", "of both (default: 1)")] = None
+    min_p: Annotated[float | None, _server("P", "of both (default: 0)")] = None
+    stream: Annotated[bool | None, _server("", "read the answers as streams of events")] = None
+    model: Annotated[str | None, _server("NAME", "what an OpenAI-compatible server is asked for")] = None
+    concurrency: Annotated[int | None, _server("N", "requests to --url at a time (default: 8)")] = None
+    reference_concurrency: Annotated[int | None, _server("N", "requests to --reference at a time (default: 1)")] = None
+    requests: Annotated[int | None, _server("N", "most requests to both (default: 100000)")] = None
+    rate: Annotated[float | None, _server("R", "most requests a second to either (default: 1000)")] = None
+    logprobs: Annotated[bool | None, _server("", "note where what both tell of them differs")] = None
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """What was given, as a request names it."""
+        found = given_of(self)
+        prompts = found.pop("prompt", None)
+        return found | ({"prompts": tuple(prompts)} if prompts else {})
+
+
+@with_records
 def certify_command(
+    effort: Effort,
+    served: Served,
     spec: Annotated[str | None, typer.Argument(metavar="SPEC", help="what to certify", show_default=False)] = None,
     command: Annotated[
         str | None,
@@ -86,22 +129,15 @@ def certify_command(
             "--strict", help="fail for what shows only where a coin is 0 or the last below 1", rich_help_panel=SHAPES
         ),
     ] = False,
-    budget: Annotated[
-        float, typer.Option(metavar="S", help="seconds; a fault ends it earlier", rich_help_panel=BUDGET)
-    ] = 60.0,
-    epsilon: Annotated[
-        float, typer.Option(metavar="E", help="TV that must be ruled out", rich_help_panel=BUDGET)
-    ] = 0.03,
-    confidence: Annotated[float, typer.Option(metavar="C", help="of the bound on TV", rich_help_panel=BUDGET)] = 0.999,
-    seed: Annotated[int, seed_option("of the random calls", BUDGET)] = 0,
     calls: Annotated[
         int | None,
-        typer.Option(metavar="N", help="calls of each case instead of a budget: repeatable", rich_help_panel=BUDGET),
+        typer.Option(
+            metavar="N", help="calls of each case instead of a budget: repeatable", rich_help_panel=Effort.section
+        ),
     ] = None,
-    processes: Annotated[int, typer.Option(metavar="N", help="that call it; 0: this one", rich_help_panel=BUDGET)] = 2,
-    limit: Annotated[
-        float, typer.Option(metavar="S", help="seconds until a call counts as hung", rich_help_panel=BUDGET)
-    ] = 10.0,
+    processes: Annotated[
+        int, typer.Option(metavar="N", help="that call it; 0: this one", rich_help_panel=Effort.section)
+    ] = 2,
     copy: Annotated[Path | None, file_option("--json", "write certificate.json here as well")] = None,
     junit: Annotated[Path | None, file_option("--junit", "write JUnit XML here")] = None,
     sarif: Annotated[Path | None, file_option("--sarif", "write SARIF here")] = None,
@@ -119,20 +155,6 @@ def certify_command(
     quick: Annotated[
         bool, typer.Option("--quick", help="with --self-test: only to see whether it runs", rich_help_panel=INSTEAD)
     ] = False,
-    reference: Annotated[str | None, _server("URL", "the same server without speculation")] = None,
-    prompt: Annotated[list[str] | None, _server("TEXT", "what is asked; several times (default: four texts)")] = None,
-    tokens: Annotated[int | None, _server("N", "tokens of a completion (default: 4)")] = None,
-    temperature: Annotated[float | None, _server("T", "of both (default: 1)")] = None,
-    top_k: Annotated[int | None, _server("K", "of both (default: 0, all)")] = None,
-    top_p: Annotated[float | None, _server("P", "of both (default: 1)")] = None,
-    min_p: Annotated[float | None, _server("P", "of both (default: 0)")] = None,
-    stream: Annotated[bool | None, _server("", "read the answers as streams of events")] = None,
-    model: Annotated[str | None, _server("NAME", "what an OpenAI-compatible server is asked for")] = None,
-    concurrency: Annotated[int | None, _server("N", "requests to --url at a time (default: 8)")] = None,
-    reference_concurrency: Annotated[int | None, _server("N", "requests to --reference at a time (default: 1)")] = None,
-    requests: Annotated[int | None, _server("N", "most requests to both (default: 100000)")] = None,
-    rate: Annotated[float | None, _server("R", "most requests a second to either (default: 1000)")] = None,
-    logprobs: Annotated[bool | None, _server("", "note where what both tell of them differs")] = None,
 ) -> int:
     """Certify a verifier, drafter or decoder of your own.
 
@@ -158,28 +180,12 @@ def certify_command(
     if self_test:
         from experiments.certification.self_test import selftest_command
 
-        return selftest_command(out, copy, seed, quick)
+        return selftest_command(out, copy, effort.seed, quick)
 
     from experiments.certification.gates import GateFiles, read_baseline
     from experiments.certification.request import Request
 
-    asked: dict[str, Any] = {
-        "reference": reference,
-        "prompts": tuple(prompt) if prompt else None,
-        "tokens": tokens,
-        "temperature": temperature,
-        "top_k": top_k,
-        "top_p": top_p,
-        "min_p": min_p,
-        "stream": stream,
-        "model": model,
-        "concurrency": concurrency,
-        "reference_concurrency": reference_concurrency,
-        "requests": requests,
-        "rate": rate,
-        "logprobs": logprobs,
-    }
-    asked = {name: value for name, value in asked.items() if value is not None}
+    asked = served.given
     if asked and url is None:
         option = "prompt" if "prompts" in asked else next(iter(asked)).replace("_", "-")
         raise UsageError(f"certify: --{option} belongs to --url")
@@ -187,23 +193,21 @@ def certify_command(
     try:
         files = GateFiles(copy, junit, sarif, read_baseline(baseline) if baseline else None)
         if url is not None:
-            return _certify_server(url, asked, budget, epsilon, confidence, seed, limit, out, files)
+            from experiments.certification.servers import ServerRequest
+
+            return _certify_server(ServerRequest(url, **asdict(effort), **asked), out, files)
         assert named is not None
         request = Request(
-            named,
-            contract,
-            budget,
-            epsilon,
-            confidence,
-            seed,
-            calls,
-            processes,
-            limit,
-            arrays,
+            spec=named,
+            contract=contract,
+            calls=calls,
+            processes=processes,
+            arrays=arrays,
             shapes=tuple(shape or ()),
             at_most=at_most or "",
             strict=strict,
             process=spec is None,
+            **asdict(effort),
         )
     except ValueError as error:
         raise UsageError(str(error)) from None
@@ -237,31 +241,21 @@ def _certify(request: Request, out: Path, files: GateFiles) -> int:
     return _show(document, shown, files)
 
 
-def _certify_server(
-    url: str,
-    asked: dict[str, Any],
-    budget: float,
-    epsilon: float,
-    confidence: float,
-    seed: int,
-    limit: float,
-    out: Path,
-    files: GateFiles,
-) -> int:
+def _certify_server(request: ServerRequest, out: Path, files: GateFiles) -> int:
     from experiments.certification.request import save_certificate
-    from experiments.certification.servers import ServerRequest, certified_server, finished
+    from experiments.certification.servers import certified_server, finished
 
-    try:
-        request = ServerRequest(url, budget, epsilon, confidence, seed, limit, **asked)
-    except (TypeError, ValueError) as error:
-        raise UsageError(str(error)) from None
     check_writable("--out", out)
     for name, path in files.written.items():
         check_copy(name, path)
     with progress_bar() as progress:
-        bar = progress.add_task("asking", total=ceil(budget))
+        bar = progress.add_task("asking", total=ceil(request.budget))
+
+        def heard(share: float) -> None:
+            progress.update(bar, completed=int(share * request.budget))
+
         try:
-            document = certified_server(request, out, lambda share: progress.update(bar, completed=int(share * budget)))
+            document = certified_server(request, out, heard)
         except ValueError as error:
             raise UsageError(str(error)) from None
     save_certificate(document, out, files.copy)

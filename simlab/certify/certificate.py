@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -136,14 +136,16 @@ class Failure:
     ----------
     kind
         ``law``, ``edge``, ``broken``, ``raises``, ``hangs`` or ``dies``.
-    at_the_ends
-        Whether it only shows where a coin is 0 or the largest float below 1.
-    found_in
-        Where it was found first, before it was reduced.
     told
         What is wrong, in one sentence.
-    case, arguments
-        Name and arguments of the case.
+    case
+        Its name.
+    found_in
+        Where it was found first, before it was reduced.
+    at_the_ends
+        Whether it only shows where a coin is 0 or the largest float below 1.
+    arguments
+        Those of the case.
     calls
         Calls of the case that were counted.
     tv_measured, tv_exact
@@ -159,18 +161,18 @@ class Failure:
     """
 
     kind: str  # law, edge, broken, raises, hangs, dies
-    at_the_ends: bool
-    found_in: str
     told: str
     case: str
-    arguments: dict[str, Any]
-    calls: int
-    tv_measured: float | None
-    tv_exact: float | None
-    outcomes: list[dict[str, Any]]
-    diagnosis: str
-    known: tuple[str, ...]
-    script: str | None
+    found_in: str
+    at_the_ends: bool = False
+    arguments: dict[str, Any] = field(default_factory=dict)
+    calls: int = 0
+    tv_measured: float | None = None
+    tv_exact: float | None = None
+    outcomes: list[dict[str, Any]] = field(default_factory=list)
+    diagnosis: str = ""
+    known: tuple[str, ...] = ()
+    script: str | None = None
 
 
 @dataclass(frozen=True)

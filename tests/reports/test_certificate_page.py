@@ -142,7 +142,7 @@ def test_a_page_has_own_shapes_first_then_the_map_and_what_is_at_the_ends_of_coi
 ) -> None:
     own = replace(SEEN, name="llama-3", source="the <i>source</i>", detectable=0.125, outcomes=1234)
     script = "from tests.reports.test_certificate_page import right\n"
-    edge = Failure("edge", True, "", EDGE, "", {"uniforms": [0.0]}, 1, None, None, [], "", (), script)
+    edge = Failure("edge", EDGE, "", "", True, {"uniforms": [0.0]}, 1, script=script)
     shapes = Map(("V", "gamma"), (own,), (SEEN, FEW, NEVER), "", 1)
     text = page(tmp_path, replace(certificates["lossless"], shapes=shapes, edge=edge))
     places = [text.index(f'id="{name}"') for name in ("yours", "where", "edge", "how")]

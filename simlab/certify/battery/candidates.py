@@ -12,7 +12,7 @@ from simlab.certify.battery.blocks import SIZES, token_classes
 from simlab.certify.contracts.base import at_intervals, in_turn
 from simlab.certify.contracts.blocks import Block, Events, joint
 from simlab.certify.contracts.candidates import CandidatesCase
-from simlab.certify.contracts.verifying import OfBlock
+from simlab.certify.contracts.events import OfBlock
 
 PRINCIPAL = ("two candidates of three tokens", "three candidates of four tokens", "zeros in both")
 

@@ -16,7 +16,7 @@ from simlab.certify.contracts.base import (
 )
 from simlab.certify.contracts.blocks import Block, Events, joint, scaled, windows
 from simlab.certify.contracts.decoding import DecodeCase, Model
-from simlab.certify.contracts.verifying import OfBlock
+from simlab.certify.contracts.events import OfBlock
 
 PRINCIPAL = ("one token", "two tokens of two", "an end among three tokens of two")
 

@@ -17,7 +17,7 @@ from simlab.certify.contracts.base import (
 )
 from simlab.certify.contracts.blocks import Events, joint, windows
 from simlab.certify.contracts.drafting import SHORT, DraftCase, positions
-from simlab.certify.contracts.verifying import OfBlock
+from simlab.certify.contracts.events import OfBlock
 
 PRINCIPAL = ("one token of two", "two tokens of two, rows differ", "one of five")
 
@@ -26,8 +26,8 @@ PRINCIPAL = ("one token of two", "two tokens of two, rows differ", "one of five"
 def cases() -> tuple[DraftCase, ...]:
     """The battery, the simplest first."""
     found = [_small(name, np.array(rows) / np.sum(rows, axis=1, keepdims=True)) for name, rows in _small_rows()]
-    found.append(DraftCase("two calls in turn", found[0].q, None, in_turn(found[0].events[0])))
-    found.append(DraftCase("many calls in turn", found[0].q, None, at_intervals(found[0].events[0])))
+    found.append(DraftCase("two calls in turn", found[0].blocks, in_turn(found[0].events[0])))
+    found.append(DraftCase("many calls in turn", found[0].blocks, at_intervals(found[0].events[0])))
     return (*found, *_long_ones(), *_large_ones(), *_rounded_ones())
 
 
@@ -114,10 +114,12 @@ def simplest() -> Iterator[DraftCase]:
 
 
 def _small(name: str, q: Array, both_ends: bool = False) -> DraftCase:
-    detail = joint(positions(q))
+    block = positions(q)
+    detail = joint(block)
     small = q.shape[1] ** len(q) <= SHORT
-    return DraftCase(name, q, detail, (OfBlock(positions(q), detail),), small, both_ends)
+    return DraftCase(name, (block,), (OfBlock(block, detail),), small, both_ends=both_ends, detail=detail)
 
 
 def _of(name: str, q: Array, details: tuple[Events, ...]) -> DraftCase:
-    return DraftCase(name, q, details[0], tuple(OfBlock(positions(q), events) for events in details))
+    block = positions(q)
+    return DraftCase(name, (block,), tuple(OfBlock(block, events) for events in details), detail=details[0])

@@ -7,13 +7,11 @@ from functools import cache, partial
 
 import numpy as np
 
-from simlab.certify.battery.batches import together
+from simlab.certify.contracts.arrays import Arrays
 from simlab.certify.contracts.base import in_turn
-from simlab.certify.contracts.batches import OfRows
 from simlab.certify.contracts.blocks import Block, Events, scaled
-from simlab.certify.contracts.operators.arrays import Arrays
-from simlab.certify.contracts.operators.trees import Tree, TreeCase, TreeLayout
-from simlab.certify.contracts.verifying import OfBlock
+from simlab.certify.contracts.events import OfBlock, OfRows, together
+from simlab.certify.contracts.trees import Tree, TreeCase, TreeLayout
 
 PAIR = Tree((0, 0, 1), (-1, 0, 0))
 CHAIN = Tree((0, 1, 0), (-1, 0, 1))
@@ -82,8 +80,8 @@ def _case(
     layout: TreeLayout, arrays: Arrays, name: str, found: list[tuple[Tree, Block]], both_ends: bool = False
 ) -> TreeCase:
     trees, blocks = (tuple(one) for one in zip(*found, strict=True))
-    enumerated = sum(len(tree.tokens) for tree in trees) < 7
-    return TreeCase(name, blocks, (together(blocks),), True, enumerated, both_ends, trees, layout, arrays)
+    few = sum(len(tree.tokens) for tree in trees) < 7
+    return TreeCase(name, blocks, (together(blocks),), True, few, both_ends, layout, arrays, trees)
 
 
 def _block(size: int, depth: int, number: int) -> Block:

@@ -74,11 +74,9 @@ class Block:
 
     def rows(self, drafts: Array) -> tuple[Array, Array]:
         """p ``[gamma + 1, V]`` and q ``[gamma, V]`` along ``drafts[gamma]``: new arrays."""
-        at = [int(self.context(drafts[None], i)[0]) for i in range(len(self.p))]
-        return (
-            np.stack([self.p[i][at[i]] for i in range(len(self.p))]),
-            np.stack([self.q[i][at[i]] for i in range(len(self.q))]),
-        )
+        at = [int(self.context(drafts[None], i)[0]) if self.order else 0 for i in range(len(self.p))]
+        p, q = ([table[k] for table, k in zip(tables, at, strict=False)] for tables in (self.p, self.q))
+        return np.stack(p), np.stack(q) if q else np.empty((0, self.vocabulary))
 
     def _filled(
         self,

@@ -6,21 +6,23 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import ModuleType
-from typing import Any
 
 import numpy as np
 
-from simlab.certify.battery import batches, candidates, chains, decoding, drafting, flat, logits, trees, verifying
+from simlab.certify.battery import batches, candidates, decoding, drafting, logits, trees, verifying
+from simlab.certify.contracts.arrays import DOUBLE, SINGLE, Arrays
 from simlab.certify.contracts.base import Case
-from simlab.certify.contracts.operators.arrays import SINGLE, Arrays
-from simlab.certify.contracts.operators.batches import FLAT, FLAT_TOKENS, PADDED
-from simlab.certify.contracts.operators.layouts import EXPONENTIAL, GUMBEL, TOKENS, UNIFORMS
-from simlab.certify.contracts.operators.logits import signature
-from simlab.certify.contracts.operators.trees import PARENTS, SIBLINGS
+from simlab.certify.contracts.chains import EXPONENTIAL, GUMBEL, TOKENS, UNIFORMS
+from simlab.certify.contracts.drafting import DRAFT
+from simlab.certify.contracts.engines import FLAT, FLAT_TOKENS, PADDED
+from simlab.certify.contracts.layouts import Layout
+from simlab.certify.contracts.logits import LOGITS
+from simlab.certify.contracts.trees import PARENTS, SIBLINGS
+from simlab.certify.contracts.verifying import BATCH as VERIFY_BATCH
+from simlab.certify.contracts.verifying import VERIFY
 from simlab.certify.shapes import cases as drawn
 from simlab.certify.shapes import trees as drawn_trees
 from simlab.certify.shapes.ranges import BATCH, CANDIDATES, GAMMA, LENGTH, NODES, Axis, Shape, V
-from simlab.processes.filters import FILTERS
 from simlab.registry import meant
 
 Drawn = Callable[[Shape, np.random.Generator], Case]
@@ -68,59 +70,51 @@ def _own(of: ModuleType, signature: str, axes: tuple[Axis, ...], made: Drawn) ->
 
 
 @dataclass(frozen=True)
-class Operator:
-    """A contract whose code is given its coins: the module with its battery, and how arguments are laid out.
+class Laid:
+    """A contract by its layout: the module with its battery, and what makes drawn cases.
 
     ``principal`` are those of :class:`Contract`; ``coarse`` is whether there are cases for rows in eight bits.
     """
 
     of: ModuleType
-    layout: Any
-    signature: str
+    layout: Layout
     axes: tuple[Axis, ...]
-    made: Callable[..., Case]
+    made: Callable[..., Case] = drawn.blocks
     principal: Collection[str] = ()
     coarse: bool = False
 
-    @property
-    def name(self) -> str:
-        """What the contract is called."""
-        return self.signature.partition("(")[0]
-
     def __call__(self, arrays: Arrays) -> Contract:
         """The contract with these arrays. Raises ``ValueError`` where there are no cases for them."""
+        name = self.layout.name
         if arrays.coarse and not self.coarse:
-            raise ValueError(
-                f"arrays is {arrays.dtype}, for which {self.name} has no cases; expected float32 or float64"
-            )
+            raise ValueError(f"arrays is {arrays.dtype}, for which {name} has no cases; expected float32 or float64")
         cases, both_ends, simplest = (
             partial(make, self.layout, arrays) for make in (self.of.cases, self.of.both_ends, self.of.simplest)
         )
-        drawn = partial(self.made, self.layout, arrays)
-        return Contract(self.name, self.signature, cases, both_ends, simplest, self.principal, self.axes, drawn)
+        made = partial(self.made, self.layout, arrays)
+        return Contract(name, self.layout.signature, cases, both_ends, simplest, self.principal, self.axes, made)
 
 
-def _operators() -> Iterator[Operator]:
+def _operators() -> Iterator[Laid]:
     for chain in (UNIFORMS, EXPONENTIAL, GUMBEL, TOKENS):
-        yield Operator(chains, chain, chain.signature, (V, GAMMA), drawn.chain, verifying.PRINCIPAL, True)
+        yield Laid(verifying, chain, (V, GAMMA), principal=verifying.PRINCIPAL, coarse=True)
     for batch in (PADDED, FLAT, FLAT_TOKENS):
-        yield Operator(flat, batch, batch.signature, (V, GAMMA, BATCH), drawn.operator_batch)
+        yield Laid(batches, batch, (V, GAMMA, BATCH))
     for tree in (PARENTS, SIBLINGS):
-        axes = (V, NODES) if tree.single else (V, NODES, BATCH)
-        yield Operator(trees, tree, tree.signature, axes, drawn_trees.trees)
-    for name in FILTERS:
-        yield Operator(logits, name, signature(name), (V, GAMMA), drawn.logits)
+        yield Laid(trees, tree, (V, NODES) if tree.single else (V, NODES, BATCH), drawn_trees.trees)
+    for filtered in LOGITS:
+        yield Laid(logits, filtered, (V, GAMMA), drawn.logits)
 
 
-OPERATORS: dict[str, Operator] = {operator.name: operator for operator in _operators()}
+OPERATORS: dict[str, Laid] = {operator.layout.name: operator for operator in _operators()}
 CONTRACTS: dict[str, Contract] = {
     contract.name: contract
     for contract in (
-        _own(verifying, "verify(p, q, drafts, rng) -> tokens", (V, GAMMA), drawn.verify),
-        _own(batches, "verify_batch(p, q, drafts, rng) -> tokens", (V, GAMMA, BATCH), drawn.batch),
+        Laid(verifying, VERIFY, (V, GAMMA), principal=verifying.PRINCIPAL)(DOUBLE),
+        Laid(batches, VERIFY_BATCH, (V, GAMMA, BATCH), principal=batches.PRINCIPAL)(DOUBLE),
         _own(candidates, "verify_candidates(p, q, candidates, rng) -> tokens", (V, CANDIDATES), drawn.candidates),
         _own(decoding, "decode(model, length, rng, eos=None) -> tokens", (V, LENGTH), drawn.decode),
-        _own(drafting, "draft(q, rng) -> tokens", (V, GAMMA), drawn.draft),
+        _own(drafting, DRAFT.signature, (V, GAMMA), drawn.draft),
         *(operator(SINGLE) for operator in OPERATORS.values()),
     )
 }
@@ -135,7 +129,7 @@ def contract_named(name: str, arrays: str | None = None) -> Contract:
         A key of ``CONTRACTS``.
     arrays
         For operators that receive their coins: which arrays they are given, as
-        :meth:`~simlab.certify.contracts.operators.arrays.Arrays.named` takes it; ``numpy.float32`` unless given.
+        :meth:`~simlab.certify.contracts.arrays.Arrays.named` takes it; ``numpy.float32`` unless given.
 
     Returns
     -------

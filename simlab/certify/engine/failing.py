@@ -65,7 +65,6 @@ class Failing:
         )
         return Failure(
             kind="law",
-            at_the_ends=False,
             found_in=case.name,
             told=f"TV from the target is {size} in the smallest case that fails ({small.case.name})",
             case=small.case.name,
@@ -119,11 +118,6 @@ class Failing:
             case=small.case.name,
             arguments=arguments,
             calls=small.calls,
-            tv_measured=None,
-            tv_exact=None,
-            outcomes=[],
-            diagnosis="",
-            known=(),
             script=None if smallest.kind in LOST else self._once(small.case, given, smallest.uniforms),
         )
 

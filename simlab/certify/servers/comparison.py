@@ -186,18 +186,14 @@ class Comparison:
         what, prompt = _named(self.events[k]), shown(self.prompts[j])
         return Failure(
             kind="law",
-            at_the_ends=False,
             found_in=f"prompt {prompt}",
             told=f"TV from the reference is about {test.tv:.2g} in {what} after prompt {prompt}",
             case=f"{what} after prompt {prompt}",
             arguments={"prompt": self.prompts[j], "tokens": what},
             calls=test.n,
             tv_measured=test.tv,
-            tv_exact=None,
             outcomes=_listed(test),
             diagnosis=self._mixed(j, k),
-            known=(),
-            script=None,
         )
 
     def _mixed(self, j: int, k: int) -> str:
@@ -243,21 +239,8 @@ def _listed(test: Paired) -> list[dict[str, Any]]:
 
 
 def _broken(fault: str) -> Failure:
-    return Failure(
-        kind="broken",
-        at_the_ends=False,
-        found_in="a completion",
-        told=f"it {fault}",
-        case="a completion",
-        arguments={},
-        calls=0,
-        tv_measured=None,
-        tv_exact=None,
-        outcomes=[],
-        diagnosis="",
-        known=(),
-        script=None,
-    )
+    where = "a completion"
+    return Failure("broken", f"it {fault}", where, found_in=where)
 
 
 # Asking ---------------------------------------------------------------------------------------------------------

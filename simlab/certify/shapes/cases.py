@@ -10,21 +10,18 @@ from typing import Any
 import numpy as np
 
 from simlab.arrays import Array
+from simlab.certify.contracts.arrays import Arrays
 from simlab.certify.contracts.base import Broken, Case, Counted, Function, as_emitted
-from simlab.certify.contracts.batches import BatchCase
 from simlab.certify.contracts.blocks import Block, Tokens, scaled
 from simlab.certify.contracts.candidates import CandidatesCase
+from simlab.certify.contracts.cases import BlocksCase
 from simlab.certify.contracts.decoding import as_token, misshapen
-from simlab.certify.contracts.drafting import DraftCase
-from simlab.certify.contracts.operators.arrays import Arrays
-from simlab.certify.contracts.operators.batches import BatchLayout, OperatorBatchCase
-from simlab.certify.contracts.operators.chains import ChainCase
-from simlab.certify.contracts.operators.layouts import UNIFORMS, Layout
-from simlab.certify.contracts.operators.logits import LogitsCase
-from simlab.certify.contracts.verifying import VerifyCase
+from simlab.certify.contracts.drafting import DraftCase, positions
+from simlab.certify.contracts.layouts import Layout
+from simlab.certify.contracts.logits import LogitsCase
 from simlab.certify.shapes import rows
 from simlab.certify.shapes.blocks import FEW_BITS, PLAIN, POINTS, DrawnBlock, Making, drawn_block, events_of
-from simlab.certify.shapes.copies import Copies, KeptArrays
+from simlab.certify.shapes.copies import KeptArrays
 from simlab.certify.shapes.events import EXAMINED, LAST, NEIGHBOURS, NEXT, PAIR, AtPlaces, Look, at
 from simlab.certify.shapes.ranges import Shape
 from simlab.processes.filters import Settings
@@ -36,93 +33,64 @@ UNCUT = 1 << 30
 Generator = np.random.Generator
 
 
-# One block ---------------------------------------------------------------------------------------------------------
+# Blocks ------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class _OfDrawn:
-    """What all cases of one drawn block do: only the places that are looked at are completed."""
+    """What all cases of drawn blocks do: rows, which depend on no draft, are kept, and only the places that are looked
+    at are completed."""
 
-    drawn: DrawnBlock = field(kw_only=True)
+    drawn: tuple[DrawnBlock, ...] = field(kw_only=True)
 
     @property
-    def kind(self) -> str:
-        """How q differs from p where it is hard."""
-        return self.drawn.kind
+    def kind(self: Any) -> str:
+        """How q differs from p where it is hard; there are several kinds of rows in a batch."""
+        return str(self.drawn[0].kind) if self.layout.single else "batch"
 
-    def completed(self, tokens: Array, rng: Generator) -> Array:
-        return self.drawn.completed(tokens, rng)
+    @property
+    def completing(self) -> tuple[DrawnBlock, ...]:
+        return self.drawn
+
+    @cached_property
+    def given_as(self: Any) -> Arrays:
+        (inputs,) = self.inputs(1, np.random.default_rng(0))
+        return KeptArrays.of(self.arrays, *self.handed(inputs))
 
 
 @dataclass(frozen=True, eq=False)
-class DrawnVerify(_OfDrawn, VerifyCase):
-    """A drawn block for ``verify``."""
-
-    def arguments(self, given: Array) -> dict[str, Array]:
-        p, q = self._copies
-        return {"p": p(), "q": q(), "drafts": given.copy()}
-
-    @cached_property
-    def _copies(self) -> tuple[Copies, Copies]:
-        p, q = self.block.rows(np.zeros(self.block.gamma, np.int64))
-        return Copies(p), Copies(q)
-
-
-@dataclass(frozen=True, eq=False)
-class DrawnChain(_OfDrawn, ChainCase):
-    """A drawn block for an operator of one block."""
-
-    def ask(self, function: Function, inputs: Any, i: int, rng: Generator) -> Tokens:
-        p, q = self.rows(inputs[i])
-        return self.read(function(*self.layout.arguments(self._kept, p, q, inputs[i], rng).values()))
-
-    @cached_property
-    def _kept(self) -> Arrays:
-        return KeptArrays.of(self.arrays, *self.rows(np.zeros(self.block.gamma, np.int64)))
+class DrawnBlocks(_OfDrawn, BlocksCase):
+    """Drawn blocks for a verifier or an operator."""
 
 
 @dataclass(frozen=True, eq=False)
 class DrawnLogits(_OfDrawn, LogitsCase):
     """A drawn block for an operator that is given logits."""
 
-    def ask(self, function: Function, inputs: Any, i: int, rng: Generator) -> Tokens:
-        given = UNIFORMS.arguments(self._kept[0], *self._kept[1:], inputs[i], rng)
-        return self.read(function(*given.values(), *self.settings))
 
-    @cached_property
-    def _kept(self) -> tuple[Arrays, Array, Array]:
-        """Arrays that keep the logits, and these."""
-        p, q = map(self.logits, self.raw.rows(np.zeros(self.block.gamma, np.int64)))
-        return KeptArrays.of(self.arrays, p, q), p, q
-
-
-def verify(shape: Shape, rng: Generator) -> Case:
-    """A block for ``verify``."""
-    drawn = drawn_block(shape["V"], shape["gamma"], rng)
-    return DrawnVerify(_described(shape, drawn), drawn.block, events_of((drawn,), (0,)), drawn=drawn)
+def blocks(layout: Layout, arrays: Arrays, shape: Shape, rng: Generator) -> Case:
+    """A block, or a batch, of which half have as many drafts as the shape says and others fewer."""
+    making = POINTS if not layout.scored else FEW_BITS if arrays.coarse else PLAIN
+    drawn = _drawn_blocks(layout, shape, rng, making)
+    name = _described(shape, drawn[0]) if layout.single else str(shape)
+    found = tuple(one.block for one in drawn)
+    return DrawnBlocks(name, found, _events_of(drawn), layout=layout, arrays=arrays, drawn=drawn)
 
 
-def chain(layout: Layout, arrays: Arrays, shape: Shape, rng: Generator) -> Case:
-    """A block for an operator of one block."""
-    drawn = drawn_block(shape["V"], shape["gamma"], rng, _making(arrays, "q" in layout.given))
-    events = events_of((drawn,), (0,))
-    return DrawnChain(_described(shape, drawn), drawn.block, events, layout=layout, arrays=arrays, drawn=drawn)
-
-
-def logits(name: str, arrays: Arrays, shape: Shape, rng: Generator) -> Case:
+def logits(layout: Layout, arrays: Arrays, shape: Shape, rng: Generator) -> Case:
     """A block for an operator that is given logits, at one of several temperatures, and not cut."""
     drawn = drawn_block(shape["V"], shape["gamma"], rng)
     temperature = TEMPERATURES[int(rng.integers(len(TEMPERATURES)))]
     p, q = (tuple(scaled(table**temperature) for table in tables) for tables in (drawn.block.p, drawn.block.q))
     return DrawnLogits(
         f"{_described(shape, drawn)}, temperature {temperature:g}",
-        drawn.block,
+        (drawn.block,),
         events_of((drawn,), (0,)),
-        layout=Layout(name, UNIFORMS.arguments, ""),
+        layout=layout,
         arrays=arrays,
         raw=Block(p, q, 0),
         settings=Settings(temperature, UNCUT, 1.0),
-        drawn=drawn,
+        drawn=(drawn,),
     )
 
 
@@ -130,81 +98,21 @@ def _described(shape: Shape, drawn: DrawnBlock) -> str:
     return f"{shape}, mostly ended by token {drawn.at[0]}"
 
 
-def _making(arrays: Arrays, scored: bool) -> Making:
-    """Rows for these arrays, and for an operator that is given q or not."""
-    return POINTS if not scored else FEW_BITS if arrays.coarse else PLAIN
-
-
-# Batches -----------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class _OfDrawnBatch:
-    """What all cases of batches of drawn blocks do: rows, which depend on no draft, are put together once."""
-
-    drawn: tuple[DrawnBlock, ...] = field(kw_only=True)
-
-    @property
-    def kind(self) -> str:
-        """There are several kinds of rows in each."""
-        return "batch"
-
-    def padded_rows(self: Any, given: Array) -> tuple[Array, Array]:
-        p, q = self.padded
-        return p(), q()
-
-    @cached_property
-    def padded(self: Any) -> tuple[Copies, Copies]:
-        """p ``[B, gmax + 1, V]`` and q ``[B, gmax, V]``."""
-        most, size = max(self.widths) - 1, self.vocabulary
-        p, q = np.zeros((len(self.blocks), most + 1, size)), np.zeros((len(self.blocks), most, size))
-        for b, block in enumerate(self.blocks):
-            p[b, : block.gamma + 1] = np.concatenate(block.p)
-            if block.gamma:
-                q[b, : block.gamma] = np.concatenate(block.q)
-        return Copies(p), Copies(q)
-
-    @property
-    def completing(self) -> tuple[DrawnBlock, ...]:
-        return self.drawn
-
-
-@dataclass(frozen=True, eq=False)
-class DrawnBatch(_OfDrawnBatch, BatchCase):
-    """Drawn blocks for ``verify_batch``."""
-
-
-@dataclass(frozen=True, eq=False)
-class DrawnOperatorBatch(_OfDrawnBatch, OperatorBatchCase):
-    """Drawn blocks for an operator of a batch."""
-
-
-def batch(shape: Shape, rng: Generator) -> Case:
-    """Blocks for ``verify_batch``, of which half have as many drafts as the shape says and others fewer."""
-    drawn = _drawn_blocks(shape, True, rng, PLAIN)
-    return DrawnBatch(str(shape), tuple(one.block for one in drawn), _events_of_batch(drawn), drawn=drawn)
-
-
-def operator_batch(layout: BatchLayout, arrays: Arrays, shape: Shape, rng: Generator) -> Case:
-    """Blocks for an operator of a batch."""
-    drawn = _drawn_blocks(shape, layout.ragged, rng, _making(arrays, layout.scored))
-    blocks, events = tuple(one.block for one in drawn), _events_of_batch(drawn)
-    return DrawnOperatorBatch(str(shape), blocks, events, layout=layout, arrays=arrays, drawn=drawn)
-
-
-def _drawn_blocks(shape: Shape, ragged: bool, rng: Generator, making: Making) -> tuple[DrawnBlock, ...]:
+def _drawn_blocks(layout: Layout, shape: Shape, rng: Generator, making: Making) -> tuple[DrawnBlock, ...]:
     """A block for each sequence, a few that differ, in any turn; one at least has all drafts of the shape."""
-    size, gamma, count = shape["V"], shape["gamma"], shape["batch"]
+    size, gamma, count = shape["V"], shape["gamma"], shape.batch
     kinds = [drawn_block(size, gamma, rng, making)]
+    if layout.single:
+        return (kinds[0],)
     while len(kinds) < min(count, KINDS):
-        shorter = ragged and rng.random() < 0.5
+        shorter = layout.ragged and rng.random() < 0.5
         kinds.append(drawn_block(size, int(rng.integers(gamma)) if shorter else gamma, rng, making))
     turn = [0, *rng.integers(len(kinds), size=count - 1).tolist()]
     rng.shuffle(turn)
     return tuple(kinds[k] for k in turn)
 
 
-def _events_of_batch(drawn: tuple[DrawnBlock, ...]) -> tuple[Counted, ...]:
+def _events_of(drawn: tuple[DrawnBlock, ...]) -> tuple[Counted, ...]:
     """All sequences together, the last one, and neighbours."""
     starts = np.cumsum([0, *(len(one.block.p) for one in drawn)]).tolist()[:-1]
     found = events_of(drawn, tuple(starts))
@@ -235,7 +143,7 @@ def draft(shape: Shape, rng: Generator) -> Case:
     every = [rows.turned(one, int(by)) for by in rng.integers(size, size=gamma)]
     q = np.stack([row.p for row in every])
     looks = [at(i, row.labels) for i, row in enumerate(every)]
-    return DraftCase(str(shape), q, None, _events_in_turn(looks, len(one.law), rng))
+    return DraftCase(str(shape), (positions(q),), _events_in_turn(looks, len(one.law), rng))
 
 
 def _events_in_turn(looks: Sequence[Look], count: int, rng: Generator) -> tuple[Counted, ...]:
@@ -309,4 +217,4 @@ def decode(shape: Shape, rng: Generator) -> Case:
     return DrawnDecode(str(shape), model, length, _events_in_turn(looks, len(model.base.law), rng))
 
 
-__all__ = ["batch", "candidates", "chain", "decode", "draft", "logits", "operator_batch", "verify"]
+__all__ = ["blocks", "candidates", "decode", "draft", "logits"]

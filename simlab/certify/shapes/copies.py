@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from simlab.arrays import Array
-from simlab.certify.contracts.operators.arrays import Arrays
+from simlab.certify.contracts.arrays import Arrays
 
 LARGE = 1 << 20  # bytes from which a map is quicker than a copy
 

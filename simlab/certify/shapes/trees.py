@@ -12,10 +12,10 @@ from functools import cached_property, partial
 import numpy as np
 
 from simlab.arrays import Array
+from simlab.certify.contracts.arrays import Arrays
 from simlab.certify.contracts.base import Case, Counted
 from simlab.certify.contracts.blocks import drawn_from
-from simlab.certify.contracts.operators.arrays import Arrays
-from simlab.certify.contracts.operators.trees import Tree, TreeCase, TreeLayout
+from simlab.certify.contracts.trees import Tree, TreeCase, TreeLayout
 from simlab.certify.shapes import rows
 from simlab.certify.shapes.events import EXAMINED, LAST, NEXT, AtPlaces, Look
 from simlab.certify.shapes.ranges import Shape
@@ -83,18 +83,15 @@ class DrawnTreeCase(TreeCase):
     def vocabulary(self) -> int:  # type: ignore[override]
         return int(self.drawn[0].p.shape[1])
 
-    @property
+    @cached_property
     def widths(self) -> tuple[int, ...]:
         return tuple(one.width for one in self.drawn)
 
     def inputs(self, n: int, rng: Generator) -> Array:
         return np.empty((n, 0))
 
-    def rows(self) -> Array:
-        return self._rows
-
     @cached_property
-    def _rows(self) -> Array:
+    def after_nodes(self) -> Array:
         return np.stack([one.p[:-1] for one in self.drawn])
 
     @property

@@ -35,7 +35,7 @@ VERIFY = "rows differ, five tokens"
 @pytest.mark.parametrize("name", ["the reference", "all coins and residuals at once"])
 def test_speculative_sampling_keeps_all_that_is_possible(name: str) -> None:
     kept, possible = exactly("verify", CORRECT["verify"][name], VERIFY)
-    block = next(case for case in CONTRACTS["verify"].cases() if case.name == VERIFY).block  # type: ignore[attr-defined]
+    block = next(case for case in CONTRACTS["verify"].cases() if case.name == VERIFY).blocks[0]  # type: ignore[attr-defined]
     assert possible.most == pytest.approx(float(alpha(block.p[0][0], block.q[0][0])))
     assert kept == pytest.approx(possible.most, abs=1e-9)
 

@@ -9,7 +9,7 @@ import pytest
 
 from simlab.certify import certify
 from simlab.certify.contracts.base import Broken
-from simlab.certify.contracts.batches import as_rows
+from simlab.certify.contracts.layouts import as_rows
 from simlab.mutants.gated.chains import excess
 from simlab.randomness.coins import SampledCoins
 

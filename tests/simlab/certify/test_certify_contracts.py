@@ -14,10 +14,10 @@ import pytest
 
 from simlab.arrays import Array, total_variation
 from simlab.certify import certify
-from simlab.certify.battery import chains
+from simlab.certify.battery import verifying
+from simlab.certify.contracts.arrays import SINGLE
 from simlab.certify.contracts.base import Broken
-from simlab.certify.contracts.operators.arrays import SINGLE
-from simlab.certify.contracts.operators.layouts import UNIFORMS
+from simlab.certify.contracts.chains import UNIFORMS
 from simlab.certify.contracts.registry import CONTRACTS
 from simlab.certify.engine.evidence import calls_needed, recognised
 from simlab.certify.engine.exact import check_edges, enumerate_law
@@ -211,7 +211,7 @@ def test_generators_that_are_seeded_anew_are_found(name: str) -> None:
 
 def test_a_contract_may_have_no_known_bugs() -> None:
     """As one that has just been added: it is called and read back, and nothing is recognised."""
-    case = chains.cases(replace(UNIFORMS, name="chain_of_ones_own"), SINGLE)[0]
+    case = verifying.cases(replace(UNIFORMS, name="chain_of_ones_own"), SINGLE)[0]
     found = enumerate_law(
         0, case, implementation("residual drawn from p", ALWAYS, "chain_uniforms"), np.random.default_rng(0)
     )

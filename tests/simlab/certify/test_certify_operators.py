@@ -14,13 +14,14 @@ import pytest
 from experiments.certification.self_test_known import hidden
 from simlab.arrays import total_variation
 from simlab.certify import certify
-from simlab.certify.battery.chains import cases, coarse_blocks
+from simlab.certify.battery.verifying import cases, coarse_blocks
+from simlab.certify.contracts.arrays import SINGLE, Arrays
 from simlab.certify.contracts.base import Broken, Case, Function
-from simlab.certify.contracts.operators.arrays import SINGLE, Arrays
-from simlab.certify.contracts.operators.chains import ChainCase
-from simlab.certify.contracts.operators.layouts import EXPONENTIAL, GUMBEL, TOKENS, UNIFORMS, Layout
-from simlab.certify.contracts.operators.trees import SIBLINGS, Tree
+from simlab.certify.contracts.cases import BlocksCase
+from simlab.certify.contracts.chains import EXPONENTIAL, GUMBEL, TOKENS, UNIFORMS
+from simlab.certify.contracts.layouts import Layout
 from simlab.certify.contracts.registry import CONTRACTS, contract_named
+from simlab.certify.contracts.trees import SIBLINGS, Tree
 from simlab.certify.engine.exact import AtTheEdge, check_edges, enumerate_law
 from simlab.certify.engine.scripted import HIGHEST, Race, Scripted, exact_law, law_of
 from simlab.certify.engine.tasks import Sample
@@ -42,7 +43,7 @@ def wrong(contract: str, fault: str) -> Any:
     return implementation(fault, ALWAYS, contract)
 
 
-def case_of(layout: Layout, name: str, arrays: Arrays = SINGLE) -> ChainCase:
+def case_of(layout: Layout, name: str, arrays: Arrays = SINGLE) -> BlocksCase:
     return next(case for case in cases(layout, arrays) if case.name == name)
 
 
@@ -276,8 +277,8 @@ def test_a_flattened_batch_is_that_of_vllm() -> None:
 
 def test_a_tree_is_that_of_sglang() -> None:
     tree = Tree((0, 1, 2, 3, 4, 5), (-1, 0, 1, 0, 3, 4))
-    (p,) = (np.zeros((1, 6, 20)),)
-    given = SIBLINGS.arguments(SINGLE, (tree,), p, np.random.default_rng(0))
+    p = np.zeros((1, 6, 20))
+    given = SIBLINGS.arguments(SINGLE, p, (tree,), np.zeros(0), np.random.default_rng(0))
     assert given["retrive_next_token"].tolist() == [[1, 2, -1, 4, 5, -1]]  # the example of its tests
     assert given["retrive_next_sibling"].tolist() == [[-1, 3, -1, -1, -1, -1]]
     assert tree.paths == ((), (1,), (1, 2), (3,), (3, 4), (3, 4, 5))
@@ -337,8 +338,8 @@ def test_logits_are_those_of_the_rows_and_no_filter_is_at_a_tie(contract: str) -
         rows, settings = filters.softmax(seen[0]), filters.Settings(*seen[5:])
         assert rows == pytest.approx(case.raw.rows(inputs[0])[0], abs=1e-6)
         made = filters.FILTERS[contract](rows, settings)
-        assert made == pytest.approx(case.block.rows(inputs[0])[0], abs=1e-6), "also in single precision"
-    in_turn, jointly = ([c.block.p[0] for c in CONTRACTS[name].cases()] for name in filters.FILTERS)  # type: ignore[attr-defined]
+        assert made == pytest.approx(case.blocks[0].rows(inputs[0])[0], abs=1e-6), "also in single precision"
+    in_turn, jointly = ([c.blocks[0].p[0] for c in CONTRACTS[name].cases()] for name in filters.FILTERS)  # type: ignore[attr-defined]
     assert sum(not np.allclose(a, b) for a, b in zip(in_turn, jointly, strict=True)) >= 2
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from simlab.arrays import Array
 from simlab.certify import CONTRACTS, certify
 from simlab.certify.certificate import RangeEvidence
-from simlab.certify.contracts.operators.arrays import Arrays
+from simlab.certify.contracts.arrays import Arrays
 from simlab.certify.contracts.registry import makes
 from simlab.certify.engine.mapping import largest_region, mapped
 from simlab.certify.engine.region import CALLS, Region
@@ -81,8 +81,7 @@ def test_what_is_counted_of_a_block_has_the_law_that_is_stated(name: str, seed: 
     contract = CONTRACTS[name]
     shape = Shape(tuple((axis.name, SMALL[axis.name]) for axis in contract.axes))
     case: Any = contract.drawn(shape, np.random.default_rng(seed))
-    blocks = case.blocks if hasattr(case, "blocks") else [case.block] if hasattr(case, "block") else None
-    p = [table[0] for block in blocks for table in block.p] if blocks else list(case.q)
+    p = [table[0] for block in case.blocks for table in block.p]
     every = np.array(list(product(range(SMALL["V"]), repeat=len(p))))
     chances = np.prod([row[every[:, i]] for i, row in enumerate(p)], axis=0)
     for events in case.events:

@@ -16,7 +16,6 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import pairwise
@@ -25,11 +24,11 @@ from typing import Any
 import numpy as np
 
 from simlab.arrays import Array
+from simlab.certify.contracts.arrays import SINGLE, Arrays
 from simlab.certify.contracts.base import Broken, Function, Possible
-from simlab.certify.contracts.batches import BatchCase, as_rows
 from simlab.certify.contracts.blocks import Block, Tokens
-from simlab.certify.contracts.operators.arrays import SINGLE, Arrays
-from simlab.certify.contracts.operators.layouts import Arguments, Generator, unpadded
+from simlab.certify.contracts.cases import BlocksCase
+from simlab.certify.contracts.layouts import Arguments, Generator, Layout, as_rows
 from simlab.certify.engine.scripted import possible_edges
 from simlab.mutants.gated import trees as gated
 from simlab.mutants.gated.base import Call, OverCoins, Wrong
@@ -58,18 +57,26 @@ class Tree:
         return tuple(found)
 
 
+Trees = tuple[Tree, ...]
+
+
 @dataclass(frozen=True)
-class TreeLayout:
-    """A call for ``trees`` and their rows p ``[B, N, V]``; ``written`` are arguments that hold the answer."""
+class TreeLayout(Layout):
+    """A call for rows p ``[B, N, V]`` and their trees, in place of q; ``filled`` are arguments that hold the answer."""
 
-    name: str
-    signature: str
-    arguments: Callable[[Arrays, tuple[Tree, ...], Array, Generator], Arguments]
-    written: tuple[str, ...] = ()
-    single: bool = True
+    filled: tuple[str, ...] = ()
+
+    @cached_property
+    def given(self) -> tuple[str, ...]:
+        rng, lone = np.random.default_rng(0), (Tree((0,), (-1,)),)
+        return tuple(self.arguments(SINGLE, np.ones((1, 1, 1)), lone, np.zeros(0), rng))
+
+    @property
+    def signature(self) -> str:
+        return super().signature.removesuffix(" -> tokens") if self.filled else super().signature
 
 
-def _parents(arrays: Arrays, trees: tuple[Tree, ...], p: Array, rng: Generator) -> Arguments:
+def _parents(arrays: Arrays, p: Array, trees: Trees, drafts: Array, rng: Generator) -> Arguments:
     (tree,) = trees
     return {
         "p": arrays.rows(p[0]),
@@ -80,7 +87,7 @@ def _parents(arrays: Arrays, trees: tuple[Tree, ...], p: Array, rng: Generator) 
     }
 
 
-def _siblings(arrays: Arrays, trees: tuple[Tree, ...], p: Array, rng: Generator) -> Arguments:
+def _siblings(arrays: Arrays, p: Array, trees: Trees, drafts: Array, rng: Generator) -> Arguments:
     count, nodes, _ = p.shape
     deepest = max(len(path) for tree in trees for path in tree.paths)
     return {
@@ -107,29 +114,23 @@ def _next_sibling(tree: Tree) -> list[int]:
     return [following.get(node, -1) for node in range(len(tree.tokens))]
 
 
-PARENTS = TreeLayout("tree_parents", "tree_parents(p, tokens, parents, uniforms, uniform) -> tokens", _parents)
+PARENTS = TreeLayout("tree_parents", _parents)
 SIBLINGS = TreeLayout(
-    "tree_siblings",
-    "tree_siblings(predicts, accept_index, accept_token_num, candidates, retrive_index, retrive_next_token, "
-    "retrive_next_sibling, uniform_samples, uniform_samples_for_final_sampling, target_probs, draft_probs)",
-    _siblings,
-    ("predicts", "accept_index", "accept_token_num"),
-    single=False,
+    "tree_siblings", _siblings, as_rows, single=False, filled=("predicts", "accept_index", "accept_token_num")
 )
-COINS = ("uniforms", "uniform", "uniform_samples", "uniform_samples_for_final_sampling")
 
 
 @dataclass(frozen=True, eq=False)
-class TreeCase(BatchCase):
+class TreeCase(BlocksCase):
     """A tree a sequence, and a block whose p says what follows any tokens."""
 
-    trees: tuple[Tree, ...] = ()
     layout: TreeLayout = PARENTS
     arrays: Arrays = SINGLE
+    trees: Trees = ()
 
     @property
-    def contract(self) -> str:  # type: ignore[override]
-        return self.layout.name
+    def enumerated(self) -> bool:
+        return self.small and self.few
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -137,19 +138,22 @@ class TreeCase(BatchCase):
 
     @property
     def filled(self) -> list[int]:
-        names = list(self.layout.arguments(self.arrays, self.trees, self.rows(), np.random.default_rng(0)))
-        return [1 + names.index(name) for name in self.layout.written]
+        return [1 + self.layout.given.index(name) for name in self.layout.filled]
 
-    def rows(self) -> Array:
+    def handed(self, given: Array) -> tuple[Array, Any]:
+        return self.after_nodes, self.trees
+
+    @cached_property
+    def after_nodes(self) -> Array:
         """p ``[B, N, V]`` after every node."""
         return np.stack([_after_nodes(block, tree) for block, tree in zip(self.blocks, self.trees, strict=True)])
 
     def ask(self, function: Function, inputs: Any, i: int, rng: np.random.Generator) -> Tokens:
-        given = self.layout.arguments(self.arrays, self.trees, self.rows(), rng)
+        if not self.layout.filled:
+            return super().ask(function, inputs, i, rng)
+        given = self.layout.arguments(self.given_as, *self.handed(inputs[i]), inputs[i], rng)
         answer = function(*given.values())
-        if not self.layout.written:
-            return self._padded(as_rows([unpadded(answer)], self.vocabulary, self.widths))
-        return self._read_arrays([given[name] for name in self.layout.written] if answer is None else answer)
+        return self._read_arrays([given[name] for name in self.layout.filled] if answer is None else answer)
 
     def _read_arrays(self, answer: Any) -> Tokens:
         try:
@@ -157,14 +161,14 @@ class TreeCase(BatchCase):
             rows = [predicts[index[b, : int(counts[b]) + 1]].tolist() for b in range(len(self.trees))]
         except (AttributeError, IndexError, TypeError, ValueError) as error:
             raise Broken(f"leaves what cannot be read: {type(error).__name__}: {error}") from None
-        return self._padded(as_rows(rows, self.vocabulary, self.widths))
+        return self.read(rows)
 
     @cached_property
     def possible(self) -> Possible | None:
         """Siblings are no draws: one of them is kept with their mass under p, whichever way."""
         if not self.small:
             return None
-        masses = [float(rows[0, list(first)].sum()) for rows, first in zip(self.rows(), self._first, strict=True)]
+        masses = [float(rows[0, list(first)].sum()) for rows, first in zip(self.after_nodes, self._first, strict=True)]
         return Possible(float(np.mean(masses)), float(np.mean(masses)))
 
     @property
@@ -179,25 +183,18 @@ class TreeCase(BatchCase):
         )
 
     def edges(self, given: Array) -> list[float]:
-        rows = self.rows().reshape(-1, self.vocabulary)
+        rows = self.after_nodes.reshape(-1, self.vocabulary)
         return sorted({edge for row in rows for edge in [*possible_edges(row[None], row[None]), *row] if 0 < edge < 1})
-
-    def call_arguments(self, inputs: Any, i: int) -> dict[str, Any]:
-        given = self.layout.arguments(Arrays(dtype="float64"), self.trees, self.rows(), np.random.default_rng(0))
-        return {name: one for name, one in given.items() if name not in COINS}
 
     def law_under(self, name: str) -> Array | None:
         fault = gated.FAULTS[name]
         if not self.small or fault.needs:
             return None
         emitted: dict[Any, float] = {(): 1.0}
-        for tree, rows in zip(self.trees, self.rows(), strict=True):
+        for tree, rows in zip(self.trees, self.after_nodes, strict=True):
             walked = outcomes(partial(_emitted, fault, tree, rows))
             emitted = {(*before, one): a * b for before, a in emitted.items() for one, b in walked.items()}
-        return self.law_of({self._padded(rows): probability for rows, probability in emitted.items()})
-
-    def script(self, where: str, name: str, calls: int) -> str | None:
-        return None
+        return self.law_of({self.as_outcome(rows): probability for rows, probability in emitted.items()})
 
 
 def _emitted(fault: gated.TreeFault, tree: Tree, rows: Array, coins: Coins) -> Tokens:

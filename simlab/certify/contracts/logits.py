@@ -10,16 +10,17 @@ with ``"joint"``. The fewest likeliest tokens that have ``top_p`` together are k
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from simlab.arrays import Array
-from simlab.certify.contracts.base import Function
-from simlab.certify.contracts.blocks import Block, Tokens
-from simlab.certify.contracts.operators.chains import ChainCase
-from simlab.certify.contracts.operators.layouts import UNIFORMS
-from simlab.processes.filters import Settings
+from simlab.certify.contracts.arrays import Arrays
+from simlab.certify.contracts.blocks import Block
+from simlab.certify.contracts.cases import BlocksCase
+from simlab.certify.contracts.layouts import Arguments, Generator, Layout
+from simlab.processes.filters import FILTERS, Settings
 
 NONE = Block((np.ones((1, 1)),), (), 0)
 EVERY = (
@@ -34,36 +35,46 @@ EVERY = (
 CLEAR = 0.01  # how far sums of masses are from top_p, and masses from each other
 
 
+def _logits(arrays: Arrays, p: Array, q: Array, drafts: Array, rng: Generator) -> Arguments:
+    return {
+        "target_logits": arrays.rows(p),
+        "draft_logits": arrays.rows(q),
+        "drafts": arrays.whole(drafts),
+        "uniforms": arrays.uniforms(rng.random(len(drafts))),
+        "uniform": arrays.uniforms(rng.random()),
+    }
+
+
+WRITTEN = (
+    "real(target_logits), real(draft_logits), whole(drafts), coins(rng.random(len(drafts))), coins(rng.random()), "
+    "temperature, top_k, top_p"
+)
+LOGITS = tuple(Layout(name, _logits, written=WRITTEN, more=Settings._fields) for name in FILTERS)
+
+
 @dataclass(frozen=True, eq=False)
-class LogitsCase(ChainCase):
+class LogitsCase(BlocksCase):
     """A block of what is drawn from, which is made of the rows of ``raw`` with ``settings``."""
 
     raw: Block = NONE
     settings: Settings = EVERY[0]
 
     @property
-    def enumerated(self) -> bool:
-        return self.small and self.block.gamma == 1  # filters take time
+    def behind(self) -> tuple[Any, ...]:
+        return tuple(self.settings)
 
-    def ask(self, function: Function, inputs: Any, i: int, rng: np.random.Generator) -> Tokens:
-        p, q = self.raw.rows(inputs[i])
-        given = UNIFORMS.arguments(self.arrays, self.logits(p), self.logits(q), inputs[i], rng)
-        return self.read(function(*given.values(), *self.settings))
+    def handed(self, given: Array) -> tuple[Array, Array]:
+        return self._both  # rows depend on no draft
+
+    @cached_property
+    def _both(self) -> tuple[Array, Array]:
+        p, q = self.raw.rows(np.zeros(self.raw.gamma, np.int64))
+        return self.logits(p), self.logits(q)
 
     def logits(self, rows: Array) -> Array:
         """Logits of rows: shifted, for a softmax is the same after it; -inf where there is no mass."""
         with np.errstate(divide="ignore"):
             return np.log(rows) + np.arange(len(rows))[:, None]
 
-    def call_arguments(self, inputs: Any, i: int) -> dict[str, Any]:
-        p, q = self.raw.rows(inputs[i])
-        rows = {"target_logits": self.logits(p), "draft_logits": self.logits(q), "drafts": inputs[i].copy()}
-        return rows | {name: np.array(value) for name, value in self.settings._asdict().items()}
-
     def script(self, where: str, name: str, calls: int) -> str | None:
         return None
-
-
-def signature(name: str) -> str:
-    """The call in words."""
-    return f"{name}(target_logits, draft_logits, drafts, uniforms, uniform, temperature, top_k, top_p) -> tokens"

@@ -110,7 +110,7 @@ class Arrays:
         return "cuda" if self.library == "cuda" else "cpu"
 
 
-SINGLE = Arrays()
+SINGLE, DOUBLE = Arrays(), Arrays(dtype="float64")
 
 
 def _torch(name: str) -> Any:

@@ -1,0 +1,106 @@
+"""Events of cases of blocks: of one sequence, of several together, and of many that are alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, reduce
+
+import numpy as np
+
+from simlab.arrays import Array
+from simlab.certify.contracts.blocks import Block, Events, joint
+
+
+@dataclass(frozen=True, eq=False)
+class OfBlock:
+    """Events of a block, with their law."""
+
+    block: Block
+    events: Events
+
+    @property
+    def name(self) -> str:
+        return self.events.name
+
+    @cached_property
+    def law(self) -> Array:
+        return self.events.law(self.block)
+
+    def codes(self, tokens: Array) -> Array:
+        return self.events.codes(tokens, self.block.vocabulary)
+
+    def format(self, code: int) -> str:
+        return self.events.format(code, self.block.vocabulary)
+
+
+@dataclass(frozen=True)
+class OfRows:
+    """Events of some sequences together, ``of[k]`` of the one whose tokens begin at ``starts[k]``."""
+
+    name: str
+    of: tuple[OfBlock, ...]
+    starts: tuple[int, ...]
+
+    @cached_property
+    def law(self) -> Array:
+        return reduce(np.multiply.outer, [events.law for events in self.of]).ravel()
+
+    def codes(self, tokens: Array) -> Array:
+        code = np.zeros(len(tokens), np.int64)
+        for events, start in zip(self.of, self.starts, strict=True):
+            code = code * len(events.law) + events.codes(tokens[:, start : start + len(events.block.p)])
+        return code
+
+    def format(self, code: int) -> str:
+        found = []
+        for events in reversed(self.of):
+            code, own = divmod(code, len(events.law))
+            found.append(events.format(own))
+        return "; ".join(reversed(found))
+
+
+@dataclass(frozen=True)
+class Pooled:
+    """Events of several sequences that have one law and are independent: each call counts once for each of them."""
+
+    name: str
+    of: OfBlock
+    starts: tuple[int, ...]
+
+    @property
+    def law(self) -> Array:
+        return self.of.law
+
+    def codes(self, tokens: Array) -> Array:
+        width = len(self.of.block.p)
+        return np.concatenate([self.of.codes(tokens[:, start : start + width]) for start in self.starts])
+
+    def format(self, code: int) -> str:
+        return self.of.format(code)
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """First tokens of pairs of sequences, all of them with the laws ``of`` these two."""
+
+    name: str
+    of: tuple[OfBlock, OfBlock]
+    starts: tuple[tuple[int, int], ...]
+
+    @property
+    def law(self) -> Array:
+        return np.outer(*(events.law for events in self.of)).ravel()
+
+    def codes(self, tokens: Array) -> Array:
+        first, second = (np.concatenate([tokens[:, pair[k], None] for pair in self.starts]) for k in range(2))
+        return self.of[0].codes(first) * len(self.of[1].law) + self.of[1].codes(second)
+
+    def format(self, code: int) -> str:
+        first, second = divmod(code, len(self.of[1].law))
+        return f"{self.of[0].format(first)}; {self.of[1].format(second)}"
+
+
+def together(blocks: tuple[Block, ...]) -> OfRows:
+    """All tokens of all sequences."""
+    starts = tuple(np.cumsum([0, *(len(block.p) for block in blocks)]).tolist()[:-1])
+    return OfRows("all tokens together", tuple(OfBlock(block, joint(block)) for block in blocks), starts)
