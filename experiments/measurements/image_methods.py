@@ -15,13 +15,27 @@ import sys
 import tomllib
 from collections.abc import Callable, Sequence
 from fractions import Fraction as F
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
 
 from experiments.results import write_json, write_text
-from simlab.decoders import Block, Decoder, Sjd, Sjd2, SjdAc, SjdBlock, SjdPac, SjdPp, SjdPv, SjdVp, SpeculativeDecoder
+from simlab.decoders import (
+    Block,
+    Decoder,
+    Sjd,
+    Sjd2,
+    SjdAc,
+    SjdBlock,
+    SjdBlockTree,
+    SjdPac,
+    SjdPp,
+    SjdPv,
+    SjdVp,
+    SpeculativeDecoder,
+)
 from simlab.decoders.initial import Initial
 from simlab.decoders.local import Local
 from simlab.decoders.phrase import Phrase
@@ -84,6 +98,9 @@ def predicted_row() -> str:
 
 EXACT: dict[str, Callable[[], str]] = {  # of a method, its numbers on small processes
     "block verification in a window, coupled": lambda: on_chain(SjdBlock(4)),
+    "the same, siblings of the first draft": lambda: (
+        f"{on_chain(SjdBlockTree(3, candidates=2))}, with three drafts and a sibling"
+    ),
     "SJD-PAC": lambda: f"{on_chain(SjdPac(4, candidates=2, depth=1))}, with two candidates at depth 1",
     "SCD, maximal or Gumbel; adaptive continuation": lambda: on_chain(Sjd(4, renewal="maximal")),
     "SCD, published rows": lambda: on_chain(Sjd(4, renewal="maximal-reference")),
@@ -188,6 +205,7 @@ COMBINED: dict[str, Callable[[Initial], Decoder]] = {  # of four drafts a call
     "`sjd-ac`": lambda initial: SjdAc(4, initial),
     "block, fresh": lambda initial: SjdBlock(4, initial, renewal="fresh"),
     "`sjd-block`": lambda initial: SjdBlock(4, initial),
+    "`sjd-block-tree`": lambda initial: SjdBlockTree(3, initial, candidates=2),
     "`sjd-pac`": lambda initial: SjdPac(3, initial, candidates=2, depth=1),
 }
 
@@ -308,11 +326,15 @@ def combined(rows: list[dict[str, Any]]) -> str:
 
 
 def beside(found: dict[str, Any]) -> str:
-    """Two methods on the same images with the same random numbers, as Markdown; ``steps`` of each image by its name."""
-    lines = [["drafts a call", "images", *found["methods"], "difference"]]
+    """Methods on the same images with the same random numbers, as Markdown, and what each has beyond the one before;
+    ``steps`` of each image by its name."""
+    names = found["methods"]
+    lines = [
+        ["drafts a call", "images", *(f"`{name}`" for name in names), *(f"beyond `{name}`" for name in names[:-1])]
+    ]
     for drafts, steps in found["steps"].items():
-        tokens = [found["tokens"] / np.array(steps[name]) for name in found["methods"]]
-        numbers = [estimate(each) for each in (*tokens, tokens[1] - tokens[0])]
+        tokens = [found["tokens"] / np.array(steps[name]) for name in names]
+        numbers = [estimate(each) for each in (*tokens, *(after - before for before, after in pairwise(tokens)))]
         lines.append([drafts, str(len(tokens[0])), *(f"{each.mean:.2f} ± {each.error:.2f}" for each in numbers)])
     return _markdown(lines)
 

@@ -41,7 +41,6 @@ class SjdBlockTree(SjdBlock):
     """
 
     candidates: int = 4
-    depth, tree = 1, "comb"
 
     def __post_init__(self) -> None:
         super().__post_init__()
