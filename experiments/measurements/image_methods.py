@@ -1,9 +1,10 @@
 """Speculative decoding of images, 2024 to 2026: one table of all methods, exact on small processes and measured.
 
-    python -m experiments.measurements.image_methods COMPARISON COSTS BESIDE DENOISING OUT PAGE
+    python -m experiments.measurements.image_methods COMPARISON COSTS PARTLY BESIDE DENOISING OUT PAGE
 
-writes ``OUT`` from exact laws, from what ``simlab compare`` measured of the trained pair, and from what its calls cost,
-as ``simlab model device --map`` writes it; and the tables of the page, in Markdown, from that. No token is drawn.
+writes ``OUT`` from exact laws, from what ``simlab compare`` and :mod:`experiments.measurements.partly_verified` have
+measured of the trained pair, and from what its calls cost, as ``simlab model device --map`` writes it; and the tables
+of the page, in Markdown, from that. No token is drawn.
 """
 
 from __future__ import annotations
@@ -14,13 +15,27 @@ import sys
 import tomllib
 from collections.abc import Callable, Sequence
 from fractions import Fraction as F
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
 
 from experiments.results import write_json, write_text
-from simlab.decoders import Block, Decoder, Sjd, Sjd2, SjdAc, SjdBlock, SjdPac, SjdPp, SjdPv, SjdVp, SpeculativeDecoder
+from simlab.decoders import (
+    Block,
+    Decoder,
+    Sjd,
+    Sjd2,
+    SjdAc,
+    SjdBlock,
+    SjdBlockTree,
+    SjdPac,
+    SjdPp,
+    SjdPv,
+    SjdVp,
+    SpeculativeDecoder,
+)
 from simlab.decoders.initial import Initial
 from simlab.decoders.local import Local
 from simlab.decoders.phrase import Phrase
@@ -83,6 +98,9 @@ def predicted_row() -> str:
 
 EXACT: dict[str, Callable[[], str]] = {  # of a method, its numbers on small processes
     "block verification in a window, coupled": lambda: on_chain(SjdBlock(4)),
+    "the same, siblings of the first draft": lambda: (
+        f"{on_chain(SjdBlockTree(3, candidates=2))}, with three drafts and a sibling"
+    ),
     "SJD-PAC": lambda: f"{on_chain(SjdPac(4, candidates=2, depth=1))}, with two candidates at depth 1",
     "SCD, maximal or Gumbel; adaptive continuation": lambda: on_chain(Sjd(4, renewal="maximal")),
     "SCD, published rows": lambda: on_chain(Sjd(4, renewal="maximal-reference")),
@@ -187,6 +205,7 @@ COMBINED: dict[str, Callable[[Initial], Decoder]] = {  # of four drafts a call
     "`sjd-ac`": lambda initial: SjdAc(4, initial),
     "block, fresh": lambda initial: SjdBlock(4, initial, renewal="fresh"),
     "`sjd-block`": lambda initial: SjdBlock(4, initial),
+    "`sjd-block-tree`": lambda initial: SjdBlockTree(3, initial, candidates=2),
     "`sjd-pac`": lambda initial: SjdPac(3, initial, candidates=2, depth=1),
 }
 
@@ -207,18 +226,19 @@ def combinations() -> list[dict[str, Any]]:
 # The document and the page ----------------------------------------------------------------------------------------
 
 
-def document(compared: dict[str, Any], costs: dict[str, Any]) -> dict[str, Any]:
+def document(compared: dict[str, Any], costs: dict[str, Any], partly: dict[str, Any]) -> dict[str, Any]:
     """What is written: a row of the table for each method, and the points of the figure."""
-    measured = {row["method"]: row for row in compared["methods"]}
+    measured = {row["method"]: of_pair(row, costs) for row in compared["methods"]} | beside_comparison(partly)
     rows = [
         {name: row.get(name, "") for name in WORDS}
-        | {"exact": EXACT.get(row["method"], str)(), "measured": of_pair(measured.get(row.get("compared")), costs)}
+        | {"exact": EXACT.get(row["method"], str)(), "measured": measured.get(row.get("compared"))}
         for row in tomllib.loads(TEXTS.read_text("utf-8"))["method"]
     ]
-    rows.sort(key=lambda row: -(row["measured"] or {"tokens": 0})["tokens"])
+    rows.sort(key=lambda row: -((row["measured"] or {}).get("tokens") or 0))
     rows = [row | {"cells": cells(row)} for row in rows]
     return {
         "n": compared["n"],
+        "device": compared["device"],
         "versions": compared["versions"],
         "columns": list(HEAD),
         "rows": rows,
@@ -227,14 +247,12 @@ def document(compared: dict[str, Any], costs: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def of_pair(own: dict[str, Any] | None, costs: dict[str, Any]) -> dict[str, Any] | None:
-    """Tokens a call and their error, predicted speedups, and the TV of tokens at least; None where it does not run."""
+def of_pair(own: dict[str, Any], costs: dict[str, Any]) -> dict[str, Any]:
+    """Tokens a call and their error, speedups predicted and timed, and the TV of tokens at least."""
     from experiments.models.choice import predict  # loads torch
     from experiments.models.compression import Candidate, Compression
     from experiments.models.curve import curve_of
 
-    if own is None:
-        return None
     drafts, tokens = own["nodes"] if own["drafter"] else 0, own["compression"]["pooled"]
     step = Compression(Candidate(own["method"], {}), own["drafter"], own["rows"], drafts, tokens, 0)
     return {
@@ -242,28 +260,40 @@ def of_pair(own: dict[str, Any] | None, costs: dict[str, Any]) -> dict[str, Any]
         "error": own["compression"]["error"],
         "rows": own["rows"],
         "speedup": {str(batch): predict(step, curve_of(costs), batch).speedup for batch in BATCHES},
+        "timed": {str(each["batch"]): [each["speedup"], each["speedup_error"]] for each in own["timing"]},
         "tv": own["ranks"],
         "distortion": own["distortion"] and {name: own["distortion"][name] for name in ("tv", "tv_error")},
     }
 
 
+def beside_comparison(partly: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """The same of what no comparison runs: a token and its neighbours drawn again, and drafts of rounded rows."""
+    near, rounded = partly["neighbourhoods"][-1], partly["rounded"][0]
+    drawn = {name: near[name] for name in ("tokens", "error", "rows")}
+    nothing: dict[str, Any] = {"speedup": {}, "timed": {}}
+    return {
+        "neighbourhoods": drawn | nothing | {"tv": near["ranks"], "distortion": None},
+        "rounded": nothing | {"tokens": None, "distortion": {name: rounded[name] for name in ("tv", "tv_error")}},
+    }
+
+
 WORDS = "method", "here", "lossless", "follows", "training", "read", "departs", "entry", "sentence"
 HEAD = (
-    "method", "here", "follows the target", "exact, small", "tokens a call", "speedup, 1 and 16 images",
-    "TV of a token", "training", "read", "code departs", "entry",
+    "method", "here", "follows the target", "exact, small", "tokens a call", "speedup of a CPU, 1 and 16 images",
+    "timed, 1 and 16 images", "TV of a token", "training", "read", "code departs", "entry",
 )  # fmt: skip
 
 
 def cells(row: dict[str, Any]) -> list[str]:
     """A line of the table."""
-    own = row["measured"]
-    numbers = ["", "", ""]
-    if own:
-        speedups = " and ".join(f"{value:.2f}" for value in own["speedup"].values())
-        numbers = [f"{own['tokens']:.2f} ± {own['error']:.2f}", speedups, "0" if row["lossless"] else spent(own)]
+    own = row["measured"] or {}
+    tokens = f"{own['tokens']:.2f} ± {own['error']:.2f}" if own.get("tokens") else ""
+    predicted = " and ".join(f"{value:.2f}" for value in own.get("speedup", {}).values())
+    timed = " and ".join(f"{value:.2f} ± {error:.2f}" for value, error in own.get("timed", {}).values())
+    far = "0" if row["lossless"] and own else spent(own) if own else ""
     return [
-        row["method"], row["here"], row["follows"], row["exact"], *numbers, row["training"], row["read"],
-        row["departs"], row["entry"],
+        row["method"], row["here"], row["follows"], row["exact"], tokens, predicted, timed, far, row["training"],
+        row["read"], row["departs"], row["entry"],
     ]  # fmt: skip
 
 
@@ -296,11 +326,15 @@ def combined(rows: list[dict[str, Any]]) -> str:
 
 
 def beside(found: dict[str, Any]) -> str:
-    """Two methods on the same images with the same random numbers, as Markdown; ``steps`` of each image by its name."""
-    lines = [["drafts a call", "images", *found["methods"], "difference"]]
+    """Methods on the same images with the same random numbers, as Markdown, and what each has beyond the one before;
+    ``steps`` of each image by its name."""
+    names = found["methods"]
+    lines = [
+        ["drafts a call", "images", *(f"`{name}`" for name in names), *(f"beyond `{name}`" for name in names[:-1])]
+    ]
     for drafts, steps in found["steps"].items():
-        tokens = [found["tokens"] / np.array(steps[name]) for name in found["methods"]]
-        numbers = [estimate(each) for each in (*tokens, tokens[1] - tokens[0])]
+        tokens = [found["tokens"] / np.array(steps[name]) for name in names]
+        numbers = [estimate(each) for each in (*tokens, *(after - before for before, after in pairwise(tokens)))]
         lines.append([drafts, str(len(tokens[0])), *(f"{each.mean:.2f} ± {each.error:.2f}" for each in numbers)])
     return _markdown(lines)
 
@@ -329,12 +363,12 @@ def with_tables(page: str, *tables: str) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write both."""
     parser = argparse.ArgumentParser(prog="python -m experiments.measurements.image_methods", description=__doc__)
-    for name in ("comparison", "costs", "beside", "denoising", "out", "page"):
+    for name in ("comparison", "costs", "partly", "beside", "denoising", "out", "page"):
         parser.add_argument(name, type=Path, metavar=name.upper())
     given = parser.parse_args(arguments)
-    paths = given.comparison, given.costs, given.beside, given.denoising
-    compared, costs, both, steps = (json.loads(path.read_text("utf-8")) for path in paths)
-    found = document(compared, costs["costs"])
+    paths = given.comparison, given.costs, given.partly, given.beside, given.denoising
+    compared, costs, partly, both, steps = (json.loads(path.read_text("utf-8")) for path in paths)
+    found = document(compared, costs["costs"], partly)
     write_json(given.out, found)
     rows, page = found["rows"], given.page.read_text("utf-8")
     tables = table(rows), sentences(rows), combined(found["combinations"]), beside(both), denoised(steps)

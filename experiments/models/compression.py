@@ -46,6 +46,7 @@ WINDOWS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 BLOCKS = (2, 4, 8, 16, 32, 64)  # windows that are verified as a block
 LENGTHS = (1, 2, 3, 4, 6, 8)
 TREES = ((6, 2, 2), (23, 4, 3))  # window, candidates, depth
+ROOTS = (29, 61)  # windows that are verified as a block, with four candidates at their first position
 
 
 def candidates() -> Iterator[Candidate]:
@@ -59,6 +60,7 @@ def candidates() -> Iterator[Candidate]:
         yield from (Candidate(method, {"gamma": gamma}) for gamma in LENGTHS)
     for window, count, depth in TREES:
         yield Candidate("sjd-pac", {"window": window, "candidates": count, "depth": depth})
+    yield from (Candidate("sjd-block-tree", {"window": window, "candidates": 4}) for window in ROOTS)
 
 
 def few_candidates() -> Iterator[Candidate]:

@@ -12,6 +12,7 @@ method                              decoder x rule                         of th
 ``sjd-maximal``, ``sjd-gumbel``     sjd x speculative                      SCD, drafts coupled from call to call
 ``sjd-pac-gumbel``                  sjd-pac x speculative                  SJD-PAC's tree, drafts coupled as in SCD
 ``sjd-block``                       sjd-block                              block verification, coupled drafts
+``sjd-block-tree``                  sjd-block-tree                         the same, siblings of its first draft
 ``sjd-pp``, ``sjd-pp-newest``       sjd-pp x speculative                   SJD++, mended, and as code has it: lossy
 ``sjd-vp``, ``sjd-vp-newest``       sjd-vp x speculative                   SJD-VP, its row declared or not: lossy
 ``sjd-pv``                          sjd-pv x speculative                   SJD-PV, phrases of two: lossy
@@ -40,9 +41,17 @@ from typing import Any, Literal
 
 import numpy as np
 
-from simlab.decoders import DECODERS, Decoder, Jacobi, SpeculativeDecoder, make_decoder, verifies
+from simlab.decoders import (
+    DECODERS,
+    Decoder,
+    Jacobi,
+    SjdBlockTree,
+    SjdPd,
+    SpeculativeDecoder,
+    make_decoder,
+    verifies,
+)
 from simlab.decoders.levels import count_branches
-from simlab.decoders.tree import count_nodes
 from simlab.registry import meant
 from simlab.rules import RULES, Rule, SamplerMatch, Speculative, make_rule
 
@@ -85,6 +94,7 @@ METHODS: dict[str, Preset] = {
     "sjd-gumbel": Preset("sjd", {"renewal": "gumbel"}),
     "sjd-pac-gumbel": Preset("sjd-pac", TREE | {"renewal": "gumbel"}),
     "sjd-block": Preset("sjd-block"),
+    "sjd-block-tree": Preset("sjd-block-tree", {"window": NODES - 3, "candidates": 4}),
     "sjd-pp": Preset("sjd-pp"),
     "sjd-pp-newest": Preset("sjd-pp", {"declared": "newest"}),
     "sjd-vp": Preset("sjd-vp"),
@@ -162,8 +172,8 @@ def read_settings(given: Sequence[str]) -> dict[str, Any]:
 def nodes(decoder: Decoder) -> int:
     """The drafts that one call of the target sees."""
     sizes = vars(decoder)
-    if "tree" in sizes:
-        return count_nodes(sizes["tree"], sizes["window"], sizes["candidates"], sizes["depth"])
+    if isinstance(decoder, SjdPd | SjdBlockTree):
+        return decoder.draft_tree().nodes
     if "branching" in sizes:
         return count_branches(sizes["branching"])
     if "total" in sizes:

@@ -18,7 +18,7 @@ def trade(document: dict[str, Any]) -> Figure:
     ``document`` is what :mod:`experiments.measurements.image_methods` writes: its ``points`` and ``rows``.
     """
     figure, (one, chain, pair) = panels(3, height=5.6, width=12.5)
-    measured = [row for row in document["rows"] if row["measured"]]
+    measured = [row for row in document["rows"] if (row["measured"] or {}).get("tokens")]
     lossless = {row["method"] for row in document["rows"] if row["lossless"]}
     shown = [point["method"] for point in document["points"]] + [row["method"] for row in measured]
     looks = {name: look(k) for k, name in enumerate(dict.fromkeys(name for name in shown if name not in lossless))}

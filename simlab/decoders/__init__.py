@@ -18,6 +18,7 @@ from simlab.decoders.sjd import Sjd
 from simlab.decoders.sjd2 import Sjd2
 from simlab.decoders.sjd_ac import SjdAc
 from simlab.decoders.sjd_block import SjdBlock
+from simlab.decoders.sjd_block_tree import SjdBlockTree
 from simlab.decoders.sjd_pac import SjdPac
 from simlab.decoders.sjd_pd import SjdPd
 from simlab.decoders.sjd_pp import SjdPp
@@ -42,6 +43,7 @@ DECODERS: dict[str, Callable[..., Decoder]] = {
     "sjd": Sjd,
     "sjd-ac": SjdAc,
     "sjd-block": SjdBlock,
+    "sjd-block-tree": SjdBlockTree,
     "sjd-pd": SjdPd,
     "sjd-pac": SjdPac,
     "sjd-pp": SjdPp,
@@ -93,6 +95,7 @@ __all__ = [
     "Sjd2",
     "SjdAc",
     "SjdBlock",
+    "SjdBlockTree",
     "SjdPac",
     "SjdPd",
     "SjdPp",

@@ -1,9 +1,10 @@
-"""A mutant of decoders that verify a window as a block."""
+"""Mutants of decoders that verify a window as a block."""
 
 from __future__ import annotations
 
 from simlab.arrays import Array
 from simlab.decoders.sjd_block import SjdBlock
+from simlab.decoders.sjd_block_tree import SjdBlockTree
 
 
 class CoupledUnseen(SjdBlock):
@@ -11,3 +12,7 @@ class CoupledUnseen(SjdBlock):
 
     def followed(self, p: Array, q: Array, x: Array) -> Array:
         return q
+
+
+class TreeUnseen(CoupledUnseen, SjdBlockTree):
+    """The same with siblings of the first draft."""

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from simlab.arrays import total_variation
-from simlab.decoders import Sjd2, SjdBlock, SjdPp
+from simlab.decoders import Sjd2, SjdBlock, SjdBlockTree, SjdPp
 from simlab.decoders.renewal import Drafts
-from simlab.mutants.blocks import CoupledUnseen
+from simlab.mutants.blocks import CoupledUnseen, TreeUnseen
 from simlab.rules import Rule, SamplerMatch, Speculative
 from theory.proofs.base import Comparison, Proof, eq, equal, le
 from theory.proofs.sequences import at_tables
@@ -134,5 +134,20 @@ METHOD_PROOFS = (
             for decoder in (SjdBlock(2), SjdBlock(2, bonus=False), SjdBlock(2, renewal="fresh"))
         ),
         {"coupled as drafts from q": partial(prove_decoder, CoupledUnseen(2), "lossless", None, size=2, length=3)},
+    ),
+    Proof(
+        "decoder.sjd-block-tree",
+        ("sjd-block.siblings",),
+        "the same with a sibling of the first draft, tried where the block accepts nothing: a step from every state "
+        "emits the target's law, and leaves drafts as declared",
+        tuple(
+            partial(prove_decoder, SjdBlockTree(2, bonus=bonus, candidates=2), "lossless", None, size=2, length=3)
+            for bonus in (True, False)
+        ),
+        {
+            "coupled as drafts from q": partial(
+                prove_decoder, TreeUnseen(2, bonus=False, candidates=2), "lossless", None, size=2, length=3
+            )
+        },
     ),
 )

@@ -46,7 +46,7 @@ def _step(window: Window, rule: CompiledRule, p: np.ndarray, windows: Windows, a
         count = longest_prefix(coin, w, w[width], p[b], q, coins)
         after = after_prefix(w, p[b], q, count, windows.noise[b, count])
         for j in range(count + 1, width):  # what drafts behind follow, and are verified as
-            _follow(w[j], p[b, j], q[j])
+            follow(w[j], p[b, j], q[j])
         copy(again[b], coins)
         advance_window(window, rule, windows, b, p[b], x, count, after, count == width)
         counts[b] = count
@@ -54,7 +54,7 @@ def _step(window: Window, rule: CompiledRule, p: np.ndarray, windows: Windows, a
 
 
 @njit(nogil=True, cache=True)
-def _follow(w: float, p: np.ndarray, q: np.ndarray) -> None:
+def follow(w: float, p: np.ndarray, q: np.ndarray) -> None:
     """q becomes [q - w p]+, scaled up; it stays where that is empty."""
     left = np.maximum(q - w * p.astype(np.float64), 0.0)
     mass = total(left)

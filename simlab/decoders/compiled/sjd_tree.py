@@ -41,20 +41,21 @@ class TreeKernel(SjdKernel, of=(SjdPd, SjdPac)):
         return self.window.width + self.memory + len(self.paths) + 1
 
     def step(self, state: SjdState, uniforms: Uniforms) -> np.ndarray:
-        tokens, length, q = state.tokens, state.length, state.q
-        width, nodes = self.window.width, np.arange(len(self.paths))
+        rows, drawn = self.called(state, uniforms, self.decoder.shared)
+        turns = uniforms.of(state.length, self.places, self.turns, Purpose.ACCEPT)
+        windows = self.windows(state, uniforms)
+        return _step(self.window, self.rule, rows, drawn, self.children, len(self.parents), turns, windows)
 
-        # draw the tree; one call of the target gives the rows after all of its nodes
+    def called(self, state: SjdState, uniforms: Uniforms, shared: bool = False) -> tuple[np.ndarray, np.ndarray]:
+        """Draw the tree; one call of the target gives the rows after all of its nodes. The rows, and the nodes."""
+        tokens, length, q, nodes = state.tokens, state.length, state.q, np.arange(len(self.paths))
         drafting = uniforms.of(length, self.level, nodes, Purpose.DRAFT)
-        drawn = _expand_tree(width, self.parents, self.children, self.decoder.shared, tokens, length, q, drafting)
+        drawn = _expand_tree(self.window.width, self.parents, self.children, shared, tokens, length, q, drafting)
         rows = np.ascontiguousarray(
             self.process.forward_tree(tokens, length, np.maximum(drawn, 0), self.paths),
             dtype=self.process.uniform.dtype,
         )
-
-        turns = uniforms.of(length, self.places, self.turns, Purpose.ACCEPT)
-        windows = self.windows(state, uniforms)
-        return _step(self.window, self.rule, rows, drawn, self.children, len(self.parents), turns, windows)
+        return rows, drawn
 
 
 @njit(nogil=True, cache=True)
@@ -129,7 +130,7 @@ def _step(
         row, count, after, rejected = 0, 0, rows[b, 0].astype(np.float64), False
         while count < depth and children[row, 0] != NONE:
             mine = turns[b, count * candidates : (count + 1) * candidates]
-            chosen, after = _verify_candidates(rule, rows[b, row], q[b, count], nodes[b, children[row]], mine)
+            chosen, after = verify_candidates(rule, rows[b, row], q[b, count], nodes[b, children[row]], mine)
             rejected = chosen == NONE
             if rejected:
                 break
@@ -152,7 +153,7 @@ def _step(
 
 
 @njit(nogil=True, cache=True)
-def _verify_candidates(
+def verify_candidates(
     rule: CompiledRule, p: np.ndarray, q: np.ndarray, candidates: np.ndarray, coins: np.ndarray
 ) -> tuple[int, np.ndarray]:
     """Verify the ``candidates[K]`` of a node in turn: the accepted one, or NONE, and the last residual."""

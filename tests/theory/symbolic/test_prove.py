@@ -115,6 +115,8 @@ RIGHT: dict[str, tuple[Decoder, int]] = {
     "jacobi": (make_decoder("jacobi", window=2), 2),
     "sjd-pd": (make_decoder("sjd-pd", window=2, candidates=2, depth=1), 2),
     "sjd-block": (make_decoder("sjd-block", window=2), 3),
+    "sjd-block-tree": (make_decoder("sjd-block-tree", window=2, candidates=2), 2),
+    "sjd2": (make_decoder("sjd2", window=2), 2),
     "sjd-vp": (make_decoder("sjd-vp", window=2), 3),
     "sjd-pv": (make_decoder("sjd-pv", window=2, phrase=1), 3),
     "sjd-pp": (make_decoder("sjd-pp", window=2), 3),

@@ -1,0 +1,80 @@
+"""SJD with block verification and siblings of the first draft compiled: :mod:`simlab.decoders.sjd_block_tree`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from simlab.decoders.compiled.base import copy
+from simlab.decoders.compiled.block import coin, weights
+from simlab.decoders.compiled.joint import after_prefix, longest_prefix
+from simlab.decoders.compiled.sjd import Window, Windows, advance_window
+from simlab.decoders.compiled.sjd_block import follow
+from simlab.decoders.compiled.sjd_tree import TreeKernel, verify_candidates
+from simlab.decoders.sjd import SjdState
+from simlab.decoders.sjd_block_tree import LOSSLESS, SjdBlockTree
+from simlab.decoders.tree import NONE
+from simlab.processes import Process
+from simlab.randomness import Purpose
+from simlab.randomness.inverse_cdf_compiled import inverse_cdf
+from simlab.randomness.tape_compiled import Uniforms
+from simlab.rules.compiled.base import CompiledRule
+from simlab.rules.compiled.dispatch import compiled
+
+NEVER = 2.0  # a coin that does not come up
+
+
+class SjdBlockTreeKernel(TreeKernel, of=(SjdBlockTree,)):
+    """The chain as a block, then its siblings, then drafts behind by coins of their own."""
+
+    def __init__(self, decoder: Any, process: Process, rule: CompiledRule, draft: Process | None) -> None:
+        super().__init__(decoder, process, compiled(LOSSLESS), draft)
+        self.wide = True
+
+    def step(self, state: SjdState, uniforms: Uniforms) -> np.ndarray:
+        rows, drawn = self.called(state, uniforms)
+        turns = uniforms.of(state.length, self.places, self.turns, Purpose.ACCEPT)
+        again = uniforms.row(state.length, self.window.width, Purpose.ACCEPT, lane=1)
+        windows = self.windows(state, uniforms)
+        return _step(self.window, self.rule, rows, drawn, self.children, turns, again, windows)
+
+
+@njit(nogil=True, cache=True)
+def _step(
+    window: Window,
+    rule: CompiledRule,
+    rows: np.ndarray,
+    nodes: np.ndarray,
+    children: np.ndarray,
+    turns: np.ndarray,
+    again: np.ndarray,
+    windows: Windows,
+) -> np.ndarray:
+    """One call with ``rows[B, M+1, V]``, after the prefix and after every node; returns the drafts accepted ``[B]``."""
+    width, tokens, length = window.width, windows.tokens, windows.length
+    counts = np.empty(len(rows), np.int64)
+    for b in range(len(rows)):
+        p, q, coins, noise = rows[b, : width + 1], windows.q[b], windows.coins[b], windows.noise[b]
+        x = tokens[b, length[b] : length[b] + width].copy()
+        w = weights(p, q, x)
+        count = longest_prefix(coin, w, w[width], p, q, coins)
+        whole = count == width
+        if count > 0:
+            after = after_prefix(w, p, q, count, noise[count])
+        else:
+            turns[b, 0] = NEVER  # the chain's own draft, of which the block has decided
+            chosen, left = verify_candidates(rule, p[0], q[0], nodes[b, children[0]], turns[b])
+            if chosen == NONE:
+                after = inverse_cdf(left, noise[0])
+            else:
+                count, whole = 1, True
+                tokens[b, length[b]] = nodes[b, children[0, chosen]]
+                after = inverse_cdf(rows[b, children[0, chosen] + 1], noise[1])
+        for j in range(count, width):  # what drafts behind follow, and are verified as
+            follow(w[j], p[j], q[j])
+        copy(again[b], coins)
+        advance_window(window, rule, windows, b, p, x, count, after, whole)
+        counts[b] = count
+    return counts
