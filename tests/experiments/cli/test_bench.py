@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from experiments.bench import BENCHMARKS, bench, continuous, machine, opponents, proving, verifying
+from experiments import machine
+from experiments.bench import BENCHMARKS, bench, continuous, opponents, proving, verifying
 from experiments.bench.benchmark import Contender, Finding, race, ratio
 from experiments.bench.memory import peak_of
 from experiments.cli import bench as command

@@ -121,7 +121,6 @@ RIGHT: dict[str, tuple[Decoder, int]] = {
     "sjd-pv": (make_decoder("sjd-pv", window=2, phrase=1), 3),
     "sjd-pp": (make_decoder("sjd-pp", window=2), 3),
     "sjd-unrefined": (make_decoder("sjd-unrefined", window=2), 3),
-    "sjd2": (make_decoder("sjd2", window=2), 2),
     "sjd-reference": (make_decoder("sjd-reference", window=2), 3),
     "dynamic-tree": (make_decoder("dynamic-tree", top_k=1, depth=1, total=1), 2),
     "no bonus": (mutants.BonusOmitted(2), 3),
