@@ -57,7 +57,7 @@ def certified(function: Callable[..., Any], calls: int, epsilon: float = 0.03) -
 @pytest.fixture(scope="module")
 def certificates() -> dict[str, Certificate]:
     return {
-        "lossless": certified(right, 256, 0.9),
+        "lossless": certified(right, 512, 0.9),
         "inconclusive": certified(right, 64),
         "lossy": certified(wrong, 1024),
         "breaks": certified(failing, 64),
