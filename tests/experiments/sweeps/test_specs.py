@@ -41,15 +41,6 @@ def test_these_are_the_specs() -> None:
     assert {path.stem for path in PATHS} == set(CONTENT)
 
 
-@every_spec
-def test_a_spec_says_what_it_is_for_and_what_it_costs(path: Path) -> None:
-    lines = path.read_text(encoding="utf-8").splitlines()
-    head = " ".join(line.removeprefix("#").strip() for line in lines[: lines.index("")])
-    assert lines[0].startswith("# ")
-    assert any(word in head for word in ("Fig.", "Table", "section", "App."))
-    assert "minute" in head
-
-
 CONTENT = {  # what the cells of each spec are, so the names of their files
     "ablation": "560be903454e",
     "accumulation": "b3f2644684ef",
