@@ -2,7 +2,7 @@
 
 Hypothesis draws the options of the decoder, the rule and its tables, the vocabulary, the grid, the rows (float64 and
 float32, with zeros, point masses and ties), the seed, the replicates in any order, the threads and the size of a batch:
-eight configurations for each decoder, and in the slow run four for each decoder with each rule. Equality is of tokens,
+eight configurations for each decoder, and in the slow run six for each decoder with each rule. Equality is of tokens,
 steps, and what every call accepted and committed; as the reference form is one batch, no form depends on its batch.
 """
 
@@ -39,7 +39,7 @@ from tests.support.strategies import PARTS, decoder_options, parameters
 
 pytestmark = pytest.mark.parity
 
-ANY, EACH = 8, 4  # configurations of a decoder with any rule, and with each
+ANY, EACH = 8, 6  # configurations of a decoder with any rule, and with each
 ALL: dict[str, Any] = {**DECODERS, "unrefined point masses": UnrefinedPointMassSjd}
 SEQUENCES = 5
 VERIFIERS = {
