@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
@@ -107,6 +107,21 @@ def test_the_study_of_the_tutorial_is_one(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text(text, encoding="utf-8")
     assert len(list(cells(read_spec(path)))) == 12
+
+
+@pytest.mark.slow
+def test_notebooks_to_open_elsewhere_say_first_how_to_install(written: ModuleType, tmp_path: Path) -> None:
+    import nbformat
+
+    written.offer_notebooks(SimpleNamespace(builder=SimpleNamespace(format="html"), outdir=tmp_path), None)
+    files = sorted((tmp_path / "notebooks").glob("*.ipynb"))
+    assert {path.stem for path in files} == {path.stem for path in (ROOT / "notebooks").glob("*.py")}
+    for path in files:
+        notebook = nbformat.read(path, as_version=4)
+        nbformat.validate(notebook)
+        first = [line.removeprefix("# ") for line in notebook.cells[0].source.splitlines()]
+        assert first[-1] == '%pip install --quiet "simlab[lab] @ git+URL"'
+        assert notebook.metadata["kernelspec"]["name"] == "python3"
 
 
 def test_how_to_cite_is_of_the_version(written: ModuleType) -> None:

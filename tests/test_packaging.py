@@ -90,6 +90,22 @@ def test_every_extra_that_is_named_to_a_person_exists() -> None:
     assert named <= EXTRAS.keys()
 
 
+def test_binder_installs_what_there_is_and_opens_notebooks() -> None:
+    folder = ROOT / ".binder"
+    asked = dict(line.split(maxsplit=1) for line in (folder / "requirements.txt").read_text().splitlines())
+    assert (folder / asked.pop("--constraint")).resolve() == ROOT / "constraints.txt"
+    extra = re.fullmatch(r"\.\[(\w+)\]", asked.pop("--editable"))
+    assert extra
+    assert not asked
+    assert {"jupyterlab", "jupytext", "ipywidgets"} <= set(map(name, EXTRAS[extra[1]]))
+    version = (folder / "runtime.txt").read_text().strip().removeprefix("python-")
+    assert PROJECT["requires-python"] == f">={version}"
+    assert os.access(folder / "postBuild", os.X_OK)
+    (command,) = re.findall("^jupytext.*", (folder / "postBuild").read_text(), re.M)
+    done = subprocess.run([Path(sys.executable).parent / command.split()[0], "--help"], text=True, capture_output=True)
+    assert "set-default-viewer" in done.stdout
+
+
 @pytest.mark.parametrize("package", ["simlab", "theory", "experiments", "reports"])
 def test_every_package_is_typed(package: str) -> None:
     assert (ROOT / package / "py.typed").exists()
