@@ -271,7 +271,7 @@ def drawn_table(
     return {"seed": seed, "budget": budget, "contracts": list(contracts)} | summary(wrong, right)
 
 
-def _shown(name: str, done: int) -> None:
+def _print_progress(name: str, done: int) -> None:
     print(f"{done:>5}  {name}")
 
 
@@ -289,7 +289,7 @@ def main(words: Sequence[str] | None = None) -> int:
     contracts = tuple(asked.contract or CONTRACTS)
     try:
         table = drawn_self_test(
-            asked.out, asked.count, asked.budget, asked.seed, asked.runs, asked.processes, contracts, _shown
+            asked.out, asked.count, asked.budget, asked.seed, asked.runs, asked.processes, contracts, _print_progress
         )
     except ValueError as error:
         print(error, file=sys.stderr)

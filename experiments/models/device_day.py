@@ -131,7 +131,7 @@ def run_day(asked: list[Step], name: str, folder: Path, results: Path, seconds: 
     Output of the steps is in ``folder``, and what they found in ``results``.
     """
     path, ends = results / f"{name}-day.json", time.monotonic() + seconds
-    told: Entry = _told(path)
+    told: Entry = _read_steps(path)
     document: Entry = {"kind": "day", "name": name, "steps": told}
     for step in _waiting(asked, told):
         left = min(step.seconds, ends - time.monotonic() - GRACE)
@@ -188,7 +188,7 @@ def _waiting(asked: list[Step], told: Entry) -> list[Step]:
     return sorted(there, key=lambda step: int(told.get(step.name, {}).get("attempts", 0)))
 
 
-def _told(path: Path) -> Entry:
+def _read_steps(path: Path) -> Entry:
     """What became of the steps until now."""
     try:
         found: Entry = json.loads(path.read_text("utf-8"))["steps"]

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from experiments.models.session import Notify, unheard
+from experiments.models.session import Notify, ignore
 
 
 class Recorder(ABC):
@@ -35,7 +35,7 @@ class Recorder(ABC):
 
 
 def record(
-    recorder: Recorder, labels: np.ndarray, seed: int, batch: int, notify: Notify = unheard
+    recorder: Recorder, labels: np.ndarray, seed: int, batch: int, notify: Notify = ignore
 ) -> dict[str, np.ndarray]:
     """What to write of an image of each of ``labels[n]``, ``batch`` at a time.
 

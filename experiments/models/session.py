@@ -26,7 +26,7 @@ from simlab.registry import meant
 Notify = Callable[[int], None]  # called with how many images are done
 
 
-def unheard(count: int) -> None:
+def ignore(count: int) -> None:
     """Nobody is told."""
 
 
@@ -92,8 +92,8 @@ class Models(ABC):
         sampling: Any,
         batch: int,
         first: int = 0,
-        notify: Notify = unheard,
-        stepped: Notify = unheard,
+        notify: Notify = ignore,
+        stepped: Notify = ignore,
         failed: Callable[[int, str], None] | None = None,
     ) -> Any:
         """An image of each of ``labels[n]``, ``batch`` at a time: samples, arrays of n rows by name.

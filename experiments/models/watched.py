@@ -55,7 +55,7 @@ def watch_run(decoder: Any, target: Process, rule: Any, tape: Tape, draft: Proce
     """Run a decoder to its end, and ``look`` at what is verified in each call."""
     if not isinstance(decoder, Sjd | SpeculativeDecoder):
         raise ValueError(f"{type(decoder).__name__} verifies no drafts; expected a method that does, such as sjd")
-    heard, drafts = Heard(target), None if draft is None else Heard(draft)
+    heard, drafts = Recalled(target), None if draft is None else Recalled(draft)
 
     def seen(sequences: np.ndarray, rows: Any, before: Any, accepted: Any, committed: Any) -> None:
         """Look at the ``rows`` of the last call."""
@@ -92,7 +92,7 @@ class Call(NamedTuple):
     rows: Tensor  # [B, M, V]: of all calls since, the chain's first
 
 
-class Heard(Process):
+class Recalled(Process):
     """A process that keeps its calls until they are taken."""
 
     def __init__(self, process: Process) -> None:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from experiments.models.continuous.methods import Method, make_method, names_with
-from experiments.models.session import Models, Notify, unheard
+from experiments.models.session import Models, Notify, ignore
 from simlab.continuous.decoders import Outcome, autoregressive
 from simlab.continuous.decoders.base import Watch, unwatched
 from simlab.continuous.models.sequences import Pair
@@ -132,8 +132,8 @@ class Continuous(Models):
         sampling: Settings,
         batch: int,
         first: int = 0,
-        notify: Notify = unheard,
-        stepped: Notify = unheard,
+        notify: Notify = ignore,
+        stepped: Notify = ignore,
         failed: Callable[[int, str], None] | None = None,
         watch: Watch = unwatched,
     ) -> Samples:

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from experiments.models.methods import METHODS, Drafter, Method, make_method
-from experiments.models.session import Models, Notify, OutOfMemory, unheard
+from experiments.models.session import Models, Notify, OutOfMemory, ignore
 from experiments.results import sha256
 from simlab.models.adapters.fashion import (
     CLASSES,
@@ -157,8 +157,8 @@ class Discrete(Models):
         sampling: Sampling,
         batch: int,
         first: int = 0,
-        notify: Notify = unheard,
-        stepped: Notify = unheard,
+        notify: Notify = ignore,
+        stepped: Notify = ignore,
         failed: Callable[[int, str], None] | None = None,
         clock: Clock = UNTIMED,
     ) -> Samples:
