@@ -98,7 +98,7 @@ def predicted_row() -> str:
 
 EXACT: dict[str, Callable[[], str]] = {  # of a method, its numbers on small processes
     "block verification in a window, coupled": lambda: on_chain(SjdBlock(4)),
-    "the same, siblings of the first draft": lambda: (
+    "block verification in a window, coupled, with siblings": lambda: (
         f"{on_chain(SjdBlockTree(3, candidates=2))}, with three drafts and a sibling"
     ),
     "SJD-PAC": lambda: f"{on_chain(SjdPac(4, candidates=2, depth=1))}, with two candidates at depth 1",
