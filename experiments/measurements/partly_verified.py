@@ -101,7 +101,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     models = load_models("fashion", None, check_device("cpu"))
     assert isinstance(models, Discrete)
     found: dict[str, Any] = {"images": given.images, "drafts": DRAFTS, "versions": versions()}
-    for name, measured, settings in (("rounded", rounded, TEMPERATURES), ("neighbourhoods", neighbourhoods, REACHES)):
+    asked: Any = (("rounded", rounded, TEMPERATURES), ("neighbourhoods", neighbourhoods, REACHES))
+    for name, measured, settings in asked:
         found[name] = []
         for each in settings:
             found[name].append(measured(models, given.images, each))
