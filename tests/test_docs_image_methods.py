@@ -41,14 +41,15 @@ def test_a_number_of_the_table(method: str) -> None:
 
 
 def test_all_that_is_kept_is_what_comes_out_again() -> None:
-    found = methods.document(read("image-methods/compare-32-drafts.json"), read("map.json")["costs"])
+    compared, partly = (read(f"image-methods/{name}.json") for name in ("compare-32-drafts", "partly-verified"))
+    found = methods.document(compared, read("map.json")["costs"], partly)
     assert found == KEPT
     assert sum(row["measured"] is not None for row in found["rows"]) > len(KEYS)
 
 
 def test_the_page_shows_it() -> None:
-    rows, steps = KEPT["rows"], read("image-methods/denoising.json")
-    found = methods.table(rows), methods.sentences(rows), methods.combined(KEPT["combinations"])
+    steps = read("image-methods/denoising.json")
+    found = methods.table(KEPT), methods.sentences(KEPT["rows"]), methods.combined(KEPT["combinations"])
     both = methods.beside(read("image-methods/block-beside-continuation.json"))
     assert methods.with_tables(PAGE, *found, both, methods.denoised(steps)) == PAGE
 

@@ -103,10 +103,9 @@ def generate_command(
     auto takes sjd-ac.
 
     Other METHODs are ar, jacobi, speculative, eagle, sjd, sjd-repeat-left, sjd-repeat-above, sjd-sample-left,
-    sjd-sample-above, sjd-pd, sjd-ac, sjd-pac, sjd-maximal, sjd-gumbel, sjd-pac-gumbel, sjd-block,
-    sjd-block-tree, sjd-pp, sjd-pp-newest, sjd-vp, sjd-vp-newest, sjd-pv, sjd2, sjd2-noisy, sampler-match, vvs,
-    cascade, gsd, lantern, another
-    decoder, or one of these and a rule, as in sjd-pac+grouped.
+    sjd-sample-above, sjd-pd, sjd-ac, sjd-pac, sjd-maximal, sjd-gumbel, sjd-pac-gumbel, sjd-block, sjd-block-tree,
+    sjd-pp, sjd-pp-newest, sjd-vp, sjd-vp-newest, sjd-pv, sjd2, sjd2-noisy, sampler-match, vvs, cascade, gsd, lantern,
+    another decoder, or one of these and a rule, as in sjd-pac+grouped.
 
     The tokens of fashion-continuous are vectors, each made by denoising steps. Its METHODs are autoregressive,
     algorithm-1, algorithm-1-unaligned, two-path, path, published-code, last-step, last-step-unaligned, last-noise,

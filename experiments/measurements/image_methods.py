@@ -98,7 +98,7 @@ def predicted_row() -> str:
 
 EXACT: dict[str, Callable[[], str]] = {  # of a method, its numbers on small processes
     "block verification in a window, coupled": lambda: on_chain(SjdBlock(4)),
-    "the same, siblings of the first draft": lambda: (
+    "block verification in a window, coupled, with siblings": lambda: (
         f"{on_chain(SjdBlockTree(3, candidates=2))}, with three drafts and a sibling"
     ),
     "SJD-PAC": lambda: f"{on_chain(SjdPac(4, candidates=2, depth=1))}, with two candidates at depth 1",
@@ -235,12 +235,14 @@ def document(compared: dict[str, Any], costs: dict[str, Any], partly: dict[str, 
         for row in tomllib.loads(TEXTS.read_text("utf-8"))["method"]
     ]
     rows.sort(key=lambda row: -((row["measured"] or {}).get("tokens") or 0))
-    rows = [row | {"cells": cells(row)} for row in rows]
+    filled = [cells(row) for row in rows]
+    columns = [k for k in range(len(HEAD)) if any(line[k] for line in filled)]
+    rows = [row | {"cells": [line[k] for k in columns]} for row, line in zip(rows, filled, strict=True)]
     return {
         "n": compared["n"],
         "device": compared["device"],
         "versions": compared["versions"],
-        "columns": list(HEAD),
+        "columns": [HEAD[k] for k in columns],
         "rows": rows,
         "points": points(),
         "combinations": combinations(),
@@ -304,9 +306,9 @@ def spent(own: dict[str, Any]) -> str:
     return f"at least {own['tv']['at_least']:.3f} ± {own['tv']['error']:.3f}"
 
 
-def table(rows: list[dict[str, Any]]) -> str:
-    """The table as Markdown."""
-    return _markdown([list(HEAD), *(row["cells"] for row in rows)])
+def table(found: dict[str, Any]) -> str:
+    """The table as Markdown; a column that no method fills is left out."""
+    return _markdown([found["columns"], *(row["cells"] for row in found["rows"])])
 
 
 def sentences(rows: list[dict[str, Any]]) -> str:
@@ -370,8 +372,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     compared, costs, partly, both, steps = (json.loads(path.read_text("utf-8")) for path in paths)
     found = document(compared, costs["costs"], partly)
     write_json(given.out, found)
-    rows, page = found["rows"], given.page.read_text("utf-8")
-    tables = table(rows), sentences(rows), combined(found["combinations"]), beside(both), denoised(steps)
+    page = given.page.read_text("utf-8")
+    tables = table(found), sentences(found["rows"]), combined(found["combinations"]), beside(both), denoised(steps)
     write_text(given.page, with_tables(page, *tables))
     return 0
 

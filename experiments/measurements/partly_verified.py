@@ -1,6 +1,6 @@
 """What ``simlab compare`` cannot run of the trained pair: neighbourhoods of rejected drafts, and drafts of other rows.
 
-    python -m experiments.measurements.partly_verified OUT --images 32
+    python -m experiments.measurements.partly_verified OUT --images 12
 
 *Neighbourhoods*: blocks of the draft model, of whose tokens only those near a rejected one are drawn again, as MuLo-SD
 does (:mod:`simlab.decoders.local`; the draft model stands in for one of lower resolution). The others keep what a
@@ -96,13 +96,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """The command."""
     parser = argparse.ArgumentParser(prog="python -m experiments.measurements.partly_verified", description=__doc__)
     parser.add_argument("out", type=Path, metavar="OUT", help="the file to write")
-    parser.add_argument("--images", type=int, default=32, metavar="N", help="of each setting (default: 32)")
+    parser.add_argument("--images", type=int, default=12, metavar="N", help="of each setting (default: 12)")
     given = parser.parse_args(arguments)
     models = load_models("fashion", None, check_device("cpu"))
     assert isinstance(models, Discrete)
     found: dict[str, Any] = {"images": given.images, "drafts": DRAFTS, "versions": versions()}
-    found["rounded"] = [rounded(models, given.images, each) for each in TEMPERATURES]
-    found["neighbourhoods"] = [neighbourhoods(models, given.images, reach) for reach in REACHES]
+    asked: Any = (("rounded", rounded, TEMPERATURES), ("neighbourhoods", neighbourhoods, REACHES))
+    for name, measured, settings in asked:
+        found[name] = []
+        for each in settings:
+            found[name].append(measured(models, given.images, each))
+            print(name, found[name][-1], flush=True)
     write_json(given.out, found)
     return 0
 

@@ -21,7 +21,7 @@ from simlab.decoders.sjd_block import LOSSLESS, SjdBlock
 from simlab.decoders.sjd_pd import SjdPd
 from simlab.decoders.tree import Tree
 from simlab.processes import Process
-from simlab.randomness import Randomness, Run
+from simlab.randomness import Purpose, Randomness, Run
 from simlab.rules import Rule
 
 
@@ -55,8 +55,9 @@ class SjdBlockTree(SjdBlock):
         return self._siblings.draft_tree()
 
     def choices(self) -> list[Run]:
-        """As of the tree; what of them is tossed for drafts behind is not known before."""
-        return self._siblings.choices()
+        """As of the tree; but of lane 1 coins are tossed for drafts behind, too, which need a run of their own."""
+        behind = Run(Purpose.ACCEPT, 1, 0, self.window)
+        return [*(run for run in self._siblings.choices() if run[:2] != behind[:2]), behind]
 
     def verify_window(self, state: SjdState, process: Process, rule: Rule, randomness: Randomness) -> VerifiedWindow:
         """Verify the chain as a block, and the siblings of its first draft where nothing of it is accepted."""

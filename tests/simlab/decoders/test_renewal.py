@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from simlab.decoders import Decoder, Sjd, SjdAc, SjdBlock, SjdPac, SjdPd, SjdPp, SjdVp, make_decoder
+from simlab.decoders import Decoder, Sjd, Sjd2, SjdAc, SjdBlock, SjdBlockTree, SjdPac, SjdPd, SjdPp, SjdVp, make_decoder
 from simlab.decoders.renewal import RENEWALS
 from simlab.decoders.sjd_reference import PointMassSjd
 from simlab.decoders.triton import unsupported
@@ -188,3 +188,25 @@ def test_bad_values_of_windows() -> None:
         make_decoder("sjd-vp", window=3, strength=-1)
     with pytest.raises(ValueError, match="renewal is 'maximal'; expected 'fresh'"):
         make_decoder("sjd-vp", window=3, renewal="maximal")
+
+
+def test_noise_of_no_call_and_no_sibling_are_the_decoders_without_them() -> None:
+    process = random_process(34, 2, 3, zeros=0.0)
+    assert sequence_law(Sjd2(2, levels=0), process, RULE) == sequence_law(Sjd(2), process, RULE)
+    assert sequence_law(SjdBlockTree(2, candidates=1), process, RULE) == sequence_law(SjdBlock(2), process, RULE)
+    assert bias(Sjd2(2, levels=2), process) == bias(SjdBlockTree(2, candidates=2), process) == 0
+    assert bias(Sjd2(2, criterion="noisy"), process) > 0
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "said"),
+    [
+        ("sjd2", {"levels": -1}, "levels is -1; expected a whole number >= 0"),
+        ("sjd2", {"criterion": "all"}, "criterion is 'all'"),
+        ("sjd2", {"renewal": "maximal"}, "renewal is 'maximal'; expected 'fresh'"),
+        ("sjd-block-tree", {"candidates": 0}, "candidates is 0; expected a whole number >= 1"),
+    ],
+)
+def test_what_makes_no_sense_of_noise_and_siblings(name: str, given: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        make_decoder(name, window=3, **given)
