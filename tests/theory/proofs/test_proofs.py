@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.verdicts import KEPT
 from theory.claims import CLAIMS, Evidence, Finding
 from theory.claims.moved import addressed
 from theory.proofs import kept
@@ -18,9 +19,9 @@ from theory.proofs.base import Comparison, eq, for_all_rows, le
 from theory.proofs.catalogue import LISTED, PROOFS
 from theory.proofs.kept import is_fresh, kept_entries, made
 from theory.proofs.making import make_again
-from theory.proofs.reasons import PARTLY, REASONS
+from theory.proofs.reasons import PARTLY, REASONS, reason
 from theory.proofs.refutations import REFUTATIONS, Refutation, printed, simplest, size_of
-from theory.proofs.support import EVERY, MEANING, ROWS, rests_on, supported, why_not
+from theory.proofs.support import EVERY, HOLDS, MEANING, ROWS, rests_on, supported, why_not
 from theory.symbolic import Answer
 
 SMALL = [name for name in PROOFS if name.startswith("pointwise.")] + [
@@ -85,6 +86,8 @@ def test_settings_and_laws_beside_rows_are_unknown_as_well() -> None:
 
 def test_every_claim_has_a_proof_or_a_reason_and_a_part_is_of_a_proof() -> None:
     served = {id for proof in PROOFS.values() for id in addressed(proof.claims)}
+    bare = {id for id, claim in CLAIMS.items() if id not in served and not reason(claim)}
+    assert not {id for id in bare if KEPT.get(id, "holds") in HOLDS}, "expected a proof, or a reason why there is none"
     assert PARTLY.keys() <= served
     assert not PARTLY.keys() & REASONS.keys()
     assert all("not put" not in reason and "yet" not in reason.split() for reason in (REASONS | PARTLY).values())
