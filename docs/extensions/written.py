@@ -61,7 +61,7 @@ def write_pages(app: Sphinx) -> None:
         "commands.md": command_reference(),
         "methods.md": methods(),
         "studies.md": studies(),
-        "gallery.md": gallery(),
+        **gallery(),
         "engines.txt": markdown(
             read_engines(), finding_pages(ROOT / "docs"), "engines/"
         ),  # included, no page of its own
@@ -333,19 +333,21 @@ FIGURE = re.compile(r"<figure>(.*?)<figcaption>(.*?)</figcaption></figure>", re.
 COMMANDS = {"report.html": "simlab verify", "continuous.html": "simlab verify", "published.html": "simlab verify"}
 
 
-def gallery() -> str:
-    """Every figure of the report's pages, with its caption and the command that makes it."""
-    parts = ["# Figures\n", "Drawn from saved results; each page has its figures as PDF.\n"]
+def gallery() -> dict[str, str]:
+    """Every figure of the report's pages, a page for each of these, with its caption and the command that makes it."""
+    pages = {}
     for path in sorted(RESULTS.glob("*.html")):
         text = path.read_text(encoding="utf-8")
         if found := FIGURE.findall(text):
-            parts.append(f"## {title(text)}\n")
             page = f'<a href="{UP}report/{path.name}">On its page</a>'
-            parts += [
+            figures = [
                 f"{shown(*each, path.name)}\n{page}. Made by `{COMMANDS.get(path.name, 'simlab report')}`.\n"
                 for each in found
             ]
-    return "\n".join(parts)
+            pages[f"gallery/{path.stem}.md"] = "\n".join([f"# {title(text)}\n", *figures])
+    names = "\n".join(name.removesuffix(".md") for name in pages)
+    lead = "# Figures\n\nDrawn from saved results; each page has its figures as PDF.\n"
+    return pages | {"gallery.md": f"{lead}\n```{{toctree}}\n{names}\n```\n"}
 
 
 def title(page: str) -> str:

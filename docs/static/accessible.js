@@ -7,3 +7,5 @@ document.addEventListener("DOMContentLoaded", () => {
   document.querySelector(".sidebar-drawer")?.setAttribute("aria-label", "All pages");
   document.querySelector(".toc-drawer")?.setAttribute("aria-label", "On this page");
 });
+// Buttons that are put there by another script have one, too.
+addEventListener("load", () => document.querySelectorAll("button.copybtn").forEach(each => each.setAttribute("aria-label", "Copy")));

@@ -84,7 +84,7 @@ def test_the_report_answers_as_python_does(out: Path) -> None:
 SITE = Path(__file__).parents[2] / "docs" / "_build" / "html"
 BUILT = [
     "index.html", "search.html", "notebooks.html", "image-methods.html", "reference/rules.html",
-    "tutorials/prove-your-rule.html", "written/findings.html", "written/commands.html", "written/gallery.html",
+    "tutorials/prove-your-rule.html", "written/findings.html", "written/commands.html", "written/gallery/report.html",
     "written/notebooks/lantern.html",
 ]  # fmt: skip
 needs_site = pytest.mark.skipif(not SITE.is_dir(), reason="no documentation: make docs")
