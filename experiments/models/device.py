@@ -421,7 +421,7 @@ class Compiled(Decoder[Any]):
     def __init__(self, decoder: Decoder, process: Process, rule: Rule, tape: Tape) -> None:
         self.decoder, self._taken, moved = decoder, 0, tape.at(0)
 
-        def step(state: Any, iteration: Tensor) -> tuple[Any, Info]:
+        def step(state: Any, iteration: Any) -> tuple[Any, Info]:
             moved.iteration = iteration  # no copy of the tape, which torch 2.11 does not trace
             return decoder.step(state, process, rule, moved)
 
