@@ -2,7 +2,7 @@
 
     python -m experiments.measurements.image_methods COMPARISON COSTS PARTLY BESIDE DENOISING OUT PAGE
 
-writes ``OUT`` from exact laws, from what ``simlab compare`` and :mod:`experiments.measurements.partly_verified` have
+writes ``OUT`` from exact laws, from what ``simlab compare`` and :mod:`experiments.models.partly_verified` have
 measured of the trained pair, and from what its calls cost, as ``simlab model device --map`` writes it; and the tables
 of the page, in Markdown, from that. No token is drawn.
 """

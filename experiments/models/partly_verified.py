@@ -1,6 +1,6 @@
 """What ``simlab compare`` cannot run of the trained pair: neighbourhoods of rejected drafts, and drafts of other rows.
 
-    python -m experiments.measurements.partly_verified OUT --images 12
+    python -m experiments.models.partly_verified OUT --images 12
 
 *Neighbourhoods*: blocks of the draft model, of whose tokens only those near a rejected one are drawn again, as MuLo-SD
 does (:mod:`simlab.decoders.local`; the draft model stands in for one of lower resolution). The others keep what a
@@ -94,7 +94,7 @@ def rounded(models: Discrete, images: int, temperature: float, seed: int = 0) ->
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command."""
-    parser = argparse.ArgumentParser(prog="python -m experiments.measurements.partly_verified", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m experiments.models.partly_verified", description=__doc__)
     parser.add_argument("out", type=Path, metavar="OUT", help="the file to write")
     parser.add_argument("--images", type=int, default=12, metavar="N", help="of each setting (default: 12)")
     given = parser.parse_args(arguments)
