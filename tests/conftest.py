@@ -1,7 +1,8 @@
 """What all tests share.
 
 In CI (``CI=true``) a skipped test is a failure, unless it waits for a CUDA device or a browser. In a module that sets
-``DEFAULT_EVERY = n``, one in n cases of each parametrised test runs by default, and the others are slow.
+``DEFAULT_EVERY = n``, one in n cases of each parametrised test runs by default, and the others are slow. With
+``SLOW_PART=k/n`` only the k-th of n parts of the slow tests is run: CI takes halves in turn, commit by commit.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import os
 from collections import Counter
 from collections.abc import Generator
 from typing import Any
+from zlib import crc32
 
 import pytest
 
@@ -40,7 +42,7 @@ def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, A
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m selects
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     seen: Counter[str] = Counter()
     for item in items:
         if isinstance(item, pytest.Function) and hasattr(item, "callspec"):
@@ -48,6 +50,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             if seen[name] % getattr(item.module, "DEFAULT_EVERY", 1):
                 item.add_marker(pytest.mark.slow)
             seen[name] += 1
+    part, parts = map(int, os.environ.get("SLOW_PART", "1/1").split("/"))
+    left = [
+        item for item in items if item.get_closest_marker("slow") and crc32(item.nodeid.encode()) % parts != part - 1
+    ]
+    config.hook.pytest_deselected(items=left)
+    items[:] = [item for item in items if item not in set(left)]
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
