@@ -297,10 +297,10 @@ def block_calls(seed: int) -> Finding:
     "sjd-block.siblings",
     derived("block verification, coupled drafts, and siblings of the first draft", "Traversal of a comb at its root."),
     r"For every target, window and number of candidates: a window of drafts verified as one block, whose rejected "
-    r"drafts are drawn again by coupling, and where the block accepts nothing siblings of the first draft, drawn without "
-    r"replacement, tried in turn with recursive residuals, emits the target's autoregressive law. A sibling in the "
-    r"place of the last draft can save calls or cost some: chains of four and of five tokens that stay with $4/5$ take 29/20 "
-    r"and 1099/500 calls with three drafts and a sibling, and "
+    r"drafts are drawn again by coupling, and where the block accepts nothing siblings of the first draft, drawn "
+    r"without replacement, tried in turn with recursive residuals, emits the target's autoregressive law. A "
+    r"sibling in the place of the last draft can save calls or cost some: chains of four and of five tokens that "
+    r"stay with $4/5$ take 29/20 and 1099/500 calls with three drafts and a sibling, and "
     r"163/100 and 953/500 with four drafts.",
 )
 def block_siblings(seed: int) -> Finding:
