@@ -51,11 +51,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 item.add_marker(pytest.mark.slow)
             seen[name] += 1
     part, parts = map(int, os.environ.get("SLOW_PART", "1/1").split("/"))
-    left = [
-        item for item in items if item.get_closest_marker("slow") and crc32(item.nodeid.encode()) % parts != part - 1
-    ]
+    kept, left = list[pytest.Item](), list[pytest.Item]()
+    for item in items:
+        ours = not item.get_closest_marker("slow") or crc32(item.nodeid.encode()) % parts == part - 1
+        (kept if ours else left).append(item)
     config.hook.pytest_deselected(items=left)
-    items[:] = [item for item in items if item not in set(left)]
+    items[:] = kept
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
