@@ -47,11 +47,19 @@ def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gallery.Gallery, "_draw", lambda self, above, name, figure, title: link.format(name))
 
 
+@pytest.fixture
+def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of measurements instead of the one that comes along."""
+    folder = tmp_path / "measured"
+    monkeypatch.setattr(site, "read_measured", lambda: read_measured(folder))
+    return folder
+
+
 # The page ---------------------------------------------------------------------------------------------------------
 
 
 def test_every_method_and_figure_is_there_and_what_is_missing_is_told_with_what_makes_it(
-    tmp_path: Path, undrawn: None
+    tmp_path: Path, measured: Path, undrawn: None
 ) -> None:
     built = site.build(save_compared(tmp_path, compared()))
     assert not built.problems
@@ -112,14 +120,6 @@ def test_it_draws_what_simlab_compare_writes(tmp_path: Path, undrawn: None) -> N
 
 
 # What comes along -------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of measurements instead of the one that comes along."""
-    folder = tmp_path / "measured"
-    monkeypatch.setattr(site, "read_measured", lambda: read_measured(folder))
-    return folder
 
 
 def test_what_comes_along_is_shown_beside_what_papers_print(measured: Path, tmp_path: Path, undrawn: None) -> None:
