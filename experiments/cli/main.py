@@ -89,10 +89,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     SystemExit
         With status 2, for wrong usage; what is wrong has been printed.
     """
-    command = typer.main.get_command(app)
     given = sys.argv[1:] if arguments is None else list(arguments)
     WRITTEN.clear()
     try:
+        command = typer.main.get_command(app)
         if given and given[0] in MOVED:
             raise UsageError(_moved(*given))
         with lasting_interrupts(), command.make_context("simlab", given) as context:
