@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-if not torch.cuda.is_available():
+if not torch.cuda.device_count():  # starts no device, unlike is_available: a certificate is a fork
     os.environ["TRITON_INTERPRET"] = "1"  # before Triton is imported
 
 from experiments.engines.source import find, load

@@ -118,7 +118,7 @@ def prove(
     except (Refused, Unsound) as error:
         told = f"V = {', '.join(map(str, sizes or ((2,) if isinstance(made, Decoder) else (2, 3))))}"
         if isinstance(error, Unsound):
-            error = Refused(f"{FICKLE}: {error}")
+            error = Refused(f"nothing follows from what it does: {error}")
         return Answer("unknown", _name(made), that, told, "", 0, perf_counter() - until + limit, why=str(error))
     if answer.outcome == "counterexample" and isinstance(made, RuleOnUnknowns) and not _repeats(made, answer):
         return replace(answer, outcome="unknown", why=f"at the rows that were found {FICKLE}", rows={}, values={})

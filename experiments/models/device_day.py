@@ -95,7 +95,7 @@ def steps(folder: Path, device: str, small: bool, data: Path | None, models: Pat
     cheap = ("--steps", "2", "--spacing", "trailing") if small else ()
     trained = ("--size", "1", "16", "2", "--steps", "4") if small else ("--size", *MEDIUM, "--precision", "bfloat16")
     return [
-        Step("tests", 150, (sys.executable, "-m", "pytest", "-q", "-n", "4", "-m", "cuda", *tests)),
+        Step("tests", 150, (sys.executable, "-m", "pytest", "-q", "-n", "4", "-m", "cuda", *(tests or [str(TESTS)]))),
         Step(
             "device",
             290,

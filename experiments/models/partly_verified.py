@@ -4,9 +4,11 @@
 
 *Neighbourhoods*: blocks of the draft model, of whose tokens only those near a rejected one are drawn again, as MuLo-SD
 does (:mod:`simlab.decoders.local`; the draft model stands in for one of lower resolution). The others keep what a
-cache would have to forget, so nothing is cached, and a call is counted for each token that is drawn again beside the
-one for the block. *Rounded*: the draft model's rows as bfloat16 has them, declared in float32, at every place of
-images of the target; what is emitted is off by the TV of its law from the target's row.
+cache would have to forget, so nothing is cached. A call is counted for the block, and one for each token of its largest
+island: islands are what is drawn again side by side or corner to corner, and may share calls; here their tokens are
+drawn in turn all the same, which is no further from the target. *Rounded*: the draft model's rows as bfloat16 has
+them, declared in float32, at every eighth place of images of the target; what is emitted is off by the TV of its law
+from the target's row.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from scipy.ndimage import label
 from torch import Tensor
 
 from experiments.models.discrete.kind import Discrete
@@ -51,13 +54,25 @@ class Short(Uncached):
 
 
 class Counted(Local):
-    """Keeps how many tokens of the image each call has drawn again."""
+    """Keeps how many tokens the largest island of each image had that a call has drawn again."""
 
     def near(self, process: Any, position: Tensor, rejected: Tensor) -> Any:
         found = super().near(process, position, rejected)
         behind = position > position[:, :1] + how_many_first(~rejected)[:, None]
-        self.__dict__.setdefault("again", []).append((found & behind & (position < process.length)).sum(dim=1))
+        again = found & behind & (position < process.length)
+        sizes = [
+            largest_island(places[drawn], process.shape)
+            for places, drawn in zip(position.numpy(), again.numpy(), strict=True)
+        ]
+        self.__dict__.setdefault("again", []).append(torch.tensor(sizes))
         return found
+
+
+def largest_island(places: np.ndarray, shape: tuple[int, int]) -> int:
+    """How many of these places of a grid hang together, by sides or corners."""
+    grid = np.zeros(shape, bool)
+    grid.flat[places] = True
+    return int(np.bincount(label(grid, np.ones((3, 3)))[0].ravel())[1:].max(initial=0))
 
 
 def neighbourhoods(models: Discrete, images: int, reach: int, seed: int = 0) -> dict[str, Any]:

@@ -32,7 +32,7 @@ def trade(document: dict[str, Any]) -> Figure:
         exact = own["distortion"]
         spent, error = (exact["tv"], exact["tv_error"]) if exact else (own["tv"]["at_least"], own["tv"]["error"])
         style = LOSSLESS if row["lossless"] else looks[row["method"]]
-        if row["lossless"]:
+        if row["lossless"] or not (exact or own["tv"]["told"]):
             spent = error = 0
         pair.errorbar(spent, own["tokens"], ERRORS * own["error"], ERRORS * error, elinewidth=0.8, **style)
 
@@ -41,7 +41,12 @@ def trade(document: dict[str, Any]) -> Figure:
     for ax, heading, x, y in (
         (one, "one draft", "TV of what is emitted", "acceptance beyond the most that is lossless"),
         (chain, "a chain of five tokens", "TV of sequences", "tokens a call"),
-        (pair, "the trained pair", "TV of a token, or what ranks show of it", "tokens a call, 33 rows"),
+        (
+            pair,
+            "the trained pair",
+            "TV of a token, or what ranks show of it; 0 where nothing",
+            "tokens a call, 33 rows",
+        ),
     ):
         ax.set(title=heading, xlabel=x, ylabel=y)
         ax.margins(0.08)

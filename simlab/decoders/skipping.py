@@ -2,9 +2,10 @@
 
 VVS, arXiv 2511.13587, skips the verification of a tree now and then; in its published code (HyattDD/VVS at 7790173)
 the tokens that are skipped are asked for in the next call of the target, which fills its cache, and cannot be rejected
-there (`vvs.law`). So a call sees ``gamma`` drafts, of which the first ``skipped`` stay whatever the target says, and
+there. So a call sees ``gamma`` drafts, of which the first ``skipped`` stay whatever the target says, and
 the others are verified as ever. Drafts are drawn from the draft model, which costs TV(p, q) for each that is skipped;
-the code takes a leaf of its tree, each with the same probability, which costs more.
+the code takes a leaf of its tree, each with the same probability, and costs TV(p, u), u the shares of leaves
+(`vvs.law`).
 """
 
 from __future__ import annotations

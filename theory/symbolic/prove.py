@@ -18,7 +18,7 @@ from theory.symbolic.cells import Limits
 from theory.symbolic.prove_decoders import prove_decoder
 from theory.symbolic.prove_rules import prove_rule
 from theory.symbolic.prove_verifiers import prove_verifier
-from theory.symbolic.statements import LOSSLESS
+from theory.symbolic.statements import FRONTIER, LOSSLESS
 
 __all__ = ["prove"]
 
@@ -65,11 +65,14 @@ def prove(
     Raises
     ------
     ValueError
-        If the statement is none, or there are several sizes for a decoder.
+        If the statement is none, there are several sizes for a decoder, or the frontier is asked of what has more
+        than one draft.
     Refused
         If the code asks for something that numbers that are not known do not have, such as ``float()``.
     """
     sizes = (size,) if isinstance(size, int) else tuple(size or ())
+    if that.strip() == FRONTIER and isinstance(subject, Decoder | Verifier):
+        raise ValueError(f"that is {that!r}; expected lossless or a comparison: the frontier is of rules, of one draft")
     if isinstance(subject, Decoder):
         if len(sizes) > 1:
             raise ValueError(f"size is {', '.join(map(str, sizes))}; expected one for a decoder")

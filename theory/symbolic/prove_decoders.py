@@ -53,7 +53,7 @@ def prove_decoder(
         The decoder.
     that
         The statement; other decoders are named as :func:`simlab.decoders.make_decoder` knows them, and are made with
-        as many drafts.
+        the same window or draft length, and defaults else.
     rule
         The verification rule; speculative sampling if it is not said.
     size, length
@@ -242,7 +242,7 @@ def _compared(
 
 
 def _alike(name: str, decoder: Decoder, statement: Statement) -> Decoder:
-    """The decoder of a name, with what it has to be told as another has it: as many drafts."""
+    """The decoder of a name, with what it has to be told as another has it: the window or the draft length."""
     parameters = signature(DECODERS[name]).parameters.values()
     needed = [each.name for each in parameters if each.default is each.empty]
     if lacking := [each for each in needed if not hasattr(decoder, each)]:

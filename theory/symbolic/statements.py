@@ -3,7 +3,7 @@
 ``lossless``
     what is emitted follows p;
 ``frontier``
-    no rule accepts more at the TV that this one spends: ``accepts == alpha + tv``;
+    of a rule: none accepts more at the TV that this one spends, ``accepts == alpha + tv``;
 ``accepts >= speculative``, ``tv <= 1/10``, ``accepts == 1 - tv``, ...
     a comparison of numbers and of
 
@@ -14,7 +14,8 @@
     ``tv``        TV between the target and what is emitted
     ``alpha``     1 - TV(p, q), what speculative sampling accepts
     *a name*      the acceptance of the rule of that name, made without settings; beside a decoder what is asked
-                  of it, ``accepts`` or ``calls``, of the decoder of that name, with as many drafts
+                  of it, ``accepts`` or ``calls``, of the decoder of that name, with the same window or draft
+                  length and defaults else
     ============  =========================================================================================
 """
 

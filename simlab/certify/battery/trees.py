@@ -37,7 +37,9 @@ def cases(layout: TreeLayout, arrays: Arrays) -> tuple[TreeCase, ...]:
         make("p one-hot", [(FORK, _masked(3, 2, 9, [0, 1, 0]))]),
     ]
     few = found[0]
-    found.append(TreeCase("two calls in turn", few.blocks, in_turn(few.events[0]), trees=few.trees, layout=layout))
+    found.append(
+        TreeCase("two calls in turn", few.blocks, in_turn(few.events[0]), trees=few.trees, layout=layout, arrays=arrays)
+    )
     if not layout.single:
         found += [
             make("two trees of two siblings", [(PAIR, _block(2, 1, 10)), (PAIR, _block(2, 1, 11))]),

@@ -12,8 +12,10 @@ import numpy as np
 import pytest
 
 from simlab.arrays import Array, total_variation
-from simlab.certify.battery import batches, decoding, drafting, verifying
+from simlab.certify.battery import batches, decoding, drafting, trees, verifying
+from simlab.certify.contracts.arrays import Arrays
 from simlab.certify.contracts.base import Case, Function
+from simlab.certify.contracts.trees import PARENTS, SIBLINGS, TreeLayout
 from simlab.certify.engine.evidence import Evidence
 from simlab.certify.engine.tasks import Sample
 from simlab.mutants.gated.base import Block, Call, Generated, Source, Wrong
@@ -298,3 +300,9 @@ def test_the_bias_of_an_uncapped_last_step_is_enumerated_in_the_pair_of_exchange
     published = case.law_under("hierarchical verification whose last step is not capped")
     assert published is not None
     assert total_variation(published, case.events[0].law) == pytest.approx(1 / 9, abs=1e-12)
+
+
+@pytest.mark.parametrize("layout", [PARENTS, SIBLINGS])
+def test_every_case_of_trees_has_the_arrays_that_are_asked_for(layout: TreeLayout) -> None:
+    asked = Arrays("torch", "float32")
+    assert {case.arrays for case in (*trees.cases(layout, asked), *trees.both_ends(layout, asked))} == {asked}

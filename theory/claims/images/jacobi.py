@@ -77,8 +77,13 @@ def reuse(seed: int) -> Finding:
     found = {t: deviation(SjdPp(3, bonus=False, tau=t, declared="newest"), chain) for t in THRESHOLDS[:2]}
     law = reused(*(NOW, BEFORE), HALF)
     emitted = step_law(Speculative(), NOW, NOW, drawn=law)
+    stated = Fraction(1, 8), Fraction(7, 8)
+    rows = {t: tuple(reused(NOW, BEFORE, t)) for t in (HALF, Fraction(1), Fraction(5, 4), Fraction(3, 2))}
     return holds_if(
-        found == {0: Fraction(9, 400), HALF: Fraction(3, 400)} and tv(emitted, law) == 0,
+        proven("sjdpp.mended")  # the decoder's drafts follow that row
+        and found == {0: Fraction(9, 400), HALF: Fraction(3, 400)}
+        and [t for t, row in rows.items() if row == stated] == [HALF, 1, Fraction(5, 4)]
+        and tuple(emitted) == stated,
         enumeration("sequences of the chain, and what a renewed draft is emitted with, in rationals"),
         example(f"p = {fmt_row(NOW)}, q = {fmt_row(BEFORE)}: emits {fmt_row(emitted)}, at TV {fmt(tv(emitted, NOW))}"),
         rejects_mutants(
@@ -154,10 +159,12 @@ def reuse_calls(seed: int) -> Finding:
 # SJD-VP --------------------------------------------------------------------------------------------------------
 
 
-def extrapolated(now: Any, before: Any) -> np.ndarray:
-    """s in proportion to p_t^2 / p_{t-1}: tokens whose probability rises are drawn more often."""
-    weights = [a * a / b for a, b in zip(now, before, strict=True)]
-    return np.array([weight / sum(weights) for weight in weights], dtype=object)
+def rising(now: Any, before: Any) -> np.ndarray:
+    """The row that the decoder draws from behind a rejection: [p + (p - q)/2]+, q the row before p."""
+    p, q = (np.array(row, dtype=object)[None, None] for row in (now, before))
+    drafts = Drafts(p, q, np.array([[0]]), np.array([[True]]), np.array([0]))
+    drawn, _ = SjdVp(2, strength=HALF).renew(drafts, Speculative(), None)  # type: ignore[arg-type]
+    return drawn[0, 0]
 
 
 @CLAIMS.claim(
@@ -179,7 +186,7 @@ def verification_prediction(seed: int) -> Finding:
     p')$, which $p = p'$ reaches. With $s$ declared the next call accepts $1 - \mathrm{TV}(p, s)$, so that the
     prediction helps just where $s$ is nearer to the next row than $p'$ is.
     """
-    drawn = extrapolated(NOW, BEFORE)
+    drawn = rising(NOW, BEFORE)
     rule, further = Speculative(), (Fraction(1, 8), Fraction(7, 8))
     honest = [tv(step_law(rule, p, drawn), p) for p in (NOW, further)]
     unchanged = [step_law(rule, p, NOW, drawn=drawn) for p in (NOW, further)]
@@ -187,7 +194,7 @@ def verification_prediction(seed: int) -> Finding:
         proven("sjd-vp.law") and honest == [0, 0] and tv(unchanged[0], drawn) == 0,
         over_more_tokens("sjd-vp.law", seed),
         example(
-            f"rows {fmt_row(BEFORE)} and then p' = {fmt_row(NOW)}, s in proportion to p'^2 over the row before: "
+            f"rows {fmt_row(BEFORE)} and then p' = {fmt_row(NOW)}, s in proportion to [p' + (p' - the row before)/2]+: "
             f"{fmt_row(drawn)}. Declared as p', it emits {fmt_row(unchanged[0])} where the next row is p' (TV "
             f"{fmt(tv(unchanged[0], NOW))}) and {fmt_row(unchanged[1])} where it is {fmt_row(further)} (TV "
             f"{fmt(tv(unchanged[1], further))})"

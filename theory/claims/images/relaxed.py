@@ -40,7 +40,8 @@ FIFTH, HALF = Fraction(1, 5), Fraction(1, 2)
         "During inference, the proposed phrase-level verification evaluates aggregated likelihood ratios over each "
         "phrase, allowing simultaneous acceptance of multiple tokens while preserving generation quality.",
         "ours",
-        "Abstract read, no code found. What follows a rejected phrase is not in it: two readings are stated.",
+        "Abstract read, no code found. What follows a rejected phrase is not in it: two readings are stated. A third, "
+        "the phrase's tokens tried again one by one by the plain rule, is not.",
     ),
     r"For $p = (1/3, 2/3)$ and $q = (2/3, 1/3)$ at each of two positions, accepting both drafts with $\min(1, P/Q)$, "
     r"$P/Q$ the product of their ratios, emits a law at TV 1/9 from the target's and accepts 4/3 drafts if else the "
@@ -145,13 +146,19 @@ class Wider(Local):
 VVS = Repository("HyattDD/VVS", "77901736dbc56c3ceb4123cdf37bc28ab15ab9f1")
 
 
+def of_a_leaf(paths: Sequence[tuple[int, ...]], size: int) -> tuple[Fraction, ...]:
+    """The law of the first token of a path of the tree, where every leaf has the same chance."""
+    return tuple(Fraction(sum(path[0] == x for path in paths), len(paths)) for x in range(size))
+
+
 @CLAIMS.claim(
     "vvs.law",
     VVS.function(
         "models/skip_utils_llamagen.py",
         "skip_evaluate",
         "At a skipped verification a path of the draft tree is taken, uniformly among its leaves, without the draft's "
-        "probabilities. Of the paper, arXiv 2511.13587, the abstract was read; it does not say that the law is kept.",
+        "probabilities; the next call keeps its tokens, and fills the cache for them. Of the paper, arXiv 2511.13587, "
+        "the abstract was read; it does not say that the law is kept.",
     ),
     r"For every $p$ and $q$, a token whose verification is skipped follows $u$, the share of the tree's leaves below "
     r"each token, at $\mathrm{TV}(p, u)$ from the target's row; drawn from the draft it follows $q$ at $\mathrm{TV}(p, "
@@ -164,15 +171,20 @@ def skipped(seed: int) -> Finding:
     costs. Over the skipped tokens of an image the TVs add up, given what stands before each.
     """
     random, (p, q) = Random(seed), PAIR
-    leaves = (Fraction(0), HALF, HALF)  # the two likeliest tokens of q, a leaf below each
-    rows = [(p, leaves), *((random_row(random, v), random_row(random, v)) for v in (2, 3, 4) for _ in range(5))]
+    leaves = of_a_leaf([(1, 0), (2, 0)], len(p))  # the two likeliest tokens of q, a leaf below each
+    uneven = of_a_leaf([(0, 1), (0, 2), (1, 0)], len(p))
+    rows = [
+        (p, leaves),
+        (p, uneven),
+        *((random_row(random, v), random_row(random, v)) for v in (2, 3, 4) for _ in range(5)),
+    ]
     skips = Mixture(0)  # verifies against q alone, which accepts every draft
     apart = sum(
         (step_law(skips, a, b) != b).any() or acceptance(skips, a, b) != 1 or tv(step_law(skips, a, b), a) != tv(a, b)
         for a, b in rows
     )
     return holds_if(
-        apart == 0,
+        apart == 0 and (leaves, uneven) == ((0, HALF, HALF), (Fraction(2, 3), Fraction(1, 3), 0)),
         enumeration(f"on {len(rows)} pairs of rows, V = 2 to 4, in rationals"),
         example(
             f"p = {fmt_row(p)}, q = {fmt_row(q)}, a leaf below each of the two likeliest tokens of q: TV "
