@@ -1,11 +1,12 @@
 """Speculative decoding of images, 2024 to 2026: one table of all methods, exact on small processes and measured.
 
-    python -m experiments.measurements.image_methods COMPARISON COSTS PARTLY BESIDE DENOISING OUT PAGE [--steps OUT ...]
+    python -m experiments.measurements.image_methods COMPARISON COSTS PARTLY BESIDE DENOISING OUT PAGE
 
 writes ``OUT`` from exact laws, from what ``simlab compare`` and :mod:`experiments.models.partly_verified` have
 measured of the trained pair, and from what its calls cost, as ``simlab model device --map`` writes it; and the tables
 of the page, in Markdown, from that. No token is drawn. ``--steps`` names folders of ``simlab compare``, one for each
 number of drafts a call: ``BESIDE``, the calls of each image by ``sjd-ac`` and by blocks, is written from them first.
+``--timed`` is a comparison of fewer images on an idle machine: its times are put in the place of those of COMPARISON.
 """
 
 from __future__ import annotations
@@ -254,6 +255,16 @@ def document(compared: dict[str, Any], costs: dict[str, Any], partly: dict[str, 
     }
 
 
+def with_times(compared: dict[str, Any], timed: dict[str, Any]) -> dict[str, Any]:
+    """A comparison with the times of another one of the same methods, and with what machine those are of."""
+    timing = {row["method"]: row["timing"] for row in timed["methods"]}
+    methods = [row | {"timing": timing[row["method"]]} for row in compared["methods"]]
+    return compared | {
+        "methods": methods,
+        "timed": {name: timed[name] for name in ("n", "machine", "clock", "threads")},
+    }
+
+
 def of_pair(own: dict[str, Any], costs: dict[str, Any]) -> dict[str, Any]:
     """Tokens a call and their error, speedups predicted and timed, and the TV of tokens at least."""
     from experiments.models.choice import predict  # loads torch
@@ -393,11 +404,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name in ("comparison", "costs", "partly", "beside", "denoising", "out", "page"):
         parser.add_argument(name, type=Path, metavar=name.upper())
     parser.add_argument("--steps", type=Path, nargs="+", metavar="OUT", help="folders of comparisons for BESIDE")
+    parser.add_argument("--timed", type=Path, metavar="COMPARISON", help="the one whose times count")
     given = parser.parse_args(arguments)
     if given.steps:
         write_json(given.beside, steps_of(given.steps))
     paths = given.comparison, given.costs, given.partly, given.beside, given.denoising
     compared, costs, partly, both, steps = (json.loads(path.read_text("utf-8")) for path in paths)
+    if given.timed:
+        compared = with_times(compared, json.loads(given.timed.read_text("utf-8")))
+        write_json(given.comparison, compared)
     found = document(compared, costs["costs"], partly)
     write_json(given.out, found)
     page = given.page.read_text("utf-8")

@@ -140,9 +140,12 @@ METHOD_PROOFS = (
         ("sjd-block.siblings",),
         "the same with a sibling of the first draft, tried where the block accepts nothing: a step from every state "
         "emits the target's law, and leaves drafts as declared",
-        tuple(
-            partial(prove_decoder, SjdBlockTree(2, bonus=bonus, candidates=2), "lossless", None, size=2, length=3)
-            for bonus in (True, False)
+        (  # of two tokens a sibling is always accepted, of three not
+            *(
+                partial(prove_decoder, SjdBlockTree(2, bonus=bonus, candidates=2), "lossless", None, size=2, length=3)
+                for bonus in (True, False)
+            ),
+            partial(prove_decoder, SjdBlockTree(1, candidates=2), "lossless", None, size=3, length=2),
         ),
         {
             "coupled as drafts from q": partial(
