@@ -44,7 +44,7 @@ def trade(document: dict[str, Any]) -> Figure:
         (
             pair,
             "the trained pair",
-            "TV of a token, or what ranks show of it; 0 where nothing",
+            "TV of a token, or what ranks show of it",
             "tokens a call, 33 rows",
         ),
     ):
