@@ -210,25 +210,6 @@ def test_one_coin_chooses_both_components() -> None:
 # The claims --------------------------------------------------------------------------------------------------------
 
 
-def test_the_bimodal_example_is_what_integrals_say() -> None:
-    [example] = numbers_of("cspd.mixtures", "example")
-
-    def modes(weights: list[float], means: list[float], x: float) -> float:
-        return sum(w * np.exp(-2 * (x - m) ** 2) for w, m in zip(weights, means, strict=True)) * 2 / np.sqrt(2 * np.pi)
-
-    mean = sum(w * m for w, m in zip(example["draft_weights"], example["draft_means"], strict=True))
-    spread = np.sqrt(0.25 + sum(w * (m - mean) ** 2 for w, m in zip([0.4, 0.6], [-1.8, 2.2], strict=True)))
-    x = np.linspace(-12, 12, 400_001)
-    p = np.array(modes(example["weights"], example["means"], x))  # type: ignore[arg-type]
-    q = np.array(modes(example["draft_weights"], example["draft_means"], x))  # type: ignore[arg-type]
-    width = x[1] - x[0]
-    assert example["acceptance"] == pytest.approx(np.minimum(p, q).sum() * width, abs=1e-6)
-    normal = np.minimum(p, norm.pdf(x, mean, spread)).sum() * width
-    assert example["acceptance_normal_draft"] == pytest.approx(normal, abs=1e-6)
-    both = np.minimum(norm.pdf(x, 0, np.sqrt(4.25)), norm.pdf(x, mean, spread)).sum() * width
-    assert example["acceptance_both_normal"] == pytest.approx(both, abs=1e-6)
-
-
 def test_the_smallest_biased_case_by_hand() -> None:
     _, example = numbers_of("cspd.mixtures.aligned-components", "example")
     (pi, _), (rho, _) = example["weights"], example["draft_weights"]

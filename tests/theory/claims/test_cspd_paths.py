@@ -11,7 +11,6 @@ from itertools import product
 
 import numpy as np
 import pytest
-from scipy.linalg import sqrtm
 
 from simlab.continuous.models.chains import Chain
 from simlab.continuous.models.diffusion import ddpm_chain, schedule
@@ -37,21 +36,6 @@ pytestmark = pytest.mark.exact
 
 def signs(count: int) -> Iterator[np.ndarray]:
     return (np.array(values, dtype=object) for values in product((-1, 1), repeat=count))
-
-
-def test_the_non_commuting_counterexample() -> None:
-    """From its numbers alone: distances over all signs of the noise in rationals, the root of the product by SciPy."""
-    _, example, _ = numbers_of("cspd.theorem-1", "example")
-    a, b = (np.array([[F(v) for v in row] for row in example["exact"][name]]) for name in ("root_p", "root_q"))
-    assert (a @ a == np.array(example["Sp"])).all()
-    assert (b @ b == np.array(example["Sq"])).all()
-    own = sum(((b @ e - a @ f) ** 2).sum() for e in signs(2) for f in signs(2)) / F(16)
-    shared = sum(((b @ e - a @ e) ** 2).sum() for e in signs(2)) / F(4)
-    assert own - shared == F(example["exact"]["reduction"]) == 32
-    root = sqrtm(np.array(example["Sq"]) @ np.array(example["Sp"]))
-    assert 2 * np.trace(root) == pytest.approx(example["printed"], abs=1e-9)
-    assert example["printed"] == 40
-    assert np.allclose(root, example["root_of_product"])
 
 
 def test_the_counterexample_of_triangular_roots() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from fractions import Fraction as F
 from itertools import product
 from math import pi
@@ -15,10 +14,9 @@ from scipy.stats import norm
 from simlab.continuous.models.chains import Chain
 from simlab.continuous.models.diffusion import ddpm_chain
 from simlab.continuous.models.sequences import Tokens
-from tests.support.verdicts import decided, numbers_of
+from tests.support.verdicts import numbers_of
 from theory.claims.cspd.prefill import gains
 from theory.continuous.positions import block_tokens, costs, fading, mean_after, rates
-from theory.published.ledger import FILE
 
 pytestmark = pytest.mark.exact
 
@@ -172,22 +170,3 @@ def test_a_token_that_costs_by_hand() -> None:
     alpha = example["alpha"]
     assert example["calls"] == 1 + (1 - alpha)  # a second block only where the first draft is rejected
     assert example["calls_prefilled"] == 1 + 1
-
-
-def test_what_table_5_prints() -> None:
-    with FILE.open(encoding="utf-8", newline="") as lines:
-        entries = [row for row in csv.DictReader(lines) if row["paper"] == "cspd" and row["table"] == "5"]
-    printed = {(row["params"], row["metric"]): F(row["value"]) for row in entries}
-    half = F(1, 200)  # of the last digit
-
-    def at(gamma: int, share: int, metric: str) -> F:
-        return printed[f"gamma={gamma};prefill_percent={share}", metric]
-
-    falls = [g for g in (4, 8, 16, 32) if at(g, 0, "alpha") - half > at(g, 5, "alpha") + half]
-    assert falls == [8]
-    slower = [g for g in (4, 8, 16, 32) if at(g, 0, "speedup") - half > at(g, 15, "speedup") + half]
-    assert slower == [8, 16, 32]
-    assert all(at(g, share, "speedup") <= at(g, 0, "speedup") for g in (4, 8, 16, 32) for share in (5, 15))
-    summaries = [e.summary for id in ("raises", "no-cost") for e in decided(f"cspd.prefill.{id}").evidence]
-    assert any("gamma = 8, alpha = 0.33 without pre-filling, 0.31 at 5 %" in told for told in summaries)
-    assert any("gamma = 8, 16, 32 by more than rounding" in told for told in summaries)

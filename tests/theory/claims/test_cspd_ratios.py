@@ -17,7 +17,6 @@ from scipy.stats import multivariate_normal, norm
 from simlab.continuous.models.chains import Chain
 from simlab.continuous.models.trajectories import Trajectory, TrajectoryPair
 from simlab.continuous.rules import LastStep, Path, TwoPath, VarianceProduct
-from tests.support.verdicts import numbers_of
 from tests.theory.claims.test_cspd_paths import hermite
 from theory.claims.cspd.bias import bounds, first_order, near, shared_end, spread_root
 from theory.claims.cspd.log_ratio import Logs, logs
@@ -156,13 +155,6 @@ def test_mean_length_beside_a_height() -> None:
         assert spread_root(height) == pytest.approx(slow, abs=1e-7)
 
 
-def test_the_counterexample_to_the_bounds() -> None:
-    (found,) = numbers_of("cspd.path-ratio.bound")
-    assert found["bias"] == pytest.approx([0.001, 1])
-    assert found["eq_21"][0] == pytest.approx(0.001 * found["eq_21"][1])
-    assert found["eq_21"][1] < 0.93
-
-
 def test_the_first_order_by_quadrature() -> None:
     """E_q[grad p' (Yp - Yq) / q] of a pair on the line: gradients by differences of SciPy's densities."""
     close = near(TARGET, DRAFT, 0.05)
@@ -247,33 +239,3 @@ def test_log_ratios_by_enumeration(seed: int) -> None:
     for case in few:
         for walks in (Coupling(*case), independent_noise(*case), independent_noise(*case, start_shared=False)):
             assert logs(walks) == pytest.approx(slow_logs(walks), abs=1e-8)
-
-
-def test_the_counterexamples_of_log_ratios() -> None:
-    one, two, sign, _ = numbers_of("cspd.log-ratio")
-    p, q = on_the_line((0,), (1,), (one["mean_p"],)), on_the_line((0,), (1,), (one["mean_q"],))
-    found = slow_logs(Coupling(p, q, UNCONDITIONAL))
-    assert (found.shared_end, found.printed) == pytest.approx((one["delta"], one["printed"]), abs=1e-9)
-    same = on_the_line(two["slopes"], two["deviations"])
-    found = slow_logs(independent_noise(same, same, UNCONDITIONAL))
-    assert (found.shared_end, found.printed) == pytest.approx((-1, 0), abs=1e-9)
-
-    p, q = (on_the_line((sign["last_slope"], 0), (1, sign[sd])) for sd in ("sd_p", "sd_q"))
-    found = slow_logs(Coupling(p, q, UNCONDITIONAL))
-    assert found.shared_end == pytest.approx(sign["delta_aligned"], abs=1e-9)
-    assert found.entropies == pytest.approx(log(2))
-    assert slow_logs(independent_noise(p, q, UNCONDITIONAL)).shared_end == pytest.approx(sign["delta_own"], abs=1e-9)
-
-    _, alone = numbers_of("cspd.log-ratio.own-end-sign", "example")
-    p, q = (on_the_line((0,), (alone[sd],)) for sd in ("sd_p", "sd_q"))
-    assert slow_logs(Coupling(p, q, UNCONDITIONAL)).own_end == pytest.approx(-3 / 8, abs=1e-9)
-
-
-def test_a_larger_mean_log_ratio_beside_a_smaller_mean() -> None:
-    """By hand: log p(x_1^p) - log p(x_1^q) = -e^2 / 2 + (2 + e)^2 / 8, and the ratio of the last step has mean 1."""
-    *_, example = numbers_of("cspd.log-ratio")
-    slow = np.mean([-(e**2) / 2 + (2 + e) ** 2 / 8 for e in (-1, 1)])
-    assert example["delta"] == slow == 1 / 8
-    last = quad(lambda x: norm.pdf(x, scale=4) * norm.pdf(x) / norm.pdf(x, scale=4), -12, 12)[0]
-    assert example["mean_two_path"] == pytest.approx(0.5 * last)
-    assert example["mean_path"] == 1

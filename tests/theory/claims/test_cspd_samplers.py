@@ -6,35 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.integrate import quad
 from scipy.stats import norm
 
 from simlab.continuous.models.diffusion import ddim_chain, schedule
 from simlab.continuous.rules import LastStep, Marginal, Path, TwoPath, VarianceProduct
-from tests.support.verdicts import numbers_of
 from theory.claims.cspd.samplers import flow, missing, noisy
 
 pytestmark = pytest.mark.exact
-
-
-def test_what_the_counterexamples_say_of_tokens() -> None:
-    """Acceptance of tokens is the integral of the smaller density, here on either side of where they cross."""
-    by_hand, steps = numbers_of("cspd.samplers")
-    assert by_hand is not None
-    assert steps is not None
-    slow = 2 * quad(lambda x: min(norm.pdf(x), norm.pdf(x, scale=2)), 0, 12, points=[1.3595559868])[0]
-    assert by_hand["acceptance_tokens"] == pytest.approx(slow, abs=1e-8)
-    assert by_hand["acceptance_paths"] == 0
-    abar = schedule("linear", steps=steps["steps"])
-    variances = steps["variance_p"], steps["variance_q"]
-    for name, chains in (
-        ("ddim", [ddim_chain(np.array([v]), abar, 0.0) for v in variances]),
-        ("flow", [flow(v, steps["steps"]) for v in variances]),
-    ):
-        sds = [abs(np.prod(chain.slope)) for chain in chains]  # without noise x_0 is x_T times all slopes
-        laws = [norm(scale=sd) for sd in sds]
-        slow = quad(lambda x, laws=laws: min(law.pdf(x) for law in laws), -9, 9, limit=400)[0]
-        assert steps[name] == pytest.approx(slow, abs=1e-6)
 
 
 def test_rectified_flow_ends_near_the_data() -> None:

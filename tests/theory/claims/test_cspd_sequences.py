@@ -14,7 +14,6 @@ from simlab.continuous.models.chains import Chain
 from simlab.continuous.models.diffusion import ddpm_chain, learned_range, schedule
 from simlab.continuous.models.sequences import Tokens
 from tests.support.verdicts import numbers_of
-from theory.continuous.gaussian_overlap import acceptance_rates
 from theory.continuous.sequences import SequenceLaw, affine_map, autoregressive, hellinger, in_place, kl, tv_bounds
 
 pytestmark = pytest.mark.exact
@@ -182,20 +181,6 @@ def test_the_divergence_of_sequences_is_the_mean_log_ratio() -> None:
 
 
 # The claims --------------------------------------------------------------------------------------------------------
-
-
-def test_the_smallest_case_by_hand() -> None:
-    [example] = numbers_of("cspd.in-place")
-    np.testing.assert_allclose(example["covariance_target"], [[1, 0.5], [0.5, 1.25]])
-    np.testing.assert_allclose(example["covariance_in_place"], [[1, 0], [0, 1.25]], atol=1e-12)
-    assert example["kl_target_in_place"] == pytest.approx(0.5 * np.log(1.25))
-    assert example["kl_in_place_target"] == pytest.approx(0.5 * (0.5 - np.log(1.25)))
-    # total variation itself: x_0 has the same law in both, and given it they are normal
-    apart = quad(
-        lambda x: norm.pdf(x) * float(acceptance_rates(x / 2, 0.0, 1.0, np.sqrt(1.25)).proposal_acceptance), -12, 12
-    )[0]
-    assert example["tv_at_least"] < apart < example["tv_at_most"]
-    assert example["tv_at_least"] == pytest.approx(np.arcsin(1 / np.sqrt(5)) / np.pi)
 
 
 def test_either_change_alone_by_hand() -> None:

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.verdicts import KEPT, decided, numbers_of
+from tests.support.verdicts import KEPT, decided
 from theory.claims import CLAIMS, CheckFailed
 from theory.claims.format import plain
 from theory.claims.published.comparisons import Check, Comparison, judged
@@ -239,16 +239,6 @@ def test_eq_51_falls_short_of_the_printed_speedups(table: pd.DataFrame) -> None:
     assert follows[32] == pytest.approx(0.0938, abs=1e-4)
     assert (follows < 0.6).all()
     assert (at["value"] > 1.5).all()
-
-
-def test_harmon_has_one_cost_for_each_column(table: pd.DataFrame) -> None:
-    rows = cspd(table)
-    rows["cost"] = 1 / rows["value"] - 1 / rows["gamma"]
-    spread = rows.groupby(["target", "resolution", "batch"])["cost"].agg(lambda costs: costs.max() - costs.min())
-    assert (spread["Harmon-1.5B"] < 0.006).all()
-    assert (spread["MAR-H"] > 0.01).all()
-    columns = [len(numbers) for numbers in numbers_of("published.full-blocks-harmon", "example")]
-    assert columns == [8, 3, 1, 4]  # of Harmon, and of MAR without and with one cost, and of xAR without
 
 
 def test_digits_cut_off_would_not_change_what_is_off() -> None:

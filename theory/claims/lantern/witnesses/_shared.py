@@ -1,12 +1,6 @@
 """Parts that several witnesses of this folder share; each program is written out with those it uses."""
 
 from fractions import Fraction as F
-from math import log
-
-import numpy as np
-
-V, D, CLUSTERS, SPREAD, ORDER, LENGTH = 4096, 8, 64, 0.3, 2, 64
-TEMPERATURE, NOISE = 0.2, 0.3
 
 
 def read(entry, *names):
@@ -75,53 +69,3 @@ def one_sibling(p, q, neighbours, delta, k):
         accepted += drafted * keep
         law = [m + drafted * ((keep if y == x else 0) + (1 - keep) * left[x][y]) for y, m in enumerate(law)]
     return accepted, law, left
-
-
-def entropy(row):
-    return -sum(m * log(m) for m in row if m > 0)
-
-
-def js(p, q):
-    """In nats: the entropy of the mean row less the mean of the entropies."""
-    return entropy([(a + b) / 2 for a, b in zip(p, q)]) - (entropy(p) + entropy(q)) / 2
-
-
-def moved(own, mass):
-    """The divergence when ``mass`` moves from one token to another that has ``own``, over three tokens."""
-    rest = 1 - own - mass
-    return js((own, mass, rest), (own + mass, 0, rest))
-
-
-def unit(vectors):
-    return vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
-
-
-def rotation(random, size):
-    q, r = np.linalg.qr(random.standard_normal((size, size)))
-    return q * np.sign(np.diagonal(r))
-
-
-def softmax(logits):
-    weights = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return weights / weights.sum(axis=1, keepdims=True)
-
-
-def codebook_rows(random, sequences, every):
-    """The codebook, and rows p and q of contexts that the target visits."""
-    codebook = unit(random.standard_normal((CLUSTERS, D)))[random.permutation(V) % CLUSTERS]
-    codebook = codebook + random.standard_normal((V, D)) * SPREAD / D**0.5
-    places = unit(random.standard_normal((2, LENGTH, D)))
-    maps = [[rotation(random, D) for _ in range(ORDER)] for _ in range(2)]
-    tokens, kept = np.zeros((sequences, LENGTH), int), []
-    for i in range(LENGTH):
-        queries = []
-        for place, turns in zip(places, maps):
-            past = sum(codebook[tokens[:, i - 1 - o]] @ turns[o] for o in range(ORDER) if i - 1 - o >= 0)
-            queries.append((place[i] + past) / (ORDER + 1) ** 0.5 + np.zeros((sequences, D)))
-        queries[1] = (queries[0] + NOISE * queries[1]) / np.hypot(1, NOISE)
-        p, q = (softmax((2 * query @ codebook.T - (codebook**2).sum(1)) / TEMPERATURE) for query in queries)
-        below = np.cumsum(p, axis=1)
-        tokens[:, i] = (below < random.random((sequences, 1)) * below[:, -1:]).sum(axis=1)
-        if i % every == every // 2:
-            kept += list(zip(p, q))
-    return codebook, kept
