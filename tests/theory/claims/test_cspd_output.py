@@ -20,7 +20,6 @@ pytestmark = pytest.mark.exact
 
 
 SAMPLED = ["cspd.alignment-helps", "cspd.tables.ratios", "cspd.in-place", "cspd.in-place.token", "cspd.in-place.mend"]
-SAMPLED += ["cspd.mixtures", "cspd.mixtures.aligned-components", "cspd.prefill.causal", "cspd.prefill.no-cost"]
 
 
 @pytest.mark.parametrize("id", SAMPLED)

@@ -7,15 +7,14 @@ from itertools import pairwise
 
 import scipy
 
-from simlab.statistics import MeanTest
 from theory.acceptance import expected_tokens
 from theory.claims.base import Claims, Evidence, Finding
-from theory.claims.cspd.prefill import FALSE_ALARMS, LENGTHS, SEQUENCES, model, rising, run, table
+from theory.claims.cspd.prefill import LENGTHS, rising, table
 from theory.claims.evidence import example, holds_under_assumptions_if, identity, rejects_mutants, require
 from theory.claims.format import fmt, numbers
 from theory.claims.published.cspd import best_cost
 from theory.claims.sources import said
-from theory.continuous.positions import block_tokens, costs, rates
+from theory.continuous.positions import block_tokens, costs
 from theory.published.ledger import Ledger, Row, published
 
 CLAIMS = Claims("cspd")
@@ -40,7 +39,6 @@ CLAIMS = Claims("cspd")
         r"low acceptance: a block that begins at the position gives $\tau \le C$ tokens in the mean",
         r"later tokens: from the next position on, $k$ tokens, $k \le \gamma$, cost at most $k$ calls of the target",
     ],
-    simulates="continuous tokens",
 )
 def no_cost(seed: int) -> Finding:
     r"""Let $V(s)$ be the mean cost from position $s$ on, and $K$ the tokens of a block from $s$, of mean $\tau$; by
@@ -93,7 +91,6 @@ def no_cost(seed: int) -> Finding:
             numbers(c=0.05, free_up_to=thresholds),
         ),
         *dearer_with_good_drafts(),
-        calls_seen(seed),
         rejects_mutants({"blocks half as fast again": Fraction(3, 2)}, lambda slack: dearer(slack)[0], "the cost"),
     )
 
@@ -128,23 +125,6 @@ def dearer_with_good_drafts() -> list[Evidence]:
             numbers(speedup={g: [row.printed for row in rows] for g, rows in speeds.items()}),
         ),
     ]
-
-
-def calls_seen(seed: int) -> Evidence:
-    """Calls of the decoder; raises ``CheckFailed`` if their mean is not the one computed."""
-    target, draft, gamma = model(8, 0.5), model(8, 0.5, level=1.0), 3
-    left = costs(rates(target, draft), gamma, 0.0)
-    tests = {prefill: MeanTest(prefill + left[prefill], 2, 8) for prefill in (0, 3)}
-    calls = {prefill: run(target, draft, gamma, prefill, seed).calls.astype(float) for prefill in tests}
-    found = {prefill: tests[prefill].p_value(calls[prefill]) for prefill in tests}
-    require(min(found.values()) > FALSE_ALARMS / 2, "the decoder does not take the calls computed")
-    require(tests[0].p_value(calls[3]) < FALSE_ALARMS, "the test does not see three tokens that are pre-filled")
-    stated = MeanTest(left[0], 2, 8, float(calls[0].std())).stated(SEQUENCES, FALSE_ALARMS / 2)
-    return Evidence(
-        "simulation",
-        f"8 tokens at a rate of {fmt(rates(target, draft)[0])}, gamma = 3: {calls[0].mean():.3f} calls for the "
-        f"{left[0]:.3f} computed, and {calls[3].mean():.3f} for {3 + left[3]:.3f} with three pre-filled ({stated})",
-    )
 
 
 # Batches -------------------------------------------------------------------------------------------------------------

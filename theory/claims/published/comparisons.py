@@ -6,7 +6,7 @@ make them agree. The arithmetic is the evidence: every row concerned, what is pr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -18,25 +18,25 @@ from theory.published.ledger import Ledger, Row, published
 
 @dataclass(frozen=True)
 class Comparison:
-    """One comparison: of which rows, the numbers it is made of, what they say in words, and whether they agree."""
+    """One comparison: of which rows, the numbers it is made of by name, and whether they agree."""
 
     label: str
     rows: Sequence[Row]
     numbers: Mapping[str, str]
-    says: str
     agrees: bool
 
+    @property
+    def says(self) -> str:
+        """The numbers in a sentence."""
+        return f"{self.label}: " + "; ".join(f"{name} {value}" for name, value in self.numbers.items())
 
-Check = Callable[[Ledger], list[Comparison]]
+
+Check = Callable[[Ledger], Iterable[Comparison]]
 Words = tuple[str, str, str]  # what is compared, what those that agree do, what the others do
 
 
 def judged(
-    check: Check,
-    words: Words,
-    altered: Mapping[str, Ledger],
-    more: Sequence[Evidence] = (),
-    agreed: Verdict = "holds",
+    check: Check, words: Words, altered: Mapping[str, Ledger], more: Sequence[Evidence] = (), agreed: Verdict = "holds"
 ) -> Finding:
     """``refuted`` if some comparison does not agree, else ``agreed``; with the rows and the numbers of each.
 
@@ -44,7 +44,7 @@ def judged(
     that was altered so that the answer is another.
     """
     what, fit, miss = words
-    compared = check(published())
+    compared = list(check(published()))
     require(bool(compared), f"there are no {what} to compare")
     off = _off(compared)
     chosen = off or compared
@@ -71,7 +71,7 @@ def turned(check: Check, altered: Mapping[str, Ledger]) -> Evidence:
     require(bool(altered) and not missed, f"the comparison does not notice: {', '.join(missed) or 'nothing altered'}")
     return control(
         "the same comparison, on copies of the ledger that are altered, gives the other answer for each: "
-        + "; ".join(altered),
+        + "; ".join(altered)
     )
 
 
@@ -82,5 +82,5 @@ def _evidence(summary: str, compared: Sequence[Comparison], kind: Literal["count
     return Evidence(kind, summary, numbers(parameters=rows))
 
 
-def _off(compared: Sequence[Comparison]) -> list[Comparison]:
+def _off(compared: Iterable[Comparison]) -> list[Comparison]:
     return [comparison for comparison in compared if not comparison.agrees]

@@ -8,7 +8,7 @@ calls it the expected improvement, and explains by it why larger batches are fas
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 import scipy
@@ -139,27 +139,21 @@ def any_cost(seed: int) -> Finding:
     )
 
 
-def _free(ledger: Ledger) -> list[Comparison]:
-    found = []
+def _free(ledger: Ledger) -> Iterator[Comparison]:
     for row, rate, gamma in _speedups(ledger, "1", "2"):
         most = speedup(rate.interval, gamma, _exactly(0))
         rate_needed = _text(alpha_needed(float(row.value), gamma, 0.0))
-        found.append(
-            Comparison(
-                _name(row),
-                (row, rate),
-                {
-                    "alpha": rate.printed,
-                    "eq. 51 at c = 0": str(most),
-                    "printed": row.printed,
-                    "alpha needed at c = 0": rate_needed,
-                },
-                f"{_name(row)}: alpha {rate.printed} gives at most {float(most.high):.4g}, printed {row.printed}; "
-                f"alpha would have to be at least {rate_needed}",
-                not row.interval.exceeds(most),
-            )
+        yield Comparison(
+            _name(row),
+            (row, rate),
+            {
+                "alpha": rate.printed,
+                "eq. 51 at c = 0": str(most),
+                "printed": row.printed,
+                "alpha needed at c = 0": rate_needed,
+            },
+            not row.interval.exceeds(most),
         )
-    return found
 
 
 def dependence(ledger: Ledger) -> Finding:
@@ -173,52 +167,35 @@ def dependence(ledger: Ledger) -> Finding:
     )
 
 
-def _at_printed_cost(ledger: Ledger) -> list[Comparison]:
+def _at_printed_cost(ledger: Ledger) -> Iterator[Comparison]:
     cost, rows = _priced(ledger)
-    found = []
     for row, rate, gamma in rows:
         follows = speedup(rate.interval, gamma, cost.interval)
         rate_needed = _text(alpha_needed(float(row.value), gamma, float(cost.value)))
-        found.append(
-            Comparison(
-                _name(row),
-                (row, rate, cost),
-                {
-                    "alpha": rate.printed,
-                    "c": cost.printed,
-                    "eq. 51": str(follows),
-                    "printed": row.printed,
-                    "alpha needed": rate_needed,
-                },
-                f"{_name(row)}: alpha {rate.printed} and c {cost.printed} give {follows}, printed {row.printed}; alpha "
-                f"would have to be {rate_needed}",
-                not row.interval.exceeds(follows),
-            )
+        yield Comparison(
+            _name(row),
+            (row, rate, cost),
+            {
+                "alpha": rate.printed,
+                "c": cost.printed,
+                "eq. 51": str(follows),
+                "printed": row.printed,
+                "alpha needed": rate_needed,
+            },
+            not row.interval.exceeds(follows),
         )
-    return found
 
 
-def _dependent(ledger: Ledger) -> list[Comparison]:
+def _dependent(ledger: Ledger) -> Iterator[Comparison]:
     cost, rows = _priced(ledger)
-    found = []
     for row, rate, gamma in rows:
         most = speedup_dependent(rate.interval, gamma, cost.interval)
-        found.append(
-            Comparison(
-                _name(row),
-                (row, rate, cost),
-                {
-                    "alpha": rate.printed,
-                    "c": cost.printed,
-                    "at most": f"{float(most.high):.4g}",
-                    "printed": row.printed,
-                },
-                f"{_name(row)}: (1 + {gamma} * {rate.printed}) / ({gamma} * {cost.printed} + 1) is at most "
-                f"{float(most.high):.4g}, printed {row.printed}",
-                not row.interval.exceeds(most),
-            )
+        yield Comparison(
+            _name(row),
+            (row, rate, cost),
+            {"alpha": rate.printed, "c": cost.printed, "at most": f"{float(most.high):.4g}", "printed": row.printed},
+            not row.interval.exceeds(most),
         )
-    return found
 
 
 def _name(row: Row) -> str:
@@ -269,9 +246,7 @@ def one_cost(target: str) -> Finding:
         even = {row.line: gamma / (gamma * 0.4 + 1) for row, _, gamma in rows}
         altered = {"every speedup gamma / (0.4 gamma + 1)": ledger.altered(even)}
     return judged(
-        lambda table: _full_blocks(table, target),
-        (f"columns of {target}", "have such a c", "have no such c"),
-        altered,
+        lambda table: _full_blocks(table, target), (f"columns of {target}", "have such a c", "have no such c"), altered
     )
 
 
@@ -285,31 +260,24 @@ def _columns(ledger: Ledger, target: str) -> dict[str, list[tuple[Row, Row, int]
     return columns
 
 
-def _full_blocks(ledger: Ledger, target: str) -> list[Comparison]:
-    found = []
+def _full_blocks(ledger: Ledger, target: str) -> Iterator[Comparison]:
     for name, column in _columns(ledger, target).items():
         measured = [(float(row.value), gamma) for row, _, gamma in column]
         cost, error = best_cost(measured, [gamma for _, gamma in measured])
         other, missed = best_cost(measured, [float(tokens(Fraction(rate.value), gamma)) for _, rate, gamma in column])
-        found.append(
-            Comparison(
-                name,
-                [row for rows in column for row in rows[:2]],
-                {
-                    **{f"gamma {g}": f"{row.printed} (c {1 / float(row.value) - 1 / g:.3f})" for row, _, g in column},
-                    "one c": f"{cost:.3f}",
-                    "within": f"{error:.2%}",
-                    "c to 1 % and rounding": str(costs([(row.interval, gamma) for row, _, gamma in column]) or "none"),
-                    "eq. 51 with one c": f"{other:.3f}",
-                    "eq. 51 within": f"{missed:.0%}",
-                },
-                f"{name}: 1 / speedup - 1 / gamma is "
-                + ", ".join(f"{1 / ratio - 1 / gamma:.3f} (gamma {gamma})" for ratio, gamma in measured)
-                + f"; c = {cost:.3f} gives the speedups to {error:.2%}, eq. 51 with c = {other:.3f} to {missed:.0%}",
-                costs([(row.interval, gamma) for row, _, gamma in column]) is not None,
-            )
+        yield Comparison(
+            name,
+            [row for rows in column for row in rows[:2]],
+            {
+                **{f"gamma {g}": f"{row.printed} (c {1 / float(row.value) - 1 / g:.3f})" for row, _, g in column},
+                "one c": f"{cost:.3f}",
+                "within": f"{error:.2%}",
+                "c to 1 % and rounding": str(costs([(row.interval, gamma) for row, _, gamma in column]) or "none"),
+                "eq. 51 with one c": f"{other:.3f}",
+                "eq. 51 within": f"{missed:.0%}",
+            },
+            costs([(row.interval, gamma) for row, _, gamma in column]) is not None,
         )
-    return found
 
 
 def costs(measured: Sequence[tuple[Interval, int]]) -> Interval | None:

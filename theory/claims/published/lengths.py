@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 from itertools import pairwise
 from math import exp, log, sqrt
@@ -111,8 +112,6 @@ def _trees(ledger: Ledger) -> list[Comparison]:
                     "length of this tree": f"{float(most):.2f}",
                     "5 children, depth 2": f"{float(tree_length(Fraction(rate.value), 5, 2)):.2f}",
                 },
-                f"{name}: with {rate.printed} a draft, {children} children to a depth of {depth} ({candidates} "
-                f"candidates) have the length {float(most):.2f}, printed {length.printed}",
                 bool(enough),
             )
         )
@@ -138,44 +137,32 @@ def tree_length(rate: Fraction, children: int, depth: int) -> Fraction:
     return sum((some**level for level in range(1, depth + 1)), start=Fraction(1))
 
 
-def _orders(ledger: Ledger) -> list[Comparison]:
+def _orders(ledger: Ledger) -> Iterator[Comparison]:
     settings = sorted(_printed(ledger).items(), key=lambda item: item[1][0].value)
-    found = []
     for (name, (rate, length)), (other, (more, longer)) in pairwise(settings):
-        found.append(
-            Comparison(
-                f"{name}, {other}",
-                (rate, length, more, longer),
-                {"accepted": f"{rate.printed}, {more.printed}", "lengths": f"{length.printed}, {longer.printed}"},
-                f"{name} and {other}: accepted {rate.printed} and {more.printed}, lengths {length.printed} and "
-                f"{longer.printed}",
-                longer.value > length.value,
-            )
+        yield Comparison(
+            f"{name}, {other}",
+            (rate, length, more, longer),
+            {"accepted": f"{rate.printed}, {more.printed}", "lengths": f"{length.printed}, {longer.printed}"},
+            longer.value > length.value,
         )
-    return found
 
 
-def _chains(ledger: Ledger) -> list[Comparison]:
-    found = []
+def _chains(ledger: Ledger) -> Iterator[Comparison]:
     for name, (rate, length) in _printed(ledger).items():
         most = 1 / (1 - rate.interval.high)
         siblings = log(1 / float(length.value)) / log(1 - float(rate.value))
-        found.append(
-            Comparison(
-                name,
-                (rate, length),
-                {
-                    "first draft accepted": rate.printed,
-                    "a chain has at most": f"{float(most):.3f}",
-                    "mean length": length.printed,
-                    "siblings a level": f"{siblings:.1f}",
-                },
-                f"{name}: 1 / (1 - {rate.printed}) = {float(most):.3f}, printed {length.printed}; {siblings:.1f} "
-                "siblings a level would do",
-                length.interval.low <= most,
-            )
+        yield Comparison(
+            name,
+            (rate, length),
+            {
+                "first draft accepted": rate.printed,
+                "a chain has at most": f"{float(most):.3f}",
+                "mean length": length.printed,
+                "siblings a level": f"{siblings:.1f}",
+            },
+            length.interval.low <= most,
         )
-    return found
 
 
 # Perplexities --------------------------------------------------------------------------------------------------
@@ -217,24 +204,19 @@ def _logarithm(ledger: Ledger, row: Row) -> Row | None:
     return next(iter(ledger.select(paper="sjd", table="11", method=method)), None)
 
 
-def _compared_perplexities(ledger: Ledger) -> list[Comparison]:
-    found = []
+def _compared_perplexities(ledger: Ledger) -> Iterator[Comparison]:
     for row in _perplexities(ledger):
         mean = require_found(_logarithm(ledger, row), "no mean in Table 11")
         follows = Interval(Fraction(exp(-mean.interval.high)), Fraction(exp(-mean.interval.low)))
         spread = sqrt(max(0.0, 2 * (log(float(row.value)) + float(mean.value))))
-        found.append(
-            Comparison(
-                row.method,
-                (row, mean),
-                {
-                    "mean log-probability": mean.printed,
-                    "perplexity that follows": str(follows),
-                    "printed": row.printed,
-                    "deviation between images that would do": f"{spread:.2f}",
-                },
-                f"{row.method}: exp({-mean.value}) = {follows}, printed {row.printed}",
-                follows.meets(row.interval),
-            )
+        yield Comparison(
+            row.method,
+            (row, mean),
+            {
+                "mean log-probability": mean.printed,
+                "perplexity that follows": str(follows),
+                "printed": row.printed,
+                "deviation between images that would do": f"{spread:.2f}",
+            },
+            follows.meets(row.interval),
         )
-    return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import combinations
 
 from theory.claims.base import Claims, Finding
@@ -47,7 +47,6 @@ def twice(label: str, one: Row, other: Row) -> Comparison:
         label,
         (one, other),
         {"printed": one.printed, "place": one.place, "printed again": other.printed, "place again": other.place},
-        f"{label}: {one.printed} in {one.place}, {other.printed} in {other.place}",
         same(one, other),
     )
 
@@ -123,7 +122,6 @@ def _repeated(ledger: Ledger) -> list[Comparison]:
             "LANTERN, rise of FID at delta = 0.4",
             (rise, base, high),
             {high.place: high.printed, base.place: base.printed, "difference": str(difference), "text": rise.printed},
-            f"{high.printed} - {base.printed} = {difference}, printed {rise.printed}",
             difference.meets(rise.interval),
         ),
     ]
@@ -322,24 +320,19 @@ def _equal(quote: Rows, source: Rows) -> bool:
     return all(same(row, source[metric]) for metric, row in quote.items())
 
 
-def _kept(label: str, ledger: Ledger) -> list[Comparison]:
+def _kept(label: str, ledger: Ledger) -> Iterator[Comparison]:
     """The metrics of a quoted row, each beside the rows it can be taken from: it agrees if it is worse than not all."""
     quote, *sources = (metrics(ledger, where) for where in SOURCES[label])
-    found = []
     for metric, row in quote.items():
         better = 1 if metric in RISING else -1
         told = [rows[metric] for rows in sources]
         named = {f"source: {each.method}": each.printed for each in told}
-        found.append(
-            Comparison(
-                f"{label}: {metric}",
-                (row, *told),
-                {"quoted": row.printed, **named},
-                f"{label}, {metric}: {row.printed}, published " + " or ".join(named.values()),
-                any(better * row.value > better * each.value or same(row, each) for each in told),
-            )
+        yield Comparison(
+            f"{label}: {metric}",
+            (row, *told),
+            {"quoted": row.printed, **named},
+            any(better * row.value > better * each.value or same(row, each) for each in told),
         )
-    return found
 
 
 def _sourced(label: str, ledger: Ledger, fits: Callable[[Rows, Rows], bool]) -> Comparison:
@@ -354,6 +347,5 @@ def _sourced(label: str, ledger: Ledger, fits: Callable[[Rows, Rows], bool]) -> 
         label,
         [row for rows in (quote, *sources) for row in rows.values()],
         text,
-        f"{label}: " + "; ".join(f"{where}: {numbers}" for where, numbers in text.items()),
         any(fits(quote, source) for source in sources),
     )

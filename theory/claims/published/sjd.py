@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from math import sqrt
 
@@ -34,7 +34,7 @@ def _against(row: Row, bound: Fraction, above: bool) -> Comparison:
     """A printed number that is to be above a bound, or not."""
     label = f"{row.place}, {row.dataset}, {row.target}, {row.method}: {row.metric.replace('_', ' ')}"
     high = row.interval.low > bound
-    return Comparison(label, (row,), {"printed": row.printed}, f"{label} {row.printed}", high is above)
+    return Comparison(label, (row,), {"printed": row.printed}, high is above)
 
 
 # Speed ---------------------------------------------------------------------------------------------------------
@@ -127,7 +127,6 @@ def resolution(seed: int) -> Finding:
                 f"{row.place}, {row.dataset}, {row.method}",
                 (row,),
                 {"at 768": row.printed, "at 1024": "2.43"},
-                f"{row.place}, {row.dataset}, {row.method}: {row.printed} at 768, 2.43 at 1024",
                 TEXT.exceeds(row.interval),
             )
             for row in _at_768(table)
@@ -183,7 +182,6 @@ def _initialised(ledger: Ledger) -> list[Comparison]:
             f"{other.dataset}, {other.target}",
             (one, other),
             {"random": other.printed, "spatial": one.printed, "more": f"{float(one.value / other.value - 1):.1%}"},
-            f"{other.dataset}, {other.target}: {other.printed} random, {one.printed} spatial",
             (one.interval / other.interval).low > Fraction(211, 200),
         )
         for one, other in _pairs(ledger)
@@ -223,25 +221,20 @@ def _perplexities(ledger: Ledger) -> list[Row]:
     return ledger.select(paper="sjd", table="6", metric="perplexity")
 
 
-def _close(ledger: Ledger) -> list[Comparison]:
+def _close(ledger: Ledger) -> Iterator[Comparison]:
     rows = _perplexities(ledger)
-    found = []
     for k in dict.fromkeys(row.params["top_k"] for row in rows):
         here = sorted((row for row in rows if row.params["top_k"] == k), key=lambda row: row.value)
         others = [row for row in rows if row.params["top_k"] != k]
         within = here[-1].value / here[0].value
         between = min(max(a.value, b.value) / min(a.value, b.value) for a in here for b in others)
-        found.append(
-            Comparison(
-                f"K = {k}",
-                here,
-                {row.method: row.printed for row in here}
-                | {"largest ratio": f"{within:.3f}", "smallest ratio to another K": f"{between:.3f}"},
-                f"K = {k}: ratios up to {within:.3f}, to another K at least {between:.3f}",
-                within < between,
-            )
+        yield Comparison(
+            f"K = {k}",
+            here,
+            {row.method: row.printed for row in here}
+            | {"largest ratio": f"{within:.3f}", "smallest ratio to another K": f"{between:.3f}"},
+            within < between,
         )
-    return found
 
 
 IMAGE = 2357  # tokens of one at 768 x 768, at least
@@ -282,7 +275,6 @@ def _statistics(ledger: Ledger) -> list[Comparison]:
             "SJD below autoregressive decoding",
             (base, own),
             {"autoregressive": base.printed, "SJD": own.printed, "below": f"{apart:.4f}", "error": f"{error:.4f}"},
-            f"SJD's mean is below by {apart:.4f}, two images' standard error is {error:.4f}",
             apart < error,
         )
     ]

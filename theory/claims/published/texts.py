@@ -75,7 +75,6 @@ def _at_50(ledger: Ledger, name: str) -> Comparison:
         f"G = 50 over {name}",
         (told, *(rows[metric] for rows in (own, base) for metric in ratios)),
         {"text": told.printed, "Table 1 in calls": str(calls), "in latency": str(latency)},
-        f"G = 50 over {name}: {told.printed} in the text, {calls} in calls and {latency} in latency",
         any(ratio.meets(told.interval) for ratio in ratios.values()),
     )
 
@@ -88,6 +87,5 @@ def _at_3(label: str, own: Row, base: Row) -> Comparison:
         label,
         (own, base),
         {"G = 3": own.printed, "baseline": base.printed},
-        f"{label}: {own.printed} against {base.printed}",
         better or (same(own, base) and own.metric != "nfe"),
     )
