@@ -1,12 +1,12 @@
 """Witnesses: standalone programs that recompute the numbers of an entry of ``verdicts.json`` in a way of their own.
 
-Headlines have one, and what refutes a sentence of a paper or published code. That of claim ``gsd.speed`` is
-``theory/claims/gsd/witnesses/gsd.speed.py``. Its docstring says how it derives the numbers; ``recompute(examples)``
-takes the entry's (counter)examples, of which it may use the inputs, and returns for each the numbers it found, under
-the entry's names. It asserts what makes the example one. It imports the standard library, NumPy and SciPy, and nothing
-else but ``_shared``, the parts that several witnesses of its folder have in common. ``TOLERANCE`` in it, a number or
-numbers by name, is how far the two may differ, relative to the larger of 1 and the entry's number; it is 1e-9 where the
-witness does not say.
+What refutes a sentence of a paper or published code has one, and headlines that solvers have not proven. That of claim
+``gsd.speed`` is ``theory/claims/gsd/witnesses/gsd.speed.py``. Its docstring says how it derives the numbers;
+``recompute(examples)`` takes the entry's (counter)examples, of which it may use the inputs, and returns for each the
+numbers it found, under the entry's names. It asserts what makes the example one. It imports the standard library, NumPy
+and SciPy, and nothing else but ``_shared``, the parts that several witnesses of its folder have in common.
+``TOLERANCE`` in it, a number or numbers by name, is how far the two may differ, relative to the larger of 1 and the
+entry's number; it is 1e-9 where the witness does not say.
 
 :func:`program` puts the entry in front of it, what it takes of ``_shared`` in the place of the import, and the
 comparison behind it, so that what is written runs anywhere.

@@ -130,14 +130,6 @@ def test_examples_can_be_recomputed_and_refute_what_is_stronger(
     assert refutes(json.loads(json.dumps(numbers_of(id, "example")[number])), of)
 
 
-def test_every_claim_can_be_decided_or_summed_up_from_its_parts() -> None:
-    for id, claim in CLAIMS.items():
-        assert claim.id == id
-        assert (claim.decide is None) == bool(claim.parts)
-        assert all(part in CLAIMS for part in claim.parts)
-        assert claim.parts or claim.proof
-
-
 def test_an_unknown_claim_is_named_with_its_neighbours() -> None:
     assert find("gsd.support") is CLAIMS["gsd.support"]
     with pytest.raises(ValueError, match=r"unknown claim 'gsd\.suport'.*gsd\.support"):

@@ -5,19 +5,14 @@ Second moments of what is affine in the noise are the same for noise that is +1 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from fractions import Fraction as F
 from itertools import product
 
 import numpy as np
 import pytest
 
 from simlab.continuous.models.chains import Chain
-from simlab.continuous.models.diffusion import ddpm_chain, schedule
-from tests.support.verdicts import numbers_of
 from theory.claims.cspd import paths as cspd_paths
 from theory.claims.cspd.paths import predicted
-from theory.continuous.joint_gaussian import joint_states
 from theory.continuous.paths import (
     Coupling,
     Quadratic,
@@ -34,32 +29,6 @@ pytestmark = pytest.mark.exact
 # Distances by enumeration --------------------------------------------------------------------------------------
 
 
-def signs(count: int) -> Iterator[np.ndarray]:
-    return (np.array(values, dtype=object) for values in product((-1, 1), repeat=count))
-
-
-def test_the_counterexample_of_triangular_roots() -> None:
-    _, example = numbers_of("cspd.theorem-1.corrected", "example")
-    assert example is not None
-    p, q = (np.array(example[name], int).astype(object) for name in ("Lp", "Lq"))
-    own = sum(((q @ e - p @ f) ** 2).sum() for e in signs(2) for f in signs(2)) / F(16)
-    shared = sum(((q @ e - p @ e) ** 2).sum() for e in signs(2)) / F(4)
-    assert (own, shared) == (12, 16)
-    assert example["reduction"] == own - shared
-    assert np.allclose(np.linalg.cholesky((p @ p.T).astype(float)), p.astype(float))  # what a library would take
-
-
-def test_the_counterexample_of_several_steps() -> None:
-    """x_1 = e_2, x_0 = 2 x_1 + e_1 or -2 x_1 + e_1, over all signs."""
-    own = sum((2 * a + b + 2 * c - d) ** 2 for a, b, c, d in product((-1, 1), repeat=4)) / F(16)
-    shared = sum((2 * a + 2 * a) ** 2 for a in (-1, 1)) / F(2)
-    assert own - shared == -6
-    p, q = on_the_line((2, 0), (1, 1)), on_the_line((-2, 0), (1, 1))
-    nowhere = (np.zeros(1), np.zeros(1))
-    assert joint_states(p, q, nowhere, False, True)[0].distance == own
-    assert joint_states(p, q, nowhere, True, True)[0].distance == shared
-
-
 def enumerated(walks: Coupling) -> np.ndarray:
     """E||x_t^q - x_t^p||^2 for each t, over all signs of the noise."""
     seen = walks.trajectories(np.array(list(product((-1.0, 1.0), repeat=walks.size))))
@@ -73,13 +42,6 @@ def test_the_reduction_over_several_steps(seed: int) -> None:
     for case in few:
         lowered = enumerated(independent_noise(*case)) - enumerated(Coupling(*case))
         assert lowered == pytest.approx(predicted(*case[:2]), abs=1e-10)
-
-
-def test_diffusions_of_data_that_does_not_commute_are_driven_together() -> None:
-    abar = schedule("cosine", steps=2)
-    p, q = (ddpm_chain(np.array(c), abar) for c in ([[1.0, 0.9], [0.9, 1.0]], [[1.0, -0.9], [-0.9, 1.0]]))
-    given = (np.zeros(2), np.zeros(2))
-    assert (enumerated(independent_noise(p, q, given)) - enumerated(Coupling(p, q, given)))[:2].min() > 0
 
 
 # The distance of trajectories ----------------------------------------------------------------------------------

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from fractions import Fraction as F
 from itertools import product
-from math import pi
 
 import numpy as np
 import pytest
-from scipy.integrate import quad
 from scipy.stats import norm
 
 from simlab.continuous.models.chains import Chain
 from simlab.continuous.models.diffusion import ddpm_chain
 from simlab.continuous.models.sequences import Tokens
-from tests.support.verdicts import numbers_of
 from theory.claims.cspd.prefill import gains
 from theory.continuous.positions import block_tokens, costs, fading, mean_after, rates
 
@@ -138,35 +135,3 @@ def test_tokens_of_a_block_and_means_by_hand() -> None:
     assert mean_after(row, 0) == F(13, 36)
     assert mean_after(row, 2) == F(1, 4)
     assert gains(row) == [F(7, 24) - F(13, 36), F(1, 4) - F(7, 24)]
-
-
-# The claims --------------------------------------------------------------------------------------------------------
-
-
-def test_two_models_that_part_by_hand() -> None:
-    example = numbers_of("cspd.prefill.raises", "example")[1]
-    apart = abs(example["carry"] - example["draft_carry"])
-    second = quad(lambda x: norm.pdf(x) * 2 * norm.cdf(-abs(apart * x) / 2), -12, 12, points=[0])[0]
-    assert example["rates"] == pytest.approx([1, second], abs=1e-9)
-    assert second == pytest.approx(0.5)
-    assert example["mean_prefilled"] < example["mean"] == pytest.approx((1 + second) / 2)
-    assert quad(lambda x: norm.pdf(x) * 2 * norm.cdf(-abs(x) / 2), -12, 12, points=[0])[0] == pytest.approx(
-        2 * np.arctan(2) / pi
-    )
-
-
-def test_returns_that_rise_by_hand() -> None:
-    _, example = numbers_of("cspd.prefill.diminishing", "example")
-    row = [float(2 * norm.cdf(-gap / 2)) for gap in example["gaps"]]
-    assert example["rates"] == pytest.approx(row)
-    first, second = example["gains"]
-    assert first == pytest.approx((row[1] + row[2]) / 2 - sum(row) / 3)
-    assert second == pytest.approx(row[2] - (row[1] + row[2]) / 2)
-    assert 0 < first < second
-
-
-def test_a_token_that_costs_by_hand() -> None:
-    _, example, _ = numbers_of("cspd.prefill.no-cost", "example")
-    alpha = example["alpha"]
-    assert example["calls"] == 1 + (1 - alpha)  # a second block only where the first draft is rejected
-    assert example["calls_prefilled"] == 1 + 1

@@ -5,9 +5,8 @@ Means of exponentials come from Gauss and Hermite's nodes or a grid; means of qu
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import product
-from math import inf, log
+from math import log
 
 import numpy as np
 import pytest
@@ -20,7 +19,7 @@ from simlab.continuous.rules import LastStep, Path, TwoPath, VarianceProduct
 from tests.theory.claims.test_cspd_paths import hermite
 from theory.claims.cspd.bias import bounds, first_order, near, shared_end, spread_root
 from theory.claims.cspd.log_ratio import Logs, logs
-from theory.claims.cspd.ratios import Late, mean_ratio
+from theory.claims.cspd.ratios import mean_ratio
 from theory.continuous.joint_gaussian import log_sigma
 from theory.continuous.paths import Coupling, independent_noise, log_path, on_the_line, random_chains
 
@@ -97,38 +96,6 @@ def test_means_of_ratios_by_quadrature() -> None:
         assert mean_ratio(rule, walks) == pytest.approx(aim, rel=1e-10)
 
 
-@pytest.mark.parametrize("start_shared", [True, False])
-def test_without_shared_noise_the_mean_grows_with_the_noise_that_is_let_in(start_shared: bool) -> None:
-    """E over |e_2| <= r of the draft's noise is Sigma r / sqrt(pi), times 2 r / sqrt(2 pi) / sqrt(2) again for "
-    "x_2's."""
-    rule, walks = TwoPath(), independent_noise(TARGET, DRAFT, UNCONDITIONAL, start_shared)
-    assert mean_ratio(rule, walks) == inf
-    ratio = walks.quadratic(rule.log_draft_ratio)
-
-    def inner(e: float) -> float:
-        rest = ratio.given(2, e)
-        if not start_shared:
-            rest = rest.given(0, 0.3)  # x_2's noise as well: every value of it adds the same
-        return rest.mean_exp * norm.pdf(e)
-
-    level = 1.25 / (2 * np.sqrt(np.pi))
-    level *= 1 if start_shared else np.exp(0.3**2 / 2) / np.sqrt(2)
-    for r in (1.0, 2.0, 4.0):
-        assert quad(inner, -r, r)[0] == pytest.approx(2 * r * level, rel=1e-8)
-
-
-def test_one_step_diverges_only_with_an_x_t_of_its_own() -> None:
-    p, q = on_the_line((0.5,), (1.0,)), on_the_line((0.6,), (1.1,))
-    for start_shared, aim in ((True, 1.0), (False, inf)):
-        assert mean_ratio(TwoPath(), independent_noise(p, q, UNCONDITIONAL, start_shared)) == pytest.approx(aim)
-
-
-def test_equal_variances_leave_no_bias() -> None:
-    same = replace(DRAFT, factor=TARGET.factor)
-    assert mean_ratio(TwoPath(aligned=True), Coupling(TARGET, same, UNCONDITIONAL)) == pytest.approx(1)
-    assert mean_ratio(TwoPath(aligned=True), independent_noise(TARGET, same, UNCONDITIONAL)) == inf
-
-
 # The bounds of A.1.2 -------------------------------------------------------------------------------------------
 
 
@@ -172,19 +139,6 @@ def test_the_first_order_by_quadrature() -> None:
         slow += weight * ratio * (up - down) / (2 * h)
     assert first_order(walks, shared_end) == pytest.approx(slow, rel=1e-3)
     assert abs(slow) > 0.005
-
-
-def test_noise_shared_one_step_late_keeps_every_draft() -> None:
-    """By hand: x_1^p = x_0^q = e, so that rho is N(e; e, 1) / N(e; 0, 1)."""
-    p, q = on_the_line((1, 0), (1, 1)), on_the_line((0, 0), (1, 1))
-    noise = np.random.default_rng(1).normal(size=(50, 3))
-    seen = Late(p, q, UNCONDITIONAL).trajectories(noise)
-    assert (seen.target.states[1] == seen.draft.states[0]).all()
-    assert (seen.target.states[2] == seen.draft.states[2]).all()
-    e = seen.draft.states[0, :, 0]
-    assert LastStep().log_draft_ratio(seen) == pytest.approx(norm.logpdf(e, e) - norm.logpdf(e))
-    assert (LastStep().log_draft_ratio(seen) >= 0).all()
-    assert (LastStep().log_draft_ratio(Coupling(p, q, UNCONDITIONAL).trajectories(noise)) < 0).any()
 
 
 # Log ratios ----------------------------------------------------------------------------------------------------
