@@ -22,7 +22,7 @@ from theory.claims.base import Claims, Finding
 from theory.claims.evidence import enumeration, example, first, holds_if, rejects_mutants
 from theory.claims.format import fmt, fmt_row
 from theory.claims.proven import over_more_tokens, proven
-from theory.claims.sjd.losslessness import deviation, mean_steps
+from theory.claims.sjd.losslessness import deviation, mean_steps, sequences
 from theory.claims.sources import derived, said
 from theory.distances import tv
 from theory.exact import step_law
@@ -115,13 +115,10 @@ def reuse_mended(seed: int) -> Finding:
         for t in THRESHOLDS
         if window == 2 or t == HALF
     ]
-    worst = max(deviation(*case) for case in tried)
+    worst, enumerated = sequences(tried, "beyond the proof, V = 3, thresholds 0 to 2")
     return holds_if(
         proven("sjdpp.mended") and worst == 0,
-        enumeration(
-            f"beyond the proof: V = 3, thresholds 0 to 2. The law of sequences equals the target's in rationals for "
-            f"{len(tried)} pairs of process and decoder; largest TV {fmt(worst)}"
-        ),
+        enumerated,
         rejects_mutants(
             {f"newest row, threshold {t}": SjdPp(3, tau=t, declared="newest") for t in THRESHOLDS},
             lambda d: first(deviation(d, process) for process in worlds(seed)),
@@ -264,13 +261,10 @@ def block_coupled(seed: int) -> Finding:
     baselines.block-verification.lossless. With $q$ in the place of $[q - w p]^+$ it is biased.
     """
     cases = [(SjdBlock(window, bonus=bonus), process) for process in worlds(seed) for window, bonus in SHAPES]
-    worst = max(deviation(*case) for case in cases)
+    worst, enumerated = sequences(cases, "beyond the proof, V = 2, 3, windows of 2 and 3")
     return holds_if(
         proven("sjd-block.lossless") and worst == 0,
-        enumeration(
-            f"beyond the proof: V = 2, 3, windows of 2 and 3. The law of sequences equals the target's in rationals "
-            f"for {len(cases)} pairs of process and decoder; largest TV {fmt(worst)}"
-        ),
+        enumerated,
         rejects_mutants(
             {"coupled as drafts from q": CoupledUnseen(3)},
             lambda decoder: deviation(decoder, sticky_process(CHAIN, 2, 4)),

@@ -14,9 +14,9 @@ from simlab.randomness.simplex import race, unbounded
 from simlab.rules import Speculative
 from theory.claims.base import Claims, Finding
 from theory.claims.evidence import enumeration, example, first, holds_if, rejects_mutants
-from theory.claims.format import fmt, numbers
+from theory.claims.format import numbers
 from theory.claims.proven import proven
-from theory.claims.sjd.losslessness import deviation
+from theory.claims.sjd.losslessness import deviation, sequences
 from theory.claims.sources import derived, said
 from theory.distances import tv
 from theory.exact import sequence_law
@@ -65,7 +65,7 @@ def lossless(seed: int) -> Finding:
         for window, bonus in ((2, True), (3, process.vocabulary == 3))
         if (process.vocabulary, window) != (3, 3)
     ]
-    worst = max(deviation(*case) for case in tried)
+    worst, enumerated = sequences(tried, "V = 2, 3, windows of 2 and 3, with and without zeros")
     wrong = {
         "maximal, q of the call before": StaleRows(3, renewal="maximal"),
         "Gumbel, q of the call before": StaleRows(3, renewal="gumbel"),
@@ -74,10 +74,7 @@ def lossless(seed: int) -> Finding:
     }
     return holds_if(
         worst == 0,
-        enumeration(
-            f"the joint law of finished sequences equals the target's in rationals for {len(tried)} pairs of process "
-            f"and decoder (V = 2, 3; window 2, 3; with and without zeros); largest TV {fmt(worst)}"
-        ),
+        enumerated,
         rejects_mutants(wrong, lambda d: first(deviation(d, process) for process in worlds(seed)), "the sequence law"),
     )
 
@@ -220,14 +217,11 @@ def with_trees(seed: int) -> Finding:
         for renewal in COUPLINGS
         for shape in shapes
     ]
-    worst = max(deviation(*case) for case in tried)
+    worst, enumerated = sequences(tried, "combs and full trees")
     wrong = {"q of the call before for accepted drafts": SjdPac(3, candidates=2, depth=1, renewal="maximal-reference")}
     return holds_if(
         worst == 0,
-        enumeration(
-            f"the joint law of finished sequences equals the target's in rationals for {len(tried)} pairs of process "
-            f"and decoder; largest TV {fmt(worst)}"
-        ),
+        enumerated,
         rejects_mutants(
             wrong, lambda d: deviation(d, random_process(seed + 5, 2, 4, zeros=0)), "the sequence law of a tree"
         ),

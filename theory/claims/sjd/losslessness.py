@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -13,7 +13,7 @@ from simlab.decoders.initial import INITIALS
 from simlab.mutants.decoders import TriesAgain
 from simlab.processes import Process, TableProcess
 from simlab.rules import Rule, Speculative
-from theory.claims.base import Claims, Finding
+from theory.claims.base import Claims, Evidence, Finding
 from theory.claims.evidence import (
     enumeration,
     example,
@@ -48,6 +48,15 @@ def random_tables(seed: int, small: bool = False) -> list[TableProcess]:
 def deviation(decoder: Decoder, process: TableProcess, rule: Rule = LOSSLESS) -> Fraction:
     """TV between the law of finished sequences and the target's."""
     return Fraction(exact.deviation(decoder, process, rule))
+
+
+def sequences(tried: Sequence[tuple[Decoder, TableProcess]], where: str) -> tuple[Fraction, Evidence]:
+    """The largest TV between the law of finished sequences and the target's over pairs, and what was enumerated."""
+    worst = max(deviation(*case) for case in tried)
+    return worst, enumeration(
+        f"{where}: the joint law of finished sequences equals the target's in rationals for {len(tried)} pairs of "
+        f"decoder and process; largest TV {fmt(worst)}"
+    )
 
 
 def mean_steps(decoder: Decoder, process: Process, rule: Rule = LOSSLESS) -> Fraction:
@@ -103,15 +112,10 @@ def theorem_1_sequence(seed: int) -> Finding:
         for process in random_tables(seed)
         for w, bonus in ((1, True), (2, False), (4, True))
     ]
-    worst = max(deviation(*case) for case in tried)
-    return holds_if(
-        proven("sjd.theorem-1.sequence") and worst == 0,
-        enumeration(
-            f"beyond the proof: V = 2 with length 4 to 6, V = 3 with length 3, 1, 2, 4 drafts. The joint law of "
-            f"finished sequences equals the target's in rationals for {len(tried)} pairs of process and decoder; "
-            f"largest TV {fmt(worst)}",
-        ),
+    worst, enumerated = sequences(
+        tried, "beyond the proof, V = 2 with length 4 to 6, V = 3 with length 3, 1, 2, 4 drafts"
     )
+    return holds_if(proven("sjd.theorem-1.sequence") and worst == 0, enumerated)
 
 
 @CLAIMS.claim(
@@ -379,17 +383,14 @@ def initialisation(seed: int) -> Finding:
     """
     tables = random_tables(seed, small=True)
     tried = [(make_decoder("sjd", window=3, initial=initial), process) for process in tables for initial in INITIALS]
-    worst = max(deviation(*case) for case in tried)
+    worst, enumerated = sequences(tried, "on one row and on grids")
     wrong = {
         "neighbour scored with uniform q, " + initial: mutants.NeighbourScoredUniform(2, initial)
         for initial in ("repeat-left", "repeat-above", "sample-left", "sample-above")
     }
     return holds_under_assumptions_if(
         worst == 0,
-        enumeration(
-            f"the sequence law equals the target's in rationals for {len(tried)} pairs of process and "
-            f"decoder, on one row and on grids; largest TV {fmt(worst)}",
-        ),
+        enumerated,
         rejects_mutants(wrong, lambda d: max(deviation(d, process) for process in tables), "initialisation"),
     )
 

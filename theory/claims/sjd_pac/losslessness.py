@@ -18,7 +18,7 @@ from theory.claims.base import Claims, Finding
 from theory.claims.evidence import enumeration, example, holds_if
 from theory.claims.format import fmt, fmt_row, numbers
 from theory.claims.proven import proven
-from theory.claims.sjd.losslessness import deviation, random_tables
+from theory.claims.sjd.losslessness import deviation, random_tables, sequences
 from theory.claims.sources import said
 from theory.distances import tv
 from theory.exact import transitions
@@ -287,12 +287,9 @@ def combined(seed: int) -> Finding:
     ]
     wide = random_process(seed + 9, 3, 3, zeros=0.35)
     tried += [(SjdPac(2, candidates=2, depth=2, tree="full"), wide), (SjdPac(2, candidates=3, depth=2), wide)]
-    worst = max(deviation(*case) for case in tried)
-    return holds_if(
-        proven("pac.combined") and worst == 0,
-        enumeration(
-            "beyond the proof: V = 2 with length 4, V = 3 with length 3, full trees as well, K = 2 to 4 (above the "
-            "support for V = 2 and 3), D = 1, 2, with and without bonus. The joint law of finished sequences equals "
-            f"the target's in rationals for {len(tried)} pairs of process and decoder; largest TV {fmt(worst)}",
-        ),
+    worst, enumerated = sequences(
+        tried,
+        "beyond the proof, V = 2 with length 4, V = 3 with length 3, full trees as well, K = 2 to 4 (above the support "
+        "for V = 2 and 3), D = 1, 2, with and without bonus",
     )
+    return holds_if(proven("pac.combined") and worst == 0, enumerated)
