@@ -28,7 +28,7 @@ class Comparison:
     @property
     def says(self) -> str:
         """The numbers in a sentence."""
-        return f"{self.label}: " + "; ".join(f"{name} {value}" for name, value in self.numbers.items())
+        return f"{self.label}, " + "; ".join(f"{name}: {value}" for name, value in self.numbers.items())
 
 
 Check = Callable[[Ledger], Iterable[Comparison]]
