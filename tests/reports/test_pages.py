@@ -16,6 +16,8 @@ import pytest
 
 from experiments.cli import main as cli
 from experiments.results import write_table
+from experiments.verification.claims import with_parts
+from experiments.verification.verify import verify
 from reports.data.models import DEVICE, REPLAY, SOURCE
 from reports.pages.index import OWN
 from reports.pages.report import VERDICT_NAMES, counts
@@ -72,14 +74,13 @@ RESULTS: dict[str, tuple[Callable[[Path], object], tuple[str, ...]]] = {  # what
         ("certify/selftest.json",),
     ),
 }
-FILES = [(page, file) for page, (_, files) in RESULTS.items() for file in files]
 
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> site.Site:
     """The site of everything, and of two claims that were decided."""
     out = tmp_path_factory.mktemp("everything")
-    assert cli.main(["verify", "--claim", "gsd.speed", "--claim", "published.steps", "--out", str(out)]) == 0
+    verify(with_parts(["gsd.speed", "published.steps"]), 0, out, measure=False, progress=lambda *_: None)
     for make, _ in RESULTS.values():
         make(out)
     write(out / REPLAY, replay())
@@ -201,23 +202,27 @@ def test_what_scrolls_sideways_can_be_reached_by_keyboard() -> None:
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-@pytest.mark.parametrize(("page", "file"), FILES)
-def test_a_damaged_file_is_named_and_its_page_left_out(
-    page: str, file: str, damage: Callable[[Path], None], tmp_path: Path
+@pytest.mark.parametrize("which", [0, 1])
+def test_damaged_files_are_named_and_their_pages_left_out(
+    which: int, damage: Callable[[Path], None], tmp_path: Path
 ) -> None:
-    make, _ = RESULTS[page]
-    make(empty(tmp_path))
-    damage(tmp_path / file)
-    (tmp_path / page).parent.mkdir(exist_ok=True)
-    (tmp_path / page).write_text(GENERATOR, encoding="utf-8")  # of an earlier build
+    """One file of each page, all of them in one folder."""
+    damaged = {page: files[which] for page, (_, files) in RESULTS.items() if len(files) > which}
+    empty(tmp_path)
+    for page, file in damaged.items():
+        RESULTS[page][0](tmp_path)
+        damage(tmp_path / file)
+        (tmp_path / page).parent.mkdir(exist_ok=True)
+        (tmp_path / page).write_text(GENERATOR, encoding="utf-8")  # of an earlier build
     built = site.build(tmp_path)
-    assert len(built.problems) == 1
-    assert f"{file} cannot be read: " in built.problems[0]
-    assert "simlab " in built.problems[0]  # what makes it again
-    assert page not in built.pages
-    assert page not in Page(built.index).links
-    assert built.problems[0].partition(":")[0] in Page(built.index).text
-    assert not (tmp_path / page).exists() or page.startswith("certify/")
+    index = Page(built.index)
+    assert len(built.problems) == len(damaged)
+    for page, file in damaged.items():
+        (problem,) = (each for each in built.problems if f"{file} cannot be read: " in each)
+        assert "simlab " in problem  # what makes it again
+        assert problem.partition(":")[0] in index.text
+        assert page not in (*built.pages, *index.links)
+        assert not (tmp_path / page).exists() or page.startswith("certify/")
 
 
 def test_verdicts_that_cannot_be_read_are_named(tmp_path: Path) -> None:
@@ -237,16 +242,18 @@ def test_a_damaged_measurement_of_verify_is_named(tmp_path: Path) -> None:
     assert "report.html" not in built.pages
 
 
-@pytest.mark.parametrize("page", [page for page in RESULTS if page in OWN or page.startswith("studies/")])
-def test_a_page_of_an_earlier_build_goes_away_and_one_of_the_reader_stays(page: str, tmp_path: Path) -> None:
-    path = empty(tmp_path) / page
-    path.parent.mkdir(exist_ok=True)
-    path.write_text("the reader's own", encoding="utf-8")
+def test_pages_of_an_earlier_build_go_away_and_those_of_the_reader_stay(tmp_path: Path) -> None:
+    paths = {page: tmp_path / page for page in RESULTS if page in OWN or page.startswith("studies/")}
+    empty(tmp_path)
+    for path in paths.values():
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("the reader's own", encoding="utf-8")
     site.build(tmp_path)
-    assert path.exists()
-    path.write_text(GENERATOR, encoding="utf-8")
-    assert page not in site.build(tmp_path).pages
-    assert not path.exists()
+    assert all(path.exists() for path in paths.values())
+    for path in paths.values():
+        path.write_text(GENERATOR, encoding="utf-8")
+    assert not paths.keys() & set(site.build(tmp_path).pages)
+    assert not any(path.exists() for path in paths.values())
 
 
 def test_what_can_be_read_is_drawn_all_the_same(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

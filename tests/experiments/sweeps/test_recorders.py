@@ -42,7 +42,7 @@ MADE = {name: make_decoder(name, **examples(DECODERS, name, {})[0]) for name in 
 VERIFYING = [name for name, decoder in MADE.items() if verifies(decoder)]
 PLAIN = [name for name in DECODERS if name not in VERIFYING]
 LOSSY = make_rule("lantern", neighbours=nearest(V), delta=0.3)
-everything = settings(deadline=None, max_examples=50, suppress_health_check=list(HealthCheck))
+everything = settings(deadline=None, max_examples=20, suppress_health_check=list(HealthCheck))
 
 
 def sampled(decoder: Any, rule: Rule, pair: Pair, replicates: Any = 3, seed: int = 4) -> Sample:

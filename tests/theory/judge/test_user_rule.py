@@ -23,6 +23,7 @@ from theory.pareto_frontier import nearest_envelope
 from theory.search import LEVELS
 
 pytestmark = pytest.mark.exact
+DEFAULT_EVERY = 3
 
 CASES = families(0)
 SMALL_CASES = [pair for rows in CASES.values() for pair in rows if len(pair[0]) <= 6]

@@ -172,22 +172,22 @@ def test_the_hash_is_of_the_syntax_of_all_that_is_imported(
     assert (hashed(HOUSE) != hashed({**HOUSE, name: text})) == is_other
 
 
-@pytest.mark.parametrize("name", ["lantern.gain", "mixture.law", "decoder.sjd-reference", "candidates.k-seq"])
+# The quickest of each room of proofs, and one of a decoder: every call of Python is told, so minutes would be hours.
+TRACED = "sjdpp.reused", "pointwise.unbiased", "candidates.sample-and-match", "lantern.gain", "decoder.sjd-reference"
+
+
+@pytest.mark.parametrize("name", TRACED)
 def test_all_code_that_a_proof_runs_is_hashed(name: str) -> None:
     ran = set[Path]()
-
-    def heard(frame: Any, event: str, argument: Any) -> None:
-        ran.add(Path(frame.f_code.co_filename))
-
-    profiled = sys.getprofile()
-    sys.setprofile(heard)
+    traced = sys.gettrace()
+    sys.settrace(lambda frame, event, argument: ran.add(Path(frame.f_code.co_filename)))  # calls, and no lines
     try:
         assert PROOFS[name].questions[0]().outcome == "proven"
     finally:
-        sys.setprofile(profiled)
+        sys.settrace(traced)
     hashed = {*kept.sources(LISTED[name])}
     ours = {path for path in ran for room in ("simlab", "theory") if path.is_relative_to(kept.ROOT / room)}
-    assert len(ours & hashed) > 10
+    assert len(ours & hashed) > 5
     assert not ours - hashed
 
 

@@ -31,6 +31,7 @@ from theory.symbolic.prove_decoders import prove_steps
 from theory.symbolic.rows import Table, contexts, row_name
 
 pytestmark = pytest.mark.exact
+DEFAULT_EVERY = 3
 
 NEAR = [[1, 2], [0, 2], [0, 1]]
 LOSSLESS = Speculative()
@@ -387,7 +388,7 @@ def test_a_rule_that_divides_by_0_somewhere_is_refuted_there() -> None:
 
 
 def test_a_limit_gives_unknown_and_never_proven() -> None:
-    answer = prove(LOSSLESS, size=4, limits=Limits(cells=10))
+    answer = prove(LOSSLESS, size=3, limits=Limits(cells=10))
     assert answer.outcome == "unknown"
     assert "10 cells" in answer.why
     assert prove(make_decoder("block", gamma=2), limits=Limits(seconds=0.05)).outcome == "unknown"
@@ -401,7 +402,7 @@ def test_a_rule_that_catches_the_limit_is_not_proven_by_it() -> None:
             except Exception:
                 return Step(np.array([Fraction(1)]), p)
 
-    answer = prove_rule(Patient(), sizes=[4], limits=Limits(seconds=0.05))
+    answer = prove_rule(Patient(), sizes=[3], limits=Limits(seconds=0.05))
     assert answer.outcome == "unknown"
 
 
