@@ -20,3 +20,10 @@ def own_results_alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None
         patch.setattr(continuous_models, "KEPT", nothing)
         patch.setattr(site, "KEPT", nothing)
         yield
+
+
+@pytest.fixture
+def own_pages_alone(own_results_alone: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor are the pages that every site with claims has; tests/reports/test_pages.py draws them once."""
+    monkeypatch.setattr(site, "read_engines", lambda: None)
+    monkeypatch.setattr(site.image_methods, "read", lambda: None)

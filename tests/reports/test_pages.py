@@ -178,6 +178,7 @@ def test_every_figure_is_a_pdf_too(built: site.Site, pages: dict[str, str]) -> N
     assert not whole_pdf(data.replace(b"\n", b"\n\n", 1))  # a damaged one would be seen
 
 
+@pytest.mark.usefixtures("own_pages_alone")
 def test_built_again_it_is_the_same(tmp_path: Path) -> None:
     run(empty(tmp_path))
     site.build(tmp_path)
@@ -201,6 +202,7 @@ def test_what_scrolls_sideways_can_be_reached_by_keyboard() -> None:
 # Every file that may be damaged, or gone ---------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("own_pages_alone")
 @pytest.mark.parametrize("damage", DAMAGES)
 @pytest.mark.parametrize("which", [0, 1])
 def test_damaged_files_are_named_and_their_pages_left_out(
@@ -225,6 +227,7 @@ def test_damaged_files_are_named_and_their_pages_left_out(
         assert not (tmp_path / page).exists() or page.startswith("certify/")
 
 
+@pytest.mark.usefixtures("own_pages_alone")
 def test_verdicts_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     write(empty(tmp_path) / "verdicts.json", {"seed": 1})
     (problem,) = site.build(tmp_path).problems
@@ -232,6 +235,7 @@ def test_verdicts_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     assert dead(tmp_path / "index.html") == []
 
 
+@pytest.mark.usefixtures("own_pages_alone")
 def test_a_damaged_measurement_of_verify_is_named(tmp_path: Path) -> None:
     manifest = {"measured": True, "sequences": 0, "versions": {}, "seconds": {"all": 1.0}}
     write(empty(tmp_path) / "manifest.json", manifest)
@@ -242,6 +246,7 @@ def test_a_damaged_measurement_of_verify_is_named(tmp_path: Path) -> None:
     assert "report.html" not in built.pages
 
 
+@pytest.mark.usefixtures("own_pages_alone")
 def test_pages_of_an_earlier_build_go_away_and_those_of_the_reader_stay(tmp_path: Path) -> None:
     paths = {page: tmp_path / page for page in RESULTS if page in OWN or page.startswith("studies/")}
     empty(tmp_path)
@@ -256,6 +261,7 @@ def test_pages_of_an_earlier_build_go_away_and_those_of_the_reader_stay(tmp_path
     assert not any(path.exists() for path in paths.values())
 
 
+@pytest.mark.usefixtures("own_pages_alone")
 def test_what_can_be_read_is_drawn_all_the_same(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     run(tmp_path)
     write(tmp_path / "bench.json", BENCH)

@@ -22,7 +22,7 @@ from reports.site import build as site
 from tests.support.pages import Page, dead, empty
 from tests.support.tiny_runs import TABLES
 
-pytestmark = [pytest.mark.cli, pytest.mark.usefixtures("own_results_alone")]
+pytestmark = [pytest.mark.cli, pytest.mark.usefixtures("own_pages_alone")]
 
 SHOWN = {  # claims that a page shows
     "continuous": {"cspd.output-law", "cspd.draft-length", "cspd.residual", "published.cspd-walltime"},

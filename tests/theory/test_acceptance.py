@@ -96,8 +96,11 @@ def test_amplify_addition_and_the_optimal_rule_are_on_the_frontier(pair: tuple[R
 
 def test_a_lower_line_is_seen_to_be_crossed() -> None:
     def crosses(share: F) -> Any:
-        crossing = lambda e: (g := gained(Amplify(2), *e))[0] > share * g[1]  # noqa: E731
-        return smallest_violation(searched_pairs, crossing, 0, tries=20)
+        def crossed(e: tuple[Row, Row]) -> bool:
+            gain, spent = gained(Amplify(2), *e)
+            return gain > share * spent
+
+        return smallest_violation(searched_pairs, crossed, 0, tries=20)
 
     assert crosses(F(99, 100)) is not None
     assert crosses(F(1)) is None

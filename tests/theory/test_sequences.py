@@ -1,9 +1,8 @@
 """The law of finished sequences and of steps, for every decoder, in rationals.
 
-With the lossless rule it is the law of the target, whatever the decoder; that is checked on context-dependent
-random tables with and without zeros, in a line and on grids. The same law *and the same steps* come out of the slow
-recursions of :mod:`tests.support.oracles`, also for rules that are not lossless, where there is no target to be equal
-to.
+The same law *and the same steps* come out of the slow recursions of :mod:`tests.support.oracles`, on context-dependent
+random tables with and without zeros, in a line and on grids. That it is the target's with the lossless rule, whatever
+the decoder and its options, is in tests/simlab/decoders/test_lossless.py.
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ from simlab.processes import TableProcess
 from simlab.rules import make_rule
 from tests.support import oracles
 from tests.support.cases import (
-    DECODERS,
     DRAFTED,
     JACOBI,
     LONG,
@@ -63,22 +61,6 @@ def test_the_worlds_are_worth_it() -> None:
 
 def test_target_law_is_the_product_of_rows() -> None:
     assert [target_law(world(where)) for where in WORLDS] == [oracles.target(world(where)) for where in WORLDS]
-
-
-@by_decoder(DECODERS)
-def test_the_lossless_rule_gives_the_target_law(name: str, parameters: dict[str, Any]) -> None:
-    decoder, rule = make_decoder(name, **parameters), make_rule("speculative")
-    most = 1 + parameters.get("window", parameters.get("gamma", len(parameters.get("branching", ()))))  # with a bonus
-    wrong = []
-    for where in WORLDS:
-        process = world(where)
-        law, steps = sequence_law(decoder, process, rule, **drafts(where, decoder))
-        assert {type(mass) for mass in (*law.values(), *steps.values())} == {F}
-        assert sum(law.values()) == sum(steps.values()) == 1
-        assert -(-process.length // most) <= min(steps)
-        assert max(steps) <= process.length
-        wrong += [where] * (law != oracles.target(process))
-    assert bool(wrong) != decoder.lossless
 
 
 @by_decoder(LOOPS)

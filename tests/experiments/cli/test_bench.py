@@ -169,14 +169,6 @@ def test_a_machine_with_one_core_measures_no_threads(monkeypatch: pytest.MonkeyP
     assert len(results.notes) == 1
 
 
-@pytest.mark.slow
-def test_continuous_tokens_on_one_core_are_measured_without_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(continuous, "cores", lambda: 1)
-    results = BENCHMARKS["continuous"](True, lambda what, found=None: None)
-    assert {row.against for row in results.findings} == {continuous.REFERENCE, continuous.GENERATOR}
-    assert len(results.notes) == 1
-
-
 def test_the_last_level_cache_is_the_largest_that_holds_data(tmp_path: Path) -> None:
     for k, (level, kind, size) in enumerate(
         (("1", "Instruction", "64K"), ("1", "Data", "32K"), ("3", "Unified", "8K"))

@@ -74,12 +74,6 @@ def test_it_saves_whole_files_and_nothing_else(run: tuple[Path, Any]) -> None:
     assert {path.name for path in folder.iterdir()} - {"__pycache__"} == {"mine.py", "reports", "results", "copy.json"}
 
 
-def test_what_reproduces_it_runs_from_anywhere(run: tuple[Path, Any], tmp_path: Path) -> None:
-    script = run[0] / "results" / "reproduce.py"
-    done = subprocess.run([sys.executable, str(script)], cwd=tmp_path, capture_output=True, text=True, timeout=60)
-    assert (done.returncode, done.stderr) == (0, "")
-
-
 def test_a_lossless_one_returns_0_and_the_same_calls_give_the_same_certificate(
     folder: Path, undrawn: None, capsys: pytest.CaptureFixture[str]
 ) -> None:

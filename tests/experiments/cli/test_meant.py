@@ -1,4 +1,4 @@
-"""A name that is mistyped is told which one was meant; commands that say so are in tests/experiments/cli/test_usage.py."""
+"""A name that is mistyped is told which one was meant. Commands that say so: tests/experiments/cli/test_usage.py."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def mistyped(name: str) -> set[str]:
 def test_the_nearest_name_was_meant(kind: str) -> None:
     known = list(TABLES[kind])
     some = known[:: 1 + len(known) // 40]  # forty of each table, or a little fewer
-    for name, wrong in ((name, wrong) for name in some for wrong in mistyped(name) - set(known)):
+    for name, wrong in ((each, wrong) for each in some for wrong in mistyped(each) - set(known)):
         told = re.fullmatch(r"did you mean (\S+)\? ", meant(wrong, known))
         assert told, wrong
         plain = wrong.lower().replace("_", "-")

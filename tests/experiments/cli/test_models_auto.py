@@ -80,14 +80,6 @@ def test_explain_draws_what_calls_cost_and_what_that_makes_of_methods(
     assert "--explain" in usage_error([*command, "--method", "sjd"], capsys)
 
 
-def test_a_file_of_costs_that_is_not_there_is_named(
-    models: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    command = ["generate", "--models", str(models), "--out", str(tmp_path / "grid.png"), "--curve", "nowhere.json"]
-    assert "nowhere.json" in usage_error(command, capsys)
-    assert not (tmp_path / "grid.png").exists()
-
-
 def test_device_writes_what_generate_takes(models: Path, tmp_path: Path) -> None:
     path = tmp_path / "curve.json"
     assert main(["model", "device", "--curve", "--models", str(models), "--batch", "2", "--out", str(path)]) == 0
