@@ -61,36 +61,12 @@ def hangs(p, q, drafts, rng):
         time.sleep(0.01)
     return good(p, q, drafts, rng)
 
-def exits(p, q, drafts, rng):
-    os._exit(7)
-
 def crashes(p, q, drafts, rng):
     faulthandler.disable()
     ctypes.string_at(0)
 
 def too_many(p, q, drafts, rng):
     return [0] * (len(p) + 1)
-
-def none_at_all(p, q, drafts, rng):
-    return []
-
-def nested(p, q, drafts, rng):
-    return np.zeros((2, 2), int)
-
-def nothing(p, q, drafts, rng):
-    pass
-
-def beyond(p, q, drafts, rng):
-    return [p.shape[1]]
-
-def negative(p, q, drafts, rng):
-    return np.array([-1])
-
-def nan(p, q, drafts, rng):
-    return [float("nan")]
-
-def floats(p, q, drafts, rng):
-    return np.array([1.0])
 
 def too_few_arguments(p, q):
     return [0]
@@ -104,11 +80,6 @@ def mutates(p, q, drafts, rng):
 def shares_the_global_generator(p, q, drafts, rng):
     np.random.random()
     return good(p, q, drafts, rng)
-
-def remembers(p, q, drafts, rng):
-    global calls
-    calls += 1
-    return good(p, q, drafts, np.random.default_rng(calls))
 
 def chatters(p, q, drafts, rng):
     print("x" * 10_000)

@@ -175,7 +175,7 @@ def test_the_files_of_a_proof(folder: Path) -> None:
 def test_a_second_solver_is_asked_and_a_disagreement_is_no_proof(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert main(["prove", "mine.py"]) == 0
+    assert main(["prove", "mine.py", "--size", "2"]) == 0
     assert "cvc5 agrees" in capsys.readouterr().out
     out = folder / "out" / "proofs" / "mine"
     question = out / "proof-1.smt2"
@@ -190,7 +190,7 @@ def test_a_second_solver_is_asked_and_a_disagreement_is_no_proof(
         return right(checker, where, seconds)
 
     monkeypatch.setattr(making, "second_solver_agrees", disagrees)
-    assert main(["prove", "mine.py"]) == 3
+    assert main(["prove", "mine.py", "--size", "2"]) == 3
     assert "so it is not proven" in capsys.readouterr().out
 
 

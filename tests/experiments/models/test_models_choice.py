@@ -95,25 +95,6 @@ def test_a_wrong_prediction_chooses_otherwise(name: str) -> None:
     assert wrong != chosen(cost)
 
 
-def test_the_reason_names_what_is_compared() -> None:
-    assert choose(STEPS, AFFINE, 1).reason == (
-        "sjd-ac, window 32: at 1 image at once 33 rows a call cost 1.32x a single row's call "
-        "and give 4.40 tokens: 3.34x"
-    )
-    assert choose(STEPS, AFFINE, 64).reason == (
-        "ar: at 64 images at once the 3 rows of speculative, gamma 2 cost 1.78x a single row's call and drafting 0.40x "
-        "and give 2.10 tokens: 0.96x"
-    )
-
-
-def test_what_drafting_would_give_is_told_even_where_it_is_not_taken() -> None:
-    found = choose(STEPS, AFFINE, 64)
-    assert named(found.candidate) == "ar"
-    assert found.offer == (
-        "the fastest that drafts: speculative, gamma 2 here, 0.96x; one image at a time sjd-ac, window 32, 3.34x"
-    )
-
-
 def test_between_what_is_measured_costs_lie_on_lines() -> None:
     assert AFFINE.call(4, 19) == pytest.approx(5 + 0.05 * 4 * 19)
     assert AFFINE.call(40, 1) == pytest.approx(5 + 0.05 * 40)
