@@ -172,8 +172,12 @@ def test_the_hash_is_of_the_syntax_of_all_that_is_imported(
     assert (hashed(HOUSE) != hashed({**HOUSE, name: text})) == is_other
 
 
-# The quickest of each room of proofs, and one of a decoder: every call of Python is told, so minutes would be hours.
-TRACED = "sjdpp.reused", "pointwise.unbiased", "candidates.sample-and-match", "lantern.gain", "decoder.sjd-reference"
+# The quickest of each module that lists proofs; every call of Python is told, so seconds of others become minutes.
+TRACED = (
+    *("lantern.gain", "cactus.law", "sjdpp.reused", "pointwise.unbiased", "candidates.sample-and-match"),
+    "decoder.sjd-reference",
+    *(pytest.param(name, marks=pytest.mark.slow) for name in ("mixture.law", "candidates.k-seq")),
+)
 
 
 @pytest.mark.parametrize("name", TRACED)
