@@ -108,7 +108,7 @@ def verdict(folder: Path, command: str, attack: str, where: str, limit: float) -
     (folder / "mine.py").write_text(CALLABLES + run)
     out = folder.parent / f"{folder.name}-out"
     asked = (
-        ["certify", "mine.py:verify", "--calls", "64", "--limit", str(limit)]
+        ["certify", "mine.py:verify", "--calls", "64", "--limit", str(limit), "--at-most", "V=64,gamma=8"]
         if command == "certify"
         else ["prove", "mine.py", "--judge"]
     )

@@ -21,7 +21,8 @@ pytestmark = pytest.mark.cli
 
 DEFAULT_EVERY = 2
 
-FEW = ("--calls", "8", "--processes", "1")
+SMALL = ("--at-most", "V=64,gamma=8")  # drawn shapes of the largest take most of the time
+FEW = ("--calls", "8", "--processes", "1", *SMALL)
 
 
 @pytest.fixture
@@ -48,7 +49,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.Comp
     (folder / "reports").mkdir()
     (folder / "reports" / "__main__.py").write_text("raise SystemExit('not the simlab package')")
     arguments = ["certify", "mine:wrong_measured", "--calls", "512", "--out", "results", "--json", "copy.json"]
-    return folder, simlab(*arguments, cwd=folder)
+    return folder, simlab(*arguments, *SMALL, cwd=folder)
 
 
 def test_a_bug_is_found_explained_and_returns_1(run: tuple[Path, Any]) -> None:
@@ -61,7 +62,7 @@ def test_a_bug_is_found_explained_and_returns_1(run: tuple[Path, Any]) -> None:
     assert found["verdict"] == "lossy"
     assert found["subject"] == "mine:wrong_measured"
     assert found["signature"].startswith("verify(p, q, drafts, rng)")
-    assert found["command"].startswith("simlab certify mine:wrong_measured --calls 512")
+    assert found["command"].startswith("simlab certify mine:wrong_measured --at-most V=64,gamma=8 --calls 512")
     assert "residual drawn from p" in found["failure"]["known"]
     assert found["versions"]["numpy"]
 
@@ -79,7 +80,7 @@ def test_a_lossless_one_returns_0_and_the_same_calls_give_the_same_certificate(
 ) -> None:
     certificates = []
     for processes in ("1", "2"):
-        options = ["--calls", "512", "--epsilon", "0.8", "--processes", processes, "--seed", "3"]
+        options = ["--calls", "512", "--epsilon", "0.8", "--processes", processes, "--seed", "3", *SMALL]
         assert main(["certify", "mine:good", *options]) == 0
         certificates.append(document(folder))
     assert certificates[0]["verdict"] == "lossless"

@@ -23,6 +23,7 @@ from simlab.certify.shapes.ranges import BATCH, CANDIDATES, GAMMA, Axis, V
 pytestmark = pytest.mark.cli
 
 ROOT = Path(__file__).parents[3]
+FEW = ("--processes", "1", "--at-most", "V=64,gamma=24")  # drawn shapes of the largest take most of the time
 MINE = """\
 import numpy as np
 
@@ -171,7 +172,7 @@ def document(folder: Path) -> dict[str, Any]:
 def test_own_shapes_lead_and_an_edge_is_told_beside_the_verdict(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ["certify", "mine.py:at_zero", "--calls", "16", "--processes", "1", "--shape", "V=9,gamma=2"]
+    words = ["certify", "mine.py:at_zero", "--calls", "16", *FEW, "--shape", "V=9,gamma=2"]
     assert main(words) in (0, 3)
     first, own, *rest = capsys.readouterr().out.splitlines()
     assert first.partition(":")[0] in ("lossless", "inconclusive")
@@ -200,7 +201,7 @@ def test_an_edge_fails_if_it_is_asked_to(folder: Path, capsys: pytest.CaptureFix
 
 
 def test_a_failure_that_no_small_case_shows_has_a_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["certify", "mine.py:at_eleven", "--calls", "512", "--processes", "1", "--shape", "V=20,gamma=11"]
+    words = ["certify", "mine.py:at_eleven", "--calls", "512", *FEW, "--shape", "V=20,gamma=11"]
     assert main(words) == 1
     found = document(folder)
     assert found["verdict"] == "lossy"
@@ -211,7 +212,7 @@ def test_a_failure_that_no_small_case_shows_has_a_command(folder: Path, capsys: 
 
 
 def test_what_is_not_taken_is_left_out_and_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["certify", "mine.py:up_to_sixteen", "--calls", "16", "--processes", "1", "--shape", "V=9,gamma=20"]
+    words = ["certify", "mine.py:up_to_sixteen", "--calls", "16", *FEW, "--shape", "V=9,gamma=20"]
     assert main(words) == 3
     printed = capsys.readouterr().out
     assert re.search(r"^V=9,gamma=20: .*NotImplementedError: more than 16 drafts$", printed, re.M)
