@@ -10,7 +10,6 @@ import pytest
 
 from experiments.certification import self_test as certify_selftest
 from reports.data.documents import read_self_test
-from reports.data.files import Unreadable
 from reports.pages.self_test import build, grouped, page
 from tests.support.page_documents import self_test
 from tests.support.pages import fetched, write
@@ -77,13 +76,6 @@ def test_labels_are_unique_in_a_contract() -> None:
     for rows in groups.values():
         assert len({row["label"] for row in rows}) == len(rows)
     assert sum(map(len, groups.values())) == len(self_test()["bugs"])
-
-
-@pytest.mark.parametrize("wrong", ["[]", json.dumps(self_test() | {"bugs": []}), json.dumps({"correct": [{}]})])
-def test_a_file_that_is_none_is_named(wrong: str, tmp_path: Path) -> None:
-    (tmp_path / "selftest.json").write_text(wrong, encoding="utf-8")
-    with pytest.raises(Unreadable, match=r"selftest\.json cannot be read"):
-        read_self_test(tmp_path)
 
 
 def test_the_command_saves_the_table_and_draws_its_page_from_it_alone(

@@ -14,7 +14,6 @@ from experiments.cli.main import main
 from experiments.models import choice, compression, curve, payoff
 from experiments.models.compression import Candidate, Compression
 from experiments.results import write_json
-from reports.data.models import MAP_KEYS
 from tests.support.cli import usage_error
 
 pytestmark = pytest.mark.cli
@@ -103,19 +102,3 @@ def test_device_measures_tokens_a_step(
     assert [table["sampling"]["guidance"] for table in found["tables"]] == list(compression.GUIDANCE)
     ar, sjd, speculative = found["tables"][0]["rows"]
     assert (ar["tokens"], ar["rows"], sjd["rows"], speculative["drafts"]) == (1.0, 1, 5, 2)
-
-
-@pytest.mark.slow
-def test_device_draws_the_map(
-    models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(curve, "BATCHES", (1, 2))
-    monkeypatch.setattr(payoff, "LEAST", 1)
-    path = tmp_path / "map.json"
-    assert main(["model", "device", "--map", "--models", str(models), "--batch", "2", "--out", str(path)]) == 0
-    assert "auto      " in capsys.readouterr().out
-    found = json.loads(path.read_text())
-    assert found.keys() >= MAP_KEYS
-    assert len(found["predicted"]) == 2 * len(STEPS)
-    assert next(entry["measured"] for entry in found["measured"] if entry["method"] == "ar") == 1
-    assert found["auto"][0]["of_best"] >= 1
