@@ -25,7 +25,7 @@ from simlab.mutants.randomness import WithRandomness
 from simlab.rules import Rule, Speculative, Step, make_rule
 from theory.exact import block_acceptance, deviation, mean, sequence_law, target_law
 from theory.proofs.catalogue import PROOFS
-from theory.symbolic import Limits, Refused, prove, prove_rule, prove_verifier
+from theory.symbolic import Limits, Refused, prove, prove_decoders, prove_rule, prove_verifier, small_rows
 from theory.symbolic.decoders import commits_nothing, first_difference, first_failure, one_step
 from theory.symbolic.prove_decoders import prove_steps
 from theory.symbolic.rows import Table, contexts, row_name
@@ -387,6 +387,14 @@ def test_a_rule_that_divides_by_0_somewhere_is_refuted_there() -> None:
     assert prove_rule(Divides(), sizes=[2], zeros=False).outcome == "proven"
 
 
+@pytest.fixture
+def briefly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows at which something fails are not looked for long."""
+    for module in (small_rows, prove_decoders):
+        monkeypatch.setattr(module, "SEARCH", 0.1)
+
+
+@pytest.mark.usefixtures("briefly")
 def test_a_limit_gives_unknown_and_never_proven() -> None:
     answer = prove(LOSSLESS, size=3, limits=Limits(cells=10))
     assert answer.outcome == "unknown"
@@ -394,6 +402,7 @@ def test_a_limit_gives_unknown_and_never_proven() -> None:
     assert prove(make_decoder("block", gamma=2), limits=Limits(seconds=0.05)).outcome == "unknown"
 
 
+@pytest.mark.usefixtures("briefly")
 def test_a_rule_that_catches_the_limit_is_not_proven_by_it() -> None:
     class Patient(Speculative):
         def step_rows(self, p: Array, q: Array) -> Step:
