@@ -120,9 +120,10 @@ def choice(
 
     Raises ``ValueError`` for a file that holds something else.
     """
+    costs = _read(cost) if cost else None  # before anything is measured
     steps = known_steps(models, sampling, notify)
-    most = max(step.tokens for step in steps)
-    costs = _read(cost) if cost else _known_costs(models, sampling, batch, most, notify)
+    if costs is None:
+        costs = _known_costs(models, sampling, batch, max(step.tokens for step in steps), notify)
     found = choose(steps, curve.curve_of(costs), batch)
     busy = "; what calls cost was timed on a busy machine" if curve.disturbed(costs) else ""
     return found._replace(reason=found.reason + busy)
