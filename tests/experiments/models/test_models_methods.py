@@ -8,7 +8,6 @@ import pytest
 from experiments.models.methods import METHODS, NODES, make_method, rows, with_drafts
 
 pytestmark = pytest.mark.exact
-DEFAULT_EVERY = 3
 OTHERS = ("block", "hierarchical", "traversal", "candidate-tree")  # of a draft model, named where they are asked for
 CODEBOOK = np.random.default_rng(0).normal(size=(128, 2))
 
