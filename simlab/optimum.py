@@ -108,20 +108,9 @@ def optimal_acceptance(p: Any, sets: Mapping[frozenset[int], Number]) -> Number:
 def optimal_plan(p: Array, sets: Mapping[frozenset[int], Number]) -> dict[frozenset[int], Array]:
     """Masses f(S, y) that keep a candidate as often as a lossless method can; exact for exact rows.
 
-    Parameters
-    ----------
-    p
-        The target row ``[V]``, known to be a pmf.
-    sets
-        The law of the set of candidates.
+    ``p``: the target row ``[V]``, known to be a pmf. ``sets``: the law of the set of candidates. Returns for each set S
+    the masses f(S, y) ``[V]``.
 
-    Returns
-    -------
-    dict
-        For each set S the masses f(S, y) ``[V]``.
-
-    Notes
-    -----
     A largest flow by shortest augmenting paths (Edmonds and Karp, 1972), of which there are finitely many whatever the
     numbers are.
     """

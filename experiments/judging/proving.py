@@ -68,6 +68,9 @@ def prove(
 ) -> Answer:
     """Prove a statement for all rows, or find rows at which it fails.
 
+    Returns a dict: ``outcome`` is ``proven``, ``counterexample`` or ``unknown``. Raises ``ValueError`` if there is no
+    such subject, or the statement is none.
+
     Parameters
     ----------
     subject
@@ -89,16 +92,6 @@ def prove(
         Seconds after which it is ``unknown``.
     heard
         Is told how many cells are done.
-
-    Returns
-    -------
-    Answer
-        ``outcome`` is ``proven``, ``counterexample`` or ``unknown``.
-
-    Raises
-    ------
-    ValueError
-        If there is no such subject, or the statement is none.
     """
     made, until = _subject(subject, {}), perf_counter() + limit
     limits = Limits(seconds=limit)
@@ -142,6 +135,9 @@ def _repeats(rule: RuleOnUnknowns, answer: Answer) -> bool:
 def subject_of(spec: str, settings: Mapping[str, Any] | None = None, kind: str = "") -> Any:
     """What ``spec`` names: of this house, or of a module or a file.
 
+    Returns a decoder, a verifier, a rule, or a function from V to a rule. Raises ``ValueError`` if there is none,
+    saying what was expected.
+
     Parameters
     ----------
     spec
@@ -150,16 +146,6 @@ def subject_of(spec: str, settings: Mapping[str, Any] | None = None, kind: str =
         What it is made with.
     kind
         ``decoder`` or ``rule``, where it has to be one.
-
-    Returns
-    -------
-    Any
-        A decoder, a verifier, a rule, or a function from V to a rule.
-
-    Raises
-    ------
-    ValueError
-        If there is none, saying what was expected.
     """
     given = {name: _fraction(value) for name, value in (settings or {}).items()}
     if ":" not in spec and not spec.endswith(".py"):
@@ -241,6 +227,8 @@ def _fraction(value: Any) -> Any:
 def write_answer(answer: Answer, out: Path, **more: Any) -> dict[str, Any]:
     """Write it to a folder, with the files of a proof; nothing of an earlier one is left.
 
+    Returns what answer.json holds.
+
     Parameters
     ----------
     answer
@@ -249,11 +237,6 @@ def write_answer(answer: Answer, out: Path, **more: Any) -> dict[str, Any]:
         The folder.
     more
         More for answer.json.
-
-    Returns
-    -------
-    dict
-        What answer.json holds.
     """
     for stale in (*out.glob("proof-*.smt2"), out / "check.py"):
         stale.unlink(missing_ok=True)

@@ -187,15 +187,8 @@ def assert_lossless(function: Function, contract: str = "verify", **options: Any
 def format_certificate(certificate: Certificate) -> str:
     """A certificate in a few lines of text: what fails, what comes out of it, and how to see it.
 
-    Parameters
-    ----------
-    certificate
-        What :func:`certify` returned.
-
-    Returns
-    -------
-    str
-        Lines joined by newlines; at most 12 outcomes, those off by most.
+    ``certificate``: what :func:`certify` returned. Returns lines joined by newlines; at most 12 outcomes, those off by
+    most.
     """
     lines = [f"{certificate.subject} is {certificate.verdict}: {certificate.summary}"]
     failure = certificate.failure

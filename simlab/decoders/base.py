@@ -151,6 +151,8 @@ class Decoder(ABC, Generic[State]):
 def advance(process: Process, length: Array, accepted: Array, drawn: Array | int = 1) -> tuple[Array, Info]:
     """The new committed length, cut at the end of the sequence, and the counts of the step.
 
+    Returns the length ``int[B]``, and the :class:`Info`.
+
     Parameters
     ----------
     process
@@ -161,11 +163,6 @@ def advance(process: Process, length: Array, accepted: Array, drawn: Array | int
         ``int[B]``: drafts accepted.
     drawn
         Tokens drawn after them, one number or ``int[B]``.
-
-    Returns
-    -------
-    tuple
-        The length ``int[B]``, and the :class:`Info`.
     """
     xp = namespace(length)
     longer = xp.clip(length + accepted + drawn, 0, process.length)

@@ -36,17 +36,14 @@ LOSSLESS = Speculative()
 class Phrase(SpeculativeDecoder):
     """``gamma`` drafts verified as one phrase, and one more token. The rule is not used.
 
+    Raises ``ValueError`` for a ``gamma`` that is no whole number >= 1, or another ``failing``.
+
     Attributes
     ----------
     gamma
         The draft length, >= 1.
     failing
         What follows when the phrase is not accepted: ``discard`` or ``shorten``.
-
-    Raises
-    ------
-    ValueError
-        For a ``gamma`` that is no whole number >= 1, or another ``failing``.
     """
 
     failing: Failing = "discard"

@@ -116,6 +116,9 @@ def _faults(*processes: Process | None) -> dict[int, str]:
 def check_draft(decoder: Decoder, process: Process, draft: Process | None) -> None:
     """Check that ``draft`` is there just where it is needed, over the same sequences.
 
+    Raises ``ValueError`` for a draft that is missing or not needed, of another vocabulary or length, or exact where the
+    target is not.
+
     Parameters
     ----------
     decoder
@@ -124,11 +127,6 @@ def check_draft(decoder: Decoder, process: Process, draft: Process | None) -> No
         The target.
     draft
         The draft process, or ``None``.
-
-    Raises
-    ------
-    ValueError
-        For a draft that is missing or not needed, of another vocabulary or length, or exact where the target is not.
     """
     name = type(decoder).__name__
     if decoder.needs_draft and draft is None:

@@ -57,15 +57,8 @@ def moved_js(moved: Array, own: Array) -> Array:
 def moved_js_bits(moved: Array, own: Array) -> Array:
     """Jensen-Shannon divergence of p_A to p in bits; it is m itself where a = 0, and never below m/2.
 
-    Parameters
-    ----------
-    moved
-        m, ``[...]``: the mass that has joined.
-    own
-        a, ``[...]``: p(x).
+    ``moved``: m, ``[...]``: the mass that has joined. ``own``: a, ``[...]``: p(x).
 
-    Notes
-    -----
     (m + (2a + m)(1 - H))/2, H the entropy in bits of a share a/(2a + m); in floating point, also for exact rows.
     """
     if is_exact(moved):

@@ -25,15 +25,8 @@ TOKENS_AT_ONCE = 512  # whose distances to all others are in memory together
 class Neighbours:
     """A checked table of neighbours, ready to be looked up beside any rows.
 
-    Parameters
-    ----------
-    lists
-        For each of V tokens its neighbours, nearest first; lists may differ in length.
-
-    Raises
-    ------
-    ValueError
-        Where a list repeats a token, contains its own, or leaves the vocabulary.
+    ``lists``: for each of V tokens its neighbours, nearest first; lists may differ in length. Raises ``ValueError``
+    where a list repeats a token, contains its own, or leaves the vocabulary.
     """
 
     def __init__(self, lists: Any) -> None:
@@ -44,22 +37,8 @@ class Neighbours:
     def of(self, p: Array, x: Array) -> Array:
         """The neighbours of ``x``, nearest first.
 
-        Parameters
-        ----------
-        p
-            ``float[..., V]``: rows over the same vocabulary.
-        x
-            ``int[...]``: tokens.
-
-        Returns
-        -------
-        Array
-            ``int[..., K]``, filled up with ``NO_NEIGHBOUR``.
-
-        Raises
-        ------
-        ValueError
-            Where p has another vocabulary.
+        ``p``: ``float[..., V]``: rows over the same vocabulary. ``x``: ``int[...]``: tokens. Returns ``int[..., K]``,
+        filled up with ``NO_NEIGHBOUR``. Raises ``ValueError`` where p has another vocabulary.
         """
         size = len(self.table.values)
         if size != p.shape[-1]:

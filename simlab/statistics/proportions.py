@@ -15,6 +15,8 @@ from simlab.statistics.power import Planned, check_share
 def binomial_p_value(successes: Any, n: int, rate: float) -> Any:
     """The two-sided p-value of the exact binomial test; no level is exceeded.
 
+    Returns ``float64[...]``, a float for one number.
+
     Parameters
     ----------
     successes
@@ -23,11 +25,6 @@ def binomial_p_value(successes: Any, n: int, rate: float) -> Any:
         Number of trials.
     rate
         The rate under the null hypothesis.
-
-    Returns
-    -------
-    float or numpy.ndarray
-        ``float64[...]``, a float for one number.
     """
     tails = np.minimum(
         scipy.stats.binom.cdf(successes, n, rate), scipy.stats.binom.sf(np.asarray(successes) - 1, n, rate)

@@ -68,25 +68,14 @@ class Decoded(NamedTuple):
 
 
 class Verified(NamedTuple):
-    """Drafts that were verified together.
+    """Drafts that were verified together."""
 
-    Attributes
-    ----------
-    tape
-        The random numbers of their sequences in that call, a replicate for each draft.
-    position, place
-        ``int64[B]``: of the tokens in their sequences, and of the drafts in their blocks.
-    pair
-        The two trajectories of each token.
-    accepted
-        ``bool[B]``.
-    """
-
-    tape: Tape
+    tape: Tape  # the random numbers of their sequences in that call, a replicate for each draft
+    # position, place: int64[B]: of the tokens in their sequences, and of the drafts in their blocks
     position: np.ndarray
     place: np.ndarray
-    pair: TrajectoryPair
-    accepted: np.ndarray
+    pair: TrajectoryPair  # the two trajectories of each token
+    accepted: np.ndarray  # bool[B]
 
 
 Watch = Callable[[Verified], None]

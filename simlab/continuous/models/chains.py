@@ -23,23 +23,13 @@ LARGEST = 700.0  # where exponents are cut, here and in compiled code: exp of it
 class LearnedRange(NamedTuple):
     """Standard deviations between a lower and a higher bound, as a function of the state.
 
-    Attributes
-    ----------
-    width
-        ``float64[T, d]``, half the logarithm of the ratio of the two variances, from 0 to 700.
-    slope, bias
-        ``float64[T, d]``.
-
-    Notes
-    -----
     log sd_t(x) = log low_t + width_t * sigmoid(slope_t * x + bias_t), where low is the chain's ``factor``.
 
-    References
-    ----------
-    Nichol and Dhariwal, "Improved denoising diffusion probabilistic models", 2021.
+    See Nichol and Dhariwal, "Improved denoising diffusion probabilistic models", 2021.
     """
 
-    width: np.ndarray
+    width: np.ndarray  # float64[T, d], half the logarithm of the ratio of the two variances, from 0 to 700
+    # slope, bias: float64[T, d]
     slope: np.ndarray
     bias: np.ndarray
 

@@ -205,30 +205,21 @@ class WeightedComponents(Components):
 
 
 class Speculated(NamedTuple):
-    """What became of one drafted token a row.
+    """What became of one drafted token a row."""
 
-    Attributes
-    ----------
-    tokens
-        ``float64[B, d]``, NaN where proposals ran out.
-    accepted
-        ``bool[B]``, whether the draft was accepted.
-    trials
-        ``int64[B]``, proposals made.
-    found
-        ``bool[B]``, whether there is a token.
-    """
-
-    tokens: np.ndarray
-    accepted: np.ndarray
-    trials: np.ndarray
-    found: np.ndarray
+    tokens: np.ndarray  # float64[B, d], NaN where proposals ran out
+    accepted: np.ndarray  # bool[B], whether the draft was accepted
+    trials: np.ndarray  # int64[B], proposals made
+    found: np.ndarray  # bool[B], whether there is a token
 
 
 def speculate(
     target: Mixture, draft: Mixture, ratio: Ratio, tape: Tape, position: np.ndarray, limit: int = LIMIT
 ) -> Speculated:
     """One token a row: drafted, and accepted or replaced.
+
+    Returns tokens ``[B, d]`` and what became of each. Raises ``ValueError`` for what is no mixture or ratio, mixtures
+    that differ in dimension, and positions or a limit that the tape has no numbers for.
 
     Parameters
     ----------
@@ -242,17 +233,6 @@ def speculate(
         ``int[B]``, of the tokens in their sequences.
     limit
         The most proposals for a rejected draft.
-
-    Returns
-    -------
-    Speculated
-        Tokens ``[B, d]`` and what became of each.
-
-    Raises
-    ------
-    ValueError
-        For what is no mixture or ratio, mixtures that differ in dimension, and positions or a limit that the tape has
-        no numbers for.
     """
     for name, mixture in (("target", target), ("draft", draft)):
         if not isinstance(mixture, Mixture):

@@ -26,19 +26,7 @@ from simlab.randomness import Purpose, Tape
 def log_acceptance(log_ratio: np.ndarray) -> np.ndarray:
     """The log of the probability that a draft is accepted, log min(1, rho).
 
-    Parameters
-    ----------
-    log_ratio
-        ``float64[B]``, log rho; NaN is rejected.
-
-    Returns
-    -------
-    numpy.ndarray
-        ``float64[B]``, at most 0.
-
-    References
-    ----------
-    CSpD, section 3.1.
+    ``log_ratio``: ``float64[B]``, log rho; NaN is rejected. Returns ``float64[B]``, at most 0. See CSpD, section 3.1.
     """
     return np.where(np.isnan(log_ratio), -np.inf, np.minimum(log_ratio, 0.0))
 
@@ -46,19 +34,7 @@ def log_acceptance(log_ratio: np.ndarray) -> np.ndarray:
 def proposal_acceptance(log_ratio: np.ndarray) -> np.ndarray:
     """The probability that a proposal is taken, max(0, 1 - 1 / rho).
 
-    Parameters
-    ----------
-    log_ratio
-        ``float64[B]``, log rho; NaN is not taken.
-
-    Returns
-    -------
-    numpy.ndarray
-        ``float64[B]``, from 0 to 1.
-
-    References
-    ----------
-    CSpD, eq. 12.
+    ``log_ratio``: ``float64[B]``, log rho; NaN is not taken. Returns ``float64[B]``, from 0 to 1. See CSpD, eq. 12.
     """
     return -np.expm1(-np.maximum(np.where(np.isnan(log_ratio), 0.0, log_ratio), 0.0))
 

@@ -13,6 +13,12 @@ from simlab.decoders.speculative import SpeculativeDecoder
 def traffic(decoder: Decoder, vocabulary: int, batch: int = 1, itemsize: int = 4) -> dict[str, int]:
     """The most bytes of rows that each kernel of a step moves; tables and single masses are left out.
 
+    Returns bytes by kernel.
+
+    A token is drawn from a row and, if its draft was rejected, another that is subtracted from it. A family of K
+    candidates reads its draft's row once a candidate, and both rows once a rejection. A block reads both rows of every
+    draft twice.
+
     Parameters
     ----------
     decoder
@@ -23,17 +29,6 @@ def traffic(decoder: Decoder, vocabulary: int, batch: int = 1, itemsize: int = 4
         B.
     itemsize
         Bytes of a number of the rows.
-
-    Returns
-    -------
-    dict
-        Bytes by kernel.
-
-    Notes
-    -----
-    A token is drawn from a row and, if its draft was rejected, another that is subtracted from it. A family of K
-    candidates reads its draft's row once a candidate, and both rows once a rejection. A block reads both rows of every
-    draft twice.
     """
     row = batch * vocabulary * itemsize
     if isinstance(decoder, SpeculativeDecoder):

@@ -51,6 +51,8 @@ CONDITION_KEYS = {"class": "cls_embedding.embedding_table.weight", "text": "cls_
 def official(name: str, size: int | Sequence[int], condition: str = "class") -> Config:
     """The configuration of a published model.
 
+    Returns the sizes, with V = 16384. Raises ``ValueError`` for an unknown name, size or condition.
+
     Parameters
     ----------
     name
@@ -59,16 +61,6 @@ def official(name: str, size: int | Sequence[int], condition: str = "class") -> 
         Of the images, as :func:`token_grid` takes it.
     condition
         ``"class"`` or ``"text"``.
-
-    Returns
-    -------
-    Config
-        The sizes, with V = 16384.
-
-    Raises
-    ------
-    ValueError
-        For an unknown name, size or condition.
     """
     check_choice("name", name, tuple(MODELS))
     layers, dim, heads = MODELS[name]
@@ -86,6 +78,10 @@ def load_gpt(
 ) -> Transformer:
     """The transformer of a LlamaGen checkpoint.
 
+    Returns a Transformer in evaluation mode, its weights frozen. Raises ``CheckpointError`` where the file is no such
+    model: another format, keys that are missing, unexpected, or of another shape, another condition, another
+    vocabulary. Raises ``ValueError`` for an unknown size or condition, or a vocabulary below 1.
+
     Parameters
     ----------
     path
@@ -100,23 +96,6 @@ def load_gpt(
         V, how many codes its tokenizer has.
     dtype, device
         Of the weights.
-
-    Returns
-    -------
-    Transformer
-        In evaluation mode, its weights frozen.
-
-    Raises
-    ------
-    CheckpointError
-        Where the file is no such model: another format, keys that are missing, unexpected, or of another shape, another
-        condition, another vocabulary.
-    ValueError
-        For an unknown size or condition, or a vocabulary below 1.
-
-    References
-    ----------
-    Sun et al., arXiv 2406.06525.
     """
     check_choice("condition", condition, CONDITIONS)
     check_at_least("vocabulary", vocabulary, 1)
@@ -180,20 +159,8 @@ def known_heads(layers: int, dim: int) -> int:
 def token_grid(size: int | Sequence[int]) -> tuple[int, int]:
     """The tokens of an image.
 
-    Parameters
-    ----------
-    size
-        Side of a square image in pixels, 256, 384 or 512; or (rows, columns) of tokens.
-
-    Returns
-    -------
-    rows, columns : int
-        16 pixels a side of a token.
-
-    Raises
-    ------
-    ValueError
-        For any other size.
+    ``size``: side of a square image in pixels, 256, 384 or 512; or (rows, columns) of tokens. Returns a rows, columns :
+    int, 16 pixels a side of a token. Raises ``ValueError`` for any other size.
     """
     if not isinstance(size, int):
         return check_shape(size)
@@ -208,12 +175,8 @@ def token_grid(size: int | Sequence[int]) -> tuple[int, int]:
 def left_padded(texts: Sequence[Tensor], config: Config) -> tuple[Tensor, Tensor]:
     """Vectors of texts, each behind zeros.
 
-    Parameters
-    ----------
-    texts
-        ``float[n, text_dim]`` of the text encoder each, n from 1 to T.
-    config
-        Of the transformer, T = ``text_tokens``.
+    ``texts``: ``float[n, text_dim]`` of the text encoder each, n from 1 to T. ``config``: of the transformer, T =
+    ``text_tokens``. Raises ``ValueError`` for a text of another shape.
 
     Returns
     -------
@@ -221,11 +184,6 @@ def left_padded(texts: Sequence[Tensor], config: Config) -> tuple[Tensor, Tensor
         ``float[B, T, text_dim]``.
     visible : torch.Tensor
         ``bool[B, T]``, which positions are not padding.
-
-    Raises
-    ------
-    ValueError
-        For a text of another shape.
     """
     for text in texts:
         if text.ndim != 2 or not 1 <= len(text) <= config.text_tokens or text.shape[1] != config.text_dim:

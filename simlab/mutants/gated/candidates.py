@@ -17,34 +17,23 @@ Left = tuple[Array, Array]  # what is left of p and q
 
 @dataclass(frozen=True)
 class CandidateFault(Fault):
-    """Where a fault acts.
+    """Where a fault acts."""
 
-    Attributes
-    ----------
-    ratio
-        What a coin is compared with, of the masses that are left of p and of q.
-    coin
-        The number of the candidate whose coin it is compared with.
-    target, draft
-        What is left of p and of q after a rejection: of p, q, what was left of both, and the token; of q, what was left
-        of it, and the token.
-    last
-        The weights after all rejections, of p, q, what is left of p, and what was left of both before the last one.
-    weights, chosen, reused
-        What the last token is drawn from; the index that comes out; whether the last coin is used again.
-    order
-        In which turn candidates are tried.
-    """
-
+    # what a coin is compared with, of the masses that are left of p and of q
     ratio: Callable[[float, float], float] | None = None
-    coin: Callable[[int], int] | None = None
+    coin: Callable[[int], int] | None = None  # the number of the candidate whose coin it is compared with
+    # target, draft: what is left of p and of q after a rejection: of p, q, what was left of both, and the token; of q,
+    # what was left of it, and the token
     target: Callable[[Array, Array, Array, Array, int], Array] | None = None
     draft: Callable[[Array, Array, int], Array] | None = None
+    # the weights after all rejections, of p, q, what is left of p, and what was left of both before the last one
     last: Callable[[Array, Array, Array, Left], Array] | None = None
+    # weights, chosen, reused: what the last token is drawn from; the index that comes out; whether the last coin is
+    # used again
     weights: Callable[[Array], Array] | None = None
     chosen: Callable[[int, int], int] | None = None
     reused: bool = False
-    order: Callable[[Array, Array, Array], Array] | None = None
+    order: Callable[[Array, Array, Array], Array] | None = None  # in which turn candidates are tried
 
 
 RIGHT = CandidateFault("nothing")

@@ -36,31 +36,19 @@ class Tree:
 
 @dataclass(frozen=True)
 class TreeFault(Fault):
-    """Where a fault acts.
+    """Where a fault acts."""
 
-    Attributes
-    ----------
-    share
-        What a coin is compared with, of the mass of a child's token in what is left of p, and what is left.
-    row
-        The node whose row of p is taken for that of a node.
-    struck, scaled
-        Whether rejected siblings are struck from p, and their masses from what is left.
-    one_coin, reused
-        Whether siblings share a coin; whether the last token is drawn with the last coin.
-    other
-        Whether rows are those of the tree before.
-    weights, chosen
-        What the last token is drawn from, and the index that comes out.
-    """
-
+    # what a coin is compared with, of the mass of a child's token in what is left of p, and what is left
     share: Callable[[float, float], float] | None = None
-    row: Callable[[Tree, int], int] | None = None
+    row: Callable[[Tree, int], int] | None = None  # the node whose row of p is taken for that of a node
+    # struck, scaled: whether rejected siblings are struck from p, and their masses from what is left
     struck: bool = True
     scaled: bool = True
+    # one_coin, reused: whether siblings share a coin; whether the last token is drawn with the last coin
     one_coin: bool = False
     reused: bool = False
-    other: bool = False
+    other: bool = False  # whether rows are those of the tree before
+    # weights, chosen: what the last token is drawn from, and the index that comes out
     weights: Callable[[Array], Array] | None = None
     chosen: Callable[[int, int], int] | None = None
 
