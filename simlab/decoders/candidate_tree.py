@@ -70,17 +70,8 @@ class CandidateTree(DraftTree):
     ) -> Verified:
         """Go down from the root as long as the token that is emitted has a node.
 
-        Parameters
-        ----------
-        rule
-            Not used.
-        p, q, nodes, randomness, position
-            As in :meth:`DraftTree.verify_tree`.
-
-        Returns
-        -------
-        Verified
-            The row after the accepted path, and the token, as weights.
+        ``rule``: not used. ``p``, ``q``, ``nodes``, ``randomness``, ``position``: as in :meth:`DraftTree.verify_tree`.
+        Returns the row after the accepted path, and the token, as weights.
         """
         xp, levels = namespace(p), self.levels
         children, nothing = levels.children.beside(nodes), one_hot(position * 0, p)

@@ -45,17 +45,8 @@ class Traversal(DraftTree):
     ) -> Verified:
         """Try all rows, each after those below it, until the coin of one comes up.
 
-        Parameters
-        ----------
-        rule
-            Not used.
-        p, q, nodes, randomness, position
-            As in :meth:`DraftTree.verify_tree`.
-
-        Returns
-        -------
-        Verified
-            The row after the accepted path, and the token's weights.
+        ``rule``: not used. ``p``, ``q``, ``nodes``, ``randomness``, ``position``: as in :meth:`DraftTree.verify_tree`.
+        Returns the row after the accepted path, and the token's weights.
         """
         xp = namespace(p)
         order, weights, left = self.traverse(wide(p), wide(q), nodes)
@@ -66,8 +57,6 @@ class Traversal(DraftTree):
         """All rows in the order in which they are tried, with the weight ``[B]`` and the row ``[B, V]`` of each when it
         is: once all below it are rejected. Tosses no coin.
 
-        Notes
-        -----
         The weight of the root is 1, and that of a child x of a row of weight w is min(1, w p(x)/q(x)). Once x is
         rejected, with s = sum_y [w p(y) - q(y)]^+, the row p becomes [w p - q]+ and the weight s/(s + 1 - w); without
         replacement q loses x.

@@ -62,18 +62,7 @@ class Cactus(RatioRule):
         check_number("delta", self.delta)
 
     def raised(self, own: Array) -> Array:
-        """h(x) for masses p(x).
-
-        Parameters
-        ----------
-        own
-            ``[...]``: p(x).
-
-        Returns
-        -------
-        Array
-            ``float[...]``, from p(x) to 1.
-        """
+        """h(x) for masses p(x). ``own``: ``[...]``: p(x). Returns ``float[...]``, from p(x) to 1."""
         xp, zero, one = namespace(own), number(0, own), number(1, own)
         rest = xp.where(own < one, one - own, zero)
         found = own + root(2 * number(self.delta, own) * own * rest)

@@ -45,18 +45,7 @@ class Cascade(RatioRule):
         check_number("threshold", self.threshold, most=1)
 
     def law_of_cascade(self, p: Array, q: Array) -> Array:
-        """c, ``[..., V]``.
-
-        Parameters
-        ----------
-        p, q
-            ``[..., V]``: rows known to be pmfs.
-
-        Returns
-        -------
-        Array
-            ``float[..., V]``.
-        """
+        """c, ``[..., V]``. ``p``, ``q``: ``[..., V]``: rows known to be pmfs. Returns ``float[..., V]``."""
         xp, p, q = namespace(p), wide(p), wide(q)
         left, zero = likely(p, self.threshold), number(0, p)
         deferred = total(xp.where(left, zero, q))

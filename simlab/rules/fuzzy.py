@@ -76,15 +76,7 @@ class Fuzzy(Rule):
     def near(self, p: Array, q: Array) -> Array:
         """``bool[...]``: where every draft is accepted.
 
-        Parameters
-        ----------
-        p, q
-            ``[..., V]``: rows known to be pmfs.
-
-        Returns
-        -------
-        Array
-            ``bool[...]``.
+        ``p``, ``q``: ``[..., V]``: rows known to be pmfs. Returns ``bool[...]``.
         """
         if self.divergence == "tv":
             return total_variation(p, q) <= number(self.threshold, p)

@@ -60,10 +60,7 @@ class Mars(Rule):
     def relaxed_rows(self, p: Array) -> tuple[Array, Array]:
         """Where positions are relaxed, and which two tokens are the likeliest there.
 
-        Parameters
-        ----------
-        p
-            ``[..., V]``: rows known to be pmfs.
+        ``p``: ``[..., V]``: rows known to be pmfs.
 
         Returns
         -------

@@ -54,6 +54,8 @@ class Cells:
     def of(cls, law: Law, n: int, least: float = LEAST) -> Cells:
         """All outcomes expected fewer than ``least`` times share a cell, which may itself be rare.
 
+        Returns at most K cells.
+
         Parameters
         ----------
         law
@@ -62,11 +64,6 @@ class Cells:
             Number of observations.
         least
             How often an outcome must be expected to stand alone.
-
-        Returns
-        -------
-        Cells
-            At most K cells.
         """
         shared = int(np.searchsorted(law.mass[law.order] * n, least))
         return cls(law.order, shared, pooled(law.mass, law.order, shared))
@@ -74,15 +71,7 @@ class Cells:
     def totals(self, values: np.ndarray) -> np.ndarray:
         """Values of outcomes summed over cells.
 
-        Parameters
-        ----------
-        values
-            ``[..., K]``, counts or probabilities.
-
-        Returns
-        -------
-        numpy.ndarray
-            ``[..., C]``.
+        ``values``: ``[..., K]``, counts or probabilities. Returns ``[..., C]``.
         """
         return pooled(values, self.order, self.shared)
 

@@ -52,15 +52,7 @@ class Law:
     def of(cls, values: Any, what: str = "law") -> Law:
         """A value as a law, unless it is one.
 
-        Parameters
-        ----------
-        values, what
-            As for :class:`Law`.
-
-        Returns
-        -------
-        Law
-            ``values`` itself where it is one.
+        ``values``, ``what``: as for :class:`Law`. Returns ``values`` itself where it is one.
         """
         return values if isinstance(values, cls) else cls(values, what)
 
@@ -76,10 +68,8 @@ class Law:
     def counts(self, counts: Any) -> tuple[np.ndarray, np.ndarray]:
         """Counts of the outcomes of the law, and of those it excludes.
 
-        Parameters
-        ----------
-        counts
-            A mapping from outcomes to how often they were seen, or an array ``int[..., V]``.
+        ``counts``: a mapping from outcomes to how often they were seen, or an array ``int[..., V]``. Raises
+        ``ValueError`` if a number is not whole or below 0, counts sum to 0, or their length is not the law's.
 
         Returns
         -------
@@ -87,11 +77,6 @@ class Law:
             ``int64[..., K]``, of the outcomes with a probability above 0.
         excluded : numpy.ndarray
             ``int64[...]``, of all others together.
-
-        Raises
-        ------
-        ValueError
-            If a number is not whole or below 0, counts sum to 0, or their length is not the law's.
         """
         seen, excluded = self._parted(counts, "counts")
         if not (np.isfinite(seen).all() and (seen == np.rint(seen)).all() and (excluded == np.rint(excluded)).all()):
@@ -105,12 +90,8 @@ class Law:
     def masses(self, wrong: Any, what: str = "wrong") -> tuple[np.ndarray, float]:
         """The probabilities that another law gives to these outcomes, and to others.
 
-        Parameters
-        ----------
-        wrong
-            The other law: a ``Law``, a mapping or a row ``[V]``.
-        what
-            What errors call it.
+        ``wrong``: the other law: a ``Law``, a mapping or a row ``[V]``. ``what``: what errors call it. Raises
+        ``ValueError`` if ``wrong`` is no pmf, or of another length.
 
         Returns
         -------
@@ -118,11 +99,6 @@ class Law:
             ``float64[K]``, on the outcomes of this law.
         outside : float
             The probability of all others.
-
-        Raises
-        ------
-        ValueError
-            If ``wrong`` is no pmf, or of another length.
         """
         if isinstance(wrong, Law):
             wrong = wrong.named

@@ -40,20 +40,8 @@ class Estimate:
     def interval(self, confidence: float) -> tuple[float, float]:
         """Student's interval; its coverage is asymptotic.
 
-        Parameters
-        ----------
-        confidence
-            Wanted coverage, between 0 and 1.
-
-        Returns
-        -------
-        low, high : float
-            The ends.
-
-        Raises
-        ------
-        ValueError
-            Unless 0 < confidence < 1.
+        ``confidence``: wanted coverage, between 0 and 1. Returns the ends. Raises ``ValueError`` unless 0 < confidence
+        < 1.
         """
         check_share("confidence", confidence)
         half = float(scipy.stats.t.isf((1 - confidence) / 2, self.n - 1)) * self.error
@@ -180,20 +168,8 @@ class MeanTest(Planned):
     def p_value(self, values: Any) -> float:
         """The p-value of numbers.
 
-        Parameters
-        ----------
-        values
-            ``float[n]``, n >= 2, within the bounds.
-
-        Returns
-        -------
-        float
-            An upper bound that holds at any n.
-
-        Raises
-        ------
-        ValueError
-            If n is below 2, or a number is out of bounds.
+        ``values``: ``float[n]``, n >= 2, within the bounds. Returns an upper bound that holds at any n. Raises
+        ``ValueError`` if n is below 2, or a number is out of bounds.
         """
         numbers = _numbers(values, self.least, self.least + self.range)
         n, spread = len(numbers), float(numbers.std(ddof=1))

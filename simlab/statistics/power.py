@@ -72,6 +72,8 @@ class Planned(ABC):
     def power(self, n: int, level: float, deviation: float) -> float:
         """The least probability of an alarm at any deviation of that size.
 
+        Returns the power, whatever the deviation's shape. Raises ``ValueError`` if a number is out of range.
+
         Parameters
         ----------
         n
@@ -80,16 +82,6 @@ class Planned(ABC):
             False-alarm rate, between 0 and 1.
         deviation
             Size of the deviation in ``unit``, from 0 to ``most``.
-
-        Returns
-        -------
-        float
-            The power, whatever the deviation's shape.
-
-        Raises
-        ------
-        ValueError
-            If a number is out of range.
         """
         check_at_least("n", n, 1)
         check_share("level", level)
@@ -99,6 +91,9 @@ class Planned(ABC):
     def detectable(self, n: int, level: float, power: float = POWER) -> float:
         """The smallest deviation that raises an alarm with probability ``power``.
 
+        Returns the deviation in ``unit``; infinite if the largest is not enough. Raises ``ValueError`` unless n >= 1
+        and 0 < level < power < 1.
+
         Parameters
         ----------
         n
@@ -107,22 +102,15 @@ class Planned(ABC):
             False-alarm rate, between 0 and ``power``.
         power
             Wanted probability of an alarm, below 1.
-
-        Returns
-        -------
-        float
-            The deviation in ``unit``; infinite if the largest is not enough.
-
-        Raises
-        ------
-        ValueError
-            Unless n >= 1 and 0 < level < power < 1.
         """
         check_plan(level, power, n)
         return smallest_deviation(lambda deviation: self._power(n, level, deviation), power, self.most)
 
     def sample_size(self, deviation: float, level: float, power: float = POWER) -> int:
         """How many observations raise the alarm with probability ``power`` at that deviation.
+
+        Returns a number that suffices where one less does not. Raises ``ValueError`` if a number is out of range, or
+        where no number of observations suffices.
 
         Parameters
         ----------
@@ -132,16 +120,6 @@ class Planned(ABC):
             False-alarm rate, between 0 and ``power``.
         power
             Wanted probability of an alarm, below 1.
-
-        Returns
-        -------
-        int
-            A number that suffices where one less does not.
-
-        Raises
-        ------
-        ValueError
-            If a number is out of range, or where no number of observations suffices.
         """
         check_plan(level, power)
         check_deviation(deviation, self.most)
@@ -149,6 +127,9 @@ class Planned(ABC):
 
     def stated(self, n: int, level: float, power: float = POWER) -> Stated:
         """n, the level and what it detects, to print beside a result.
+
+        Returns a :class:`Stated`, whose ``str`` is the line to print. Raises ``ValueError`` unless n >= 1 and
+        0 < level < power < 1.
 
         Parameters
         ----------
@@ -158,16 +139,6 @@ class Planned(ABC):
             False-alarm rate, between 0 and ``power``.
         power
             Wanted probability of an alarm, below 1.
-
-        Returns
-        -------
-        Stated
-            Its ``str`` is the line to print.
-
-        Raises
-        ------
-        ValueError
-            Unless n >= 1 and 0 < level < power < 1.
         """
         return Stated(n, level, self.detectable(n, level, power), power, self.unit)
 

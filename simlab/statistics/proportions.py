@@ -105,22 +105,9 @@ class ProportionTest(Planned):
     def p_value(self, successes: Any, n: int) -> Any:
         """The p-value of a number of successes; never below a level more often than that level.
 
-        Parameters
-        ----------
-        successes
-            ``int[...]``, each from 0 to n.
-        n
-            Number of trials, at least 1.
-
-        Returns
-        -------
-        float or numpy.ndarray
-            A float for one number, else ``float64[...]``.
-
-        Raises
-        ------
-        ValueError
-            If n is below 1, or a number of successes is not from 0 to n.
+        ``successes``: ``int[...]``, each from 0 to n. ``n``: number of trials, at least 1. Returns a float for one
+        number, else ``float64[...]``. Raises ``ValueError`` if n is below 1, or a number of successes is not from 0 to
+        n.
         """
         check_at_least("n", n, 1)
         if np.any(np.asarray(successes) < 0) or np.any(np.asarray(successes) > n):

@@ -93,20 +93,9 @@ class Sequential(Planned):
     def update(self, counts: Any) -> Sequential:
         """The test after one batch more.
 
-        Parameters
-        ----------
-        counts
-            ``int[..., V]`` of the new batch alone, or a mapping from outcomes to counts.
-
-        Returns
-        -------
-        Sequential
-            A new test; this one stays as it is.
-
-        Raises
-        ------
-        ValueError
-            If counts are negative, not whole, sum to 0, or their length is not the law's.
+        ``counts``: ``int[..., V]`` of the new batch alone, or a mapping from outcomes to counts. Returns a new test;
+        this one stays as it is. Raises ``ValueError`` if counts are negative, not whole, sum to 0, or their length is
+        not the law's.
         """
         seen, excluded = self.law.counts(counts)
         later = copy(self)
@@ -148,20 +137,8 @@ class Sequential(Planned):
     def rejects(self, level: float) -> Any:
         """Whether the product has ever reached 1 / level; true once, it stays true.
 
-        Parameters
-        ----------
-        level
-            Bound on the probability of ever a false alarm, between 0 and 1.
-
-        Returns
-        -------
-        bool or numpy.ndarray
-            A bool for one row of counts, else ``bool[...]``.
-
-        Raises
-        ------
-        ValueError
-            Unless 0 < level < 1.
+        ``level``: bound on the probability of ever a false alarm, between 0 and 1. Returns a bool for one row of
+        counts, else ``bool[...]``. Raises ``ValueError`` unless 0 < level < 1.
         """
         check_share("level", level)
         reached = self.highest >= -np.log(level)

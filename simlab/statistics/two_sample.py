@@ -46,20 +46,9 @@ class TwoSampleG(Planned):
     def p_value(self, first: Any, second: Any) -> float:
         """The p-value of two samples of counts.
 
-        Parameters
-        ----------
-        first, second
-            Two mappings from outcomes to counts, or two arrays ``int[V]`` of one length.
-
-        Returns
-        -------
-        float
-            1 where all observations fall into one cell.
-
-        Raises
-        ------
-        ValueError
-            If one is a mapping and the other is not, shapes differ, a number is no count, or a sample is empty.
+        ``first``, ``second``: two mappings from outcomes to counts, or two arrays ``int[V]`` of one length. Returns 1
+        where all observations fall into one cell. Raises ``ValueError`` if one is a mapping and the other is not,
+        shapes differ, a number is no count, or a sample is empty.
         """
         table = self._pooled(_table(first, second))
         rows, columns, n = table.sum(axis=1), table.sum(axis=0), int(table.sum())

@@ -169,37 +169,16 @@ class Chain(Kernels):
     def trajectory(self, c: np.ndarray, noise: Noise) -> np.ndarray:
         """A trajectory for each condition.
 
-        Parameters
-        ----------
-        c
-            ``float64[B, d]``, the conditions.
-        noise
-            From a step t, 0 for the start, to standard normals ``[B, d]``.
-
-        Returns
-        -------
-        numpy.ndarray
-            ``float64[T + 1, B, d]``, x_t at index t.
+        ``c``: ``float64[B, d]``, the conditions. ``noise``: from a step t, 0 for the start, to standard normals
+        ``[B, d]``. Returns ``float64[T + 1, B, d]``, x_t at index t.
         """
         return self.walk(c, noise).states
 
     def marginal(self, c: np.ndarray) -> Normal:
         """The law of x_0.
 
-        Parameters
-        ----------
-        c
-            ``float64[B, d]``, the conditions.
-
-        Returns
-        -------
-        Normal
-            Means ``[B, d]`` and one covariance ``[d, d]``.
-
-        Raises
-        ------
-        ValueError
-            Where standard deviations follow the state: then it is not normal.
+        ``c``: ``float64[B, d]``, the conditions. Returns means ``[B, d]`` and one covariance ``[d, d]``. Raises
+        ``ValueError`` where standard deviations follow the state: then it is not normal.
         """
         self.check_fixed()
         layout = self.layout

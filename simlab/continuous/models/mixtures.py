@@ -103,18 +103,7 @@ class Mixture:
         return -0.5 * np.sum(away * away, axis=2) - self.log_volumes - self.dimension * HALF_LOG_TURN
 
     def log_density(self, x: np.ndarray) -> np.ndarray:
-        """The log density of points.
-
-        Parameters
-        ----------
-        x
-            ``float64[B, d]``.
-
-        Returns
-        -------
-        numpy.ndarray
-            ``float64[B]``.
-        """
+        """The log density of points. ``x``: ``float64[B, d]``. Returns ``float64[B]``."""
         return np.logaddexp.reduce(self.log_weights + self.log_components(x), axis=1)
 
     def choose(self, coin: np.ndarray) -> np.ndarray:

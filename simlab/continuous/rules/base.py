@@ -76,32 +76,16 @@ class Rule(ABC):
     def check(self, target: Kernels, draft: Kernels) -> None:
         """Raise unless the ratio exists for these chains.
 
-        Parameters
-        ----------
-        target, draft
-            The chains of a token under both models.
-
-        Raises
-        ------
-        ValueError
-            Where a density that the ratio needs does not exist.
+        ``target``, ``draft``: the chains of a token under both models. Raises ``ValueError`` where a density that the
+        ratio needs does not exist.
         """
 
     @abstractmethod
     def log_ratio(self, pair: TrajectoryPair, candidate: np.ndarray) -> np.ndarray:
         """The log of the ratio rho at a candidate.
 
-        Parameters
-        ----------
-        pair
-            The two trajectories of each token.
-        candidate
-            ``float64[S, B, d]``, from x_0 up.
-
-        Returns
-        -------
-        numpy.ndarray
-            ``float64[B]``.
+        ``pair``: the two trajectories of each token. ``candidate``: ``float64[S, B, d]``, from x_0 up. Returns
+        ``float64[B]``.
         """
 
     def log_draft_ratio(self, pair: TrajectoryPair) -> np.ndarray:
@@ -119,6 +103,8 @@ class Rule(ABC):
     def propose(self, pair: TrajectoryPair, tape: Tape, position: np.ndarray, trial: np.ndarray) -> np.ndarray:
         """A candidate from the target; here its last step once more, from the same x_1.
 
+        Returns ``float64[S, B, d]``, from x_0 up.
+
         Parameters
         ----------
         pair
@@ -129,11 +115,6 @@ class Rule(ABC):
             ``int[B]``, of the tokens in their sequences.
         trial
             ``int[B]``, numbers of the proposals, from 1.
-
-        Returns
-        -------
-        numpy.ndarray
-            ``float64[S, B, d]``, from x_0 up.
         """
         chain = pair.target.chain
         noise = normals(tape, position, Purpose.PROPOSAL, 1, trial, chain.dimension)
