@@ -215,7 +215,8 @@ def certify_command(
 
 
 def _certify(request: Request, out: Path, files: GateFiles) -> int:
-    from experiments.certification.certified import Unfit, certified
+    from experiments.apart import Unfit
+    from experiments.certification.certified import certified
     from experiments.certification.request import save_certificate
 
     shown, out, files = out, out.absolute(), files.absolute()  # whatever becomes of the current folder

@@ -13,14 +13,14 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-from experiments.apart import Apart, Link, Lost
+from experiments.apart import Link, Lost, Unfit, answer_apart
 from experiments.judging.load_object import EXPECTED, as_rule, load_object, needed, rule_of
 from experiments.judging.measures import codebook
 from experiments.results import versions, write_json, write_text
@@ -304,14 +304,8 @@ def prove_apart(
 
     Raises ``ValueError`` where there is no such subject or statement. ``found`` is called once there is one.
     """
-    began, there = perf_counter(), list[bool]()
+    began = perf_counter()
     named = f"V = {', '.join(map(str, sizes))}" if sizes else "the smallest size"
-
-    def told(cells: int) -> None:
-        if not there:
-            there.append(True)
-            found()
-        heard(cells)
 
     def work(link: Link) -> dict[str, Any]:
         try:
@@ -325,7 +319,7 @@ def prove_apart(
             begin = perf_counter()
             answer = _watched(subject, link, limit, told_apart(link), begin, verifying)
         except ValueError as error:
-            return {"unfit": str(error)}
+            raise Unfit(str(error)) from None
         size = sizes[0] if sizes else 2
         return write_answer(answer, out, **_worst(answer, size, length))
 
@@ -368,8 +362,7 @@ def prove_apart(
         with link.asking(limit + SEARCH):
             return proven(subject)
 
-    with Apart(work) as process:
-        answer = process.answer(told)
+    answer, _ = answer_apart(work, found, heard)
     if isinstance(answer, Lost):
         why = {
             "hangs": f"a call of it took longer than --limit {limit:g} s",
@@ -377,8 +370,6 @@ def prove_apart(
         }.get(answer.kind, f"it {answer.message}")
         lost = Answer("unknown", spec, that, named, "", 0, perf_counter() - began, why=why)
         return write_answer(lost, out)
-    if "unfit" in answer:
-        raise ValueError(answer["unfit"])
     return dict(answer)
 
 
@@ -393,13 +384,7 @@ def _read(that: str, others: tuple[str, ...], own: tuple[str, ...]) -> None:
 
 
 def _watched_rule(rule: RuleOnUnknowns, link: Link, limit: float) -> RuleOnUnknowns:
-    def called(function: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*arguments: Any) -> Any:
-            with link.asking(limit):
-                return function(*arguments)
-
-        return call
-
+    called = partial(link.within, limit)
     return RuleOnUnknowns(cache(lambda size: Functions(*map(called, rule.functions(size)))), rule.name)
 
 
