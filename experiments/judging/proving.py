@@ -51,8 +51,6 @@ AGAIN = 8  # runs at the rows of a counterexample
 OF_SIZE = ["size"], ["vocabulary"], ["V"]  # the argument of a function from V to a rule
 MADE = Rule, Decoder, Verifier
 
-__all__ = ["prove", "prove_apart", "subject_of", "write_answer"]
-
 
 def prove(
     subject: Any,

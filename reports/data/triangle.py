@@ -25,8 +25,6 @@ CORNERS: tuple[Point, ...] = ((Fraction(1), Fraction(0)), (Fraction(0), Fraction
 LONG = 50  # letters of a mass
 SIMPLEST = 24  # the largest denominator of a point that stands for its cell
 
-__all__ = ["Example", "Region", "cut"]
-
 
 class Example(NamedTuple):
     """A target row of a cell, and what the rule emits there."""

@@ -563,6 +563,3 @@ class _Run:
     def _report(self, what: str) -> None:
         if self.progress:
             self.progress(what, min(1.0, self._spent()))
-
-
-__all__ = ["Progress", "assert_lossless", "certify", "format_certificate", "named"]

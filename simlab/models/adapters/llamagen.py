@@ -15,10 +15,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from simlab.checks import check_at_least, check_choice, check_number, check_shape
+from simlab.checks import check_at_least, check_choice, check_shape
 from simlab.models.architectures.transformer import CONDITIONS, Config, Transformer, rotations
 from simlab.models.checkpoints import CheckpointError, fill, read_weights
-from simlab.models.process.sampling import Sampling
 
 
 class Size(NamedTuple):
@@ -40,7 +39,6 @@ VOCABULARY = 16_384  # codes of the tokenizer
 FACTOR = 16  # pixels a side of a token
 SIDES = (256, 384, 512)  # of the images, in pixels
 NESTED = ("model", "module", "state_dict")  # where a .pt file may keep the weights
-CLASS_GUIDANCE, CLASS_TOP_K = 4.0, 2000  # of the official samplers
 TEXT_GUIDANCE, TEXT_TOP_K = 7.5, 1000
 COMPUTED = ("freqs_cis", "causal_mask")  # tables that a file may hold, and that are computed here
 
@@ -195,22 +193,3 @@ def left_padded(texts: Sequence[Tensor], config: Config) -> tuple[Tensor, Tensor
     lengths = torch.tensor([len(text) for text in texts], device=padded.device)
     positions = torch.arange(config.text_tokens, device=padded.device)
     return padded, positions >= config.text_tokens - lengths[:, None]
-
-
-def class_sampling(guidance: float = CLASS_GUIDANCE) -> Sampling:
-    """How the official sampler draws behind a class: with top-k 2000, and guidance if its scale is above 1.
-
-    Raises ``ValueError`` unless ``guidance`` is a finite number of at least 0.
-    """
-    return _sampling(guidance, CLASS_TOP_K)
-
-
-def text_sampling(guidance: float = TEXT_GUIDANCE) -> Sampling:
-    """The same behind a text: with top-k 1000."""
-    return _sampling(guidance, TEXT_TOP_K)
-
-
-def _sampling(guidance: float, top_k: int) -> Sampling:
-    """A scale of at most 1 is no guidance, as the official sampler has it."""
-    check_number("guidance", guidance)
-    return Sampling(guidance=max(guidance, 1.0), top_k=top_k)

@@ -388,27 +388,23 @@ DRAWS: tuple[DrawFault, ...] = (
 )
 
 
+def one_coin(coin: Any) -> Any:
+    """A coin as :meth:`Source.kept` takes it."""
+    found = np.empty(1, object if isinstance(coin, list) else np.float64)
+    found[0] = coin
+    return found
+
+
+def over(p: float, q: float) -> float:
+    """A ratio of masses; of a token that q has not, 1 where p has it."""
+    return p / q if q > 0 else float(p > 0)
+
+
+def not_above(p: float, q: float) -> float:
+    """The same where a coin that is as large is accepted."""
+    return float(np.nextafter(over(p, q), np.inf))
+
+
 def drawn(source: Source, last: Any, weights: Array, right: Array) -> int:
     """A token of ``weights``, or of the ``right`` ones where nothing is left."""
     return source.token(last, weights if weights.any() else right)
-
-
-__all__ = [
-    "DRAWS",
-    "GENERATOR",
-    "Block",
-    "Call",
-    "DrawFault",
-    "Fault",
-    "Generated",
-    "Given",
-    "OverCoins",
-    "Place",
-    "Source",
-    "Wrong",
-    "drawn",
-    "inverted",
-    "of_streams",
-    "perturbed",
-    "raced",
-]

@@ -9,7 +9,18 @@ from typing import Any
 import numpy as np
 
 from simlab.arrays import Array
-from simlab.mutants.gated.base import DRAWS, Block, Fault, Source, Wrong, drawn, of_streams
+from simlab.mutants.gated.base import (
+    DRAWS,
+    Block,
+    Fault,
+    Source,
+    Wrong,
+    drawn,
+    not_above,
+    of_streams,
+    one_coin,
+    over,
+)
 from simlab.mutants.gated.weights import greedy, rooted, squared
 
 Left = tuple[Array, Array]  # what is left of p and q
@@ -50,24 +61,12 @@ def taken(block: Block, source: Source, wrong: Wrong) -> list[int]:
     for k, x in enumerate(block.drafts.tolist()):
         here = fault if bool(wrong.inside(block, k)) else RIGHT
         coin = uniforms[here.coin(k) if here.coin else k]
-        ratio = _ratio(float(rest[x]), float(left[x]), here)
-        if source.kept(_one(coin), np.array([ratio])):
+        ratio = (here.ratio or over)(float(rest[x]), float(left[x]))
+        if source.kept(one_coin(coin), np.array([ratio])):
             return [x]
         before = rest, left
         rest, left = _after(p, q, rest, left, x, here)
     return [_last(block, p, q, rest, before, uniforms, source, wrong)]
-
-
-def _one(coin: Any) -> Any:
-    found = np.empty(1, object if isinstance(coin, list) else np.float64)
-    found[0] = coin
-    return found
-
-
-def _ratio(p: float, q: float, fault: CandidateFault) -> float:
-    if fault.ratio:
-        return fault.ratio(p, q)
-    return p / q if q > 0 else float(p > 0)
 
 
 def _after(p: Array, q: Array, rest: Array, left: Array, x: int, fault: CandidateFault) -> Left:
@@ -138,30 +137,22 @@ def _missing_on_last(p: Array, q: Array, rest: Array, before: Left) -> Array:
     return found
 
 
-def _not_above(p: float, q: float) -> float:
-    return float(np.nextafter(_over(p, q), np.inf))
-
-
-def _over(p: float, q: float) -> float:
-    return p / q if q > 0 else float(p > 0)
-
-
 def _made() -> tuple[CandidateFault, ...]:
     make = CandidateFault
     found = [
-        make("ratio inverted", "10", ratio=lambda p, q: _over(q, p)),
-        make("ratio times 1.1", "11", ratio=lambda p, q: 1.1 * _over(p, q)),
-        make("ratio times 1.05", "11", ratio=lambda p, q: 1.05 * _over(p, q)),
-        make("ratio times 0.8", "39", ratio=lambda p, q: 0.8 * _over(p, q)),
-        make("0.1 added to the ratio", "39", ratio=lambda p, q: _over(p, q) + 0.1),
-        make("ratio times 1.01", "11", faint=True, ratio=lambda p, q: 1.01 * _over(p, q)),
+        make("ratio inverted", "10", ratio=lambda p, q: over(q, p)),
+        make("ratio times 1.1", "11", ratio=lambda p, q: 1.1 * over(p, q)),
+        make("ratio times 1.05", "11", ratio=lambda p, q: 1.05 * over(p, q)),
+        make("ratio times 0.8", "39", ratio=lambda p, q: 0.8 * over(p, q)),
+        make("0.1 added to the ratio", "39", ratio=lambda p, q: over(p, q) + 0.1),
+        make("ratio times 1.01", "11", faint=True, ratio=lambda p, q: 1.01 * over(p, q)),
         make("verified by argmax", "7", ratio=lambda p, q: 0.0, last=lambda p, q, rest, before: greedy(p)),
-        make("coin <= ratio where the ratio is 0", "19", faint=True, lawless=True, ratio=_not_above),
+        make("coin <= ratio where the ratio is 0", "19", faint=True, lawless=True, ratio=not_above),
         make("candidates unverified", "16", ratio=lambda p, q: 1.0),
         make("candidates accepted where p is at least q", "7", ratio=lambda p, q: float(p >= q)),
         make("candidates accepted with p", "30", ratio=lambda p, q: p),
         make("siblings share a coin", "35", coin=lambda k: 0),
-        make("q before its temperature", "2", ratio=lambda p, q: _over(p, q**0.5)),
+        make("q before its temperature", "2", ratio=lambda p, q: over(p, q**0.5)),
         make("siblings scored with the unconditional q", "30", draft=lambda q, left, x: q),
         make("what is left of q not scaled", "30", draft=_struck),
         make("siblings scored as if they did not exclude the first", "33", draft=_first_not_excluded),

@@ -395,5 +395,3 @@ def _made() -> tuple[Contract, ...]:
 
 
 CONTRACTS: dict[str, Contract] = {contract.name: contract for contract in _made()}
-
-__all__ = ["CONTRACTS", "Contract", "Gated", "implementation", "reference"]

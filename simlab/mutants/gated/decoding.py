@@ -393,5 +393,3 @@ def _rightly_made() -> tuple[DecodeFault, ...]:
 
 FAULTS: dict[str, DecodeFault] = {fault.name: fault for fault in _made()}
 VARIANTS: dict[str, DecodeFault] = {one.name: one for one in _rightly_made()}  # that differ, and are right
-
-__all__ = ["FAULTS", "RIGHT", "VARIANTS", "DecodeFault", "Decoding", "Request", "in_blocks", "law", "step"]
