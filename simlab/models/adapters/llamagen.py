@@ -39,7 +39,7 @@ VOCABULARY = 16_384  # codes of the tokenizer
 FACTOR = 16  # pixels a side of a token
 SIDES = (256, 384, 512)  # of the images, in pixels
 NESTED = ("model", "module", "state_dict")  # where a .pt file may keep the weights
-TEXT_GUIDANCE, TEXT_TOP_K = 7.5, 1000
+TEXT_GUIDANCE, TEXT_TOP_K = 7.5, 1000  # of the official sampler
 COMPUTED = ("freqs_cis", "causal_mask")  # tables that a file may hold, and that are computed here
 
 TOKENS = "tok_embeddings.weight"

@@ -262,10 +262,9 @@ def test_what_is_padding_does_not_matter(tmp_path: Path) -> None:
     given, visible = conditioned("text", model.config, 3)
     assert visible is not None
     other = given.masked_fill(~visible[..., None], 3.0)
+    text = SAMPLINGS["text"]
     for form in (Cached, Uncached):
-        one, two = (
-            form(model, g, SAMPLINGS["text"], visible=visible).forward(tokens, start, 5) for g in (given, other)
-        )
+        one, two = (form(model, g, text, visible=visible).forward(tokens, start, 5) for g in (given, other))
         torch.testing.assert_close(one, two, **CLOSE)
     with pytest.raises(ValueError, match=r"visible has shape \(3, 4\) and dtype torch.bool; expected bool \(3, 5\)"):
         Cached(model, given, visible=visible[:, 1:])
