@@ -38,17 +38,9 @@ class AgainstLaw(Planned):
     def power_against(self, n: int, level: float, wrong: Any) -> float:
         """The probability of a p-value of at most ``level`` where outcomes follow ``wrong``.
 
-        Returns the power: exact, but for a G-test over three cells or more, where the noncentral chi-square stands for
-        it. Raises ``ValueError`` if a number is out of range, or ``wrong`` is no pmf over as many outcomes.
-
-        Parameters
-        ----------
-        n
-            Number of observations, at least 1.
-        level
-            False-alarm rate, between 0 and 1.
-        wrong
-            The true law: a ``Law``, a mapping or a row ``[V]``.
+        ``wrong``: a ``Law``, a mapping or a row ``[V]``. Returns the power: exact, but for a G-test over three cells or
+        more, where the noncentral chi-square stands for it. Raises ``ValueError`` if a number is out of range, or
+        ``wrong`` is no pmf over as many outcomes.
         """
         check_at_least("n", n, 1)
         check_share("level", level)

@@ -54,6 +54,9 @@ class Stated:
 class Planned(ABC):
     """A test that can be planned before there are data.
 
+    ``n`` observations, at least 1, raise a false alarm at the rate ``level``, between 0 and ``power``, the wanted
+    probability of an alarm, below 1. A ``deviation`` is from 0, which no test detects, to ``most``.
+
     Attributes
     ----------
     unit
@@ -73,15 +76,6 @@ class Planned(ABC):
         """The least probability of an alarm at any deviation of that size.
 
         Returns the power, whatever the deviation's shape. Raises ``ValueError`` if a number is out of range.
-
-        Parameters
-        ----------
-        n
-            Number of observations, at least 1.
-        level
-            False-alarm rate, between 0 and 1.
-        deviation
-            Size of the deviation in ``unit``, from 0 to ``most``.
         """
         check_at_least("n", n, 1)
         check_share("level", level)
@@ -93,15 +87,6 @@ class Planned(ABC):
 
         Returns the deviation in ``unit``; infinite if the largest is not enough. Raises ``ValueError`` unless n >= 1
         and 0 < level < power < 1.
-
-        Parameters
-        ----------
-        n
-            Number of observations, at least 1.
-        level
-            False-alarm rate, between 0 and ``power``.
-        power
-            Wanted probability of an alarm, below 1.
         """
         check_plan(level, power, n)
         return smallest_deviation(lambda deviation: self._power(n, level, deviation), power, self.most)
@@ -111,15 +96,6 @@ class Planned(ABC):
 
         Returns a number that suffices where one less does not. Raises ``ValueError`` if a number is out of range, or
         where no number of observations suffices.
-
-        Parameters
-        ----------
-        deviation
-            Size of the deviation in ``unit``, above 0 and at most ``most``.
-        level
-            False-alarm rate, between 0 and ``power``.
-        power
-            Wanted probability of an alarm, below 1.
         """
         check_plan(level, power)
         check_deviation(deviation, self.most)
@@ -130,15 +106,6 @@ class Planned(ABC):
 
         Returns a :class:`Stated`, whose ``str`` is the line to print. Raises ``ValueError`` unless n >= 1 and
         0 < level < power < 1.
-
-        Parameters
-        ----------
-        n
-            Number of observations, at least 1.
-        level
-            False-alarm rate, between 0 and ``power``.
-        power
-            Wanted probability of an alarm, below 1.
         """
         return Stated(n, level, self.detectable(n, level, power), power, self.unit)
 
