@@ -29,6 +29,10 @@ LOOK = 0.2  # seconds after which a process that says nothing is looked at
 Heard = Callable[..., None]
 
 
+class Unfit(ValueError):
+    """There is nothing of what was asked for."""
+
+
 @dataclass(frozen=True)
 class Lost:
     """How a process ended without an answer: ``kind`` is ``dies``, ``hangs``, ``raises`` or ``broken``."""
@@ -57,6 +61,15 @@ class Link:
         if os.getpid() != self.own:
             self.split.value = 1
             os._exit(1)
+
+    def within(self, limit: float, function: Callable[..., Any]) -> Callable[..., Any]:
+        """A function of somebody else, each call of which may take so many seconds."""
+
+        def call(*arguments: Any, **named: Any) -> Any:
+            with self.asking(limit):
+                return function(*arguments, **named)
+
+        return call
 
     @contextlib.contextmanager
     def asking(self, limit: float) -> Iterator[None]:
@@ -136,6 +149,36 @@ class Apart:
     def __exit__(self, *_: object) -> None:
         self.end()
         self.pipe.close()
+
+
+def answer_apart(work: Callable[[Link], Any], found: Callable[[], None], heard: Heard) -> tuple[Any, bool]:
+    """The answer of ``work(link)`` in a process of its own, or :class:`Lost`, and whether it was heard of before.
+
+    ``found`` is called once, before ``heard`` is with what the work tells. Raises :class:`Unfit` where the work does.
+    """
+    there = list[bool]()
+
+    def hear(*told: Any) -> None:
+        if not there:
+            there.append(True)
+            found()
+        heard(*told)
+
+    def unless_unfit(link: Link) -> Any:
+        try:
+            return {"answer": work(link)}
+        except Unfit as error:
+            return {"unfit": str(error)}
+
+    with Apart(unless_unfit) as process:
+        answer = process.answer(hear)
+    if isinstance(answer, Lost):
+        if not there:
+            found()
+        return answer, bool(there)
+    if "unfit" in answer:
+        raise Unfit(answer["unfit"])
+    return answer["answer"], bool(there)
 
 
 def _serve(

@@ -17,6 +17,8 @@ class NotEnoughMemory(MemoryError, ValueError):
 def check_memory(what: str, needed: int, like: Any = None) -> None:
     """Raise unless so much memory is free.
 
+    Raises ``NotEnoughMemory`` if fewer are free; where that cannot be known, nothing is raised.
+
     Parameters
     ----------
     what
@@ -25,11 +27,6 @@ def check_memory(what: str, needed: int, like: Any = None) -> None:
         Bytes.
     like
         An array where the table would be; on the host, unless given.
-
-    Raises
-    ------
-    NotEnoughMemory
-        If fewer are free; where that cannot be known, nothing is raised.
     """
     if needed <= SMALL:
         return

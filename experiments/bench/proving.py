@@ -32,8 +32,6 @@ LIMITS = Limits(seconds=10 * LONGEST)  # on the clock, on which a busy machine i
 ENOUGH = 3.0  # times as slow as is wanted
 LOSSLESS = make_rule("speculative")
 
-__all__ = ["proofs"]
-
 
 def proofs(quick: bool, watch: Watch) -> Results:
     """How much faster than the plainest prover proofs are, and how far they come in a minute."""

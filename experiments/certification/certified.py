@@ -12,12 +12,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from experiments.apart import Apart, Link, Lost
+from experiments.apart import Link, Lost, Unfit, answer_apart
 from experiments.certification.request import Request, Subject, certificate_document, find_subject
 from simlab.certify import Certificate, certify
 from simlab.certify.adapters import ADAPTERS
 from simlab.certify.certificate import Failure
-from simlab.certify.contracts.base import Function
 from simlab.certify.engine.workers import FIRST
 from simlab.messages import tampered
 
@@ -26,34 +25,18 @@ IMPORTING = 120.0  # seconds that an import may take
 Heard = Callable[[str, float], None]
 
 
-class Unfit(ValueError):
-    """There is no such thing to certify."""
-
-
 def certified(request: Request, out: Path, found: Callable[[], None], heard: Heard) -> dict[str, Any]:
     """The content of certificate.json for the folder ``out``.
 
     ``found`` is called once what is to be certified is there; ``heard`` with each step and the share of the budget
-    that is spent. Raises :class:`Unfit` where the request names nothing that can be certified.
+    that is spent. Raises :class:`~experiments.apart.Unfit` where the request names nothing that can be certified.
     """
-    start, called = time.monotonic(), list[bool]()
-
-    def hear(what: str, share: float) -> None:
-        if not called:
-            called.append(True)
-            found()
-        heard(what, share)
-
-    with Apart(lambda link: _work(request, out, link)) as process:
-        answer = process.answer(hear)
+    start = time.monotonic()
+    answer, called = answer_apart(lambda link: _work(request, out, link), found, heard)
     if isinstance(answer, Lost):
-        if not called:
-            found()
         answer = _lost(request, answer, "when it is called" if called else "when it is imported", start)
         return certificate_document(request, _named(request), answer, out)
-    if "unfit" in answer:
-        raise Unfit(answer["unfit"])
-    return dict(answer["document"])
+    return dict(answer)
 
 
 def _work(request: Request, out: Path, link: Link) -> dict[str, Any]:
@@ -61,11 +44,11 @@ def _work(request: Request, out: Path, link: Link) -> dict[str, Any]:
         with link.asking(IMPORTING):
             subject = find_subject(request)
     except ValueError as error:
-        return {"unfit": str(error)}
+        raise Unfit(str(error)) from None
     changed = tampered()
     if changed:
         lost = _lost(request, Lost("broken", changed), "when it is imported", time.monotonic())
-        return {"document": certificate_document(request, subject, lost, out)}
+        return certificate_document(request, subject, lost, out)
     called = list[str]()
 
     def tell(what: str, share: float) -> None:
@@ -74,7 +57,8 @@ def _work(request: Request, out: Path, link: Link) -> dict[str, Any]:
 
     try:
         certificate = certify(
-            subject.function if subject.processes else _watched(subject.function, request.limit, link),
+            # in this very process, which is lost if it hangs, where there are no others
+            subject.function if subject.processes else link.within(FIRST * request.limit, subject.function),
             subject.contract,
             arrays=request.arrays,
             budget=request.budget,
@@ -93,18 +77,8 @@ def _work(request: Request, out: Path, link: Link) -> dict[str, Any]:
     except ValueError as error:
         if called:
             raise
-        return {"unfit": str(error)}  # a shape that there is not, which is refused before anything is called
-    return {"document": certificate_document(request, subject, replace(certificate, subject=request.spec), out)}
-
-
-def _watched(function: Function, limit: float, link: Link) -> Function:
-    """The function, called in this very process, which is lost if it hangs."""
-
-    def call(*arguments: Any, **named: Any) -> Any:
-        with link.asking(FIRST * limit):
-            return function(*arguments, **named)
-
-    return call
+        raise Unfit(str(error)) from None  # a shape that there is not, which is refused before anything is called
+    return certificate_document(request, subject, replace(certificate, subject=request.spec), out)
 
 
 def _named(request: Request) -> Subject:

@@ -32,15 +32,8 @@ MEANINGS = {
 def junit(certificate: dict[str, Any]) -> str:
     """JUnit XML: a test for the verdict, and one for every line that was called.
 
-    Parameters
-    ----------
-    certificate
-        The content of certificate.json.
-
-    Returns
-    -------
-    str
-        A document with one suite. A finding is a failure (``breaks`` an error); what was called too rarely is skipped.
+    ``certificate``: the content of certificate.json. Returns a document with one suite. A finding is a failure
+    (``breaks`` an error); what was called too rarely is skipped.
     """
     verdict, spec = certificate["verdict"], certificate["subject"]
     suite = ElementTree.Element("testsuite", name=f"simlab certify {spec}", time=f"{certificate['seconds']:.3f}")
@@ -104,15 +97,8 @@ def _plain(text: str) -> str:
 def sarif(certificate: dict[str, Any]) -> dict[str, Any]:
     """SARIF 2.1.0 with at most one result, and a note of what shows at the ends of coins, placed at the function.
 
-    Parameters
-    ----------
-    certificate
-        The content of certificate.json.
-
-    Returns
-    -------
-    dict
-        To be written as JSON. The fingerprint of a finding is that by which a baseline knows it.
+    ``certificate``: the content of certificate.json. Returns a dict to be written as JSON. The fingerprint of a finding
+    is that by which a baseline knows it.
     """
     verdict = certificate["verdict"]
     rules = [{"id": name, "shortDescription": {"text": text}} for name, text in MEANINGS.items()]
@@ -182,16 +168,8 @@ def identity(certificate: dict[str, Any]) -> list[Any]:
 def is_new(certificate: dict[str, Any], baseline: dict[str, Any]) -> bool:
     """Whether a certificate says anything worse than an earlier one.
 
-    Parameters
-    ----------
-    certificate, baseline
-        The content of certificate.json, now and then.
-
-    Returns
-    -------
-    bool
-        True for a finding that was not there, for an inconclusive one where nothing was open before, and if the
-        contracts differ.
+    ``certificate``, ``baseline``: the content of certificate.json, now and then. Returns True for a finding that was
+    not there, for an inconclusive one where nothing was open before, and if the contracts differ.
     """
     if certificate["contract"] != baseline["contract"]:
         return True

@@ -36,6 +36,8 @@ def certificate_of(
 ) -> dict[str, Any]:
     """What is written: the certificate, and what was certified.
 
+    Raises ``ValueError`` if the folder is no checkout, or has not what is certified.
+
     Parameters
     ----------
     published
@@ -50,11 +52,6 @@ def certificate_of(
         Of the random calls.
     limit
         Seconds that a call may take.
-
-    Raises
-    ------
-    ValueError
-        If the folder is no checkout, or has not what is certified.
     """
     commit = commit_of(checkout)
     asked: dict[str, Any] = {"budget": budget, "epsilon": epsilon, "seed": seed, "processes": 1, "limit": limit}

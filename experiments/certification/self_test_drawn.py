@@ -225,6 +225,8 @@ def drawn_self_test(
 ) -> Row:
     """Certify ``count`` wrong ones, and every correct one ``runs`` times, and save ``drawn.json``.
 
+    Returns the table (:func:`summary`).
+
     Parameters
     ----------
     out
@@ -241,11 +243,6 @@ def drawn_self_test(
         From which is drawn.
     tell
         Called before each certificate, with its name and how many rows there are.
-
-    Returns
-    -------
-    dict
-        The table (:func:`summary`).
     """
     asked = {"drawn self-test": 1, "seed": seed, "budget": budget, "contracts": list(contracts), "versions": versions()}
     rows = Rows(Journal(out / "drawn.jsonl", asked), tell)

@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from experiments.cli.options import file_option
+from experiments.cli.options import file_option, option
 from experiments.cli.terminal import (
     UsageError,
     check_copy,
@@ -30,8 +28,8 @@ METHOD = (
 
 
 def bench_command(
-    quick: Annotated[bool, typer.Option("--quick", help="seconds instead: only to see whether it runs")] = False,
-    only: Annotated[list[str] | None, typer.Option(metavar="NAME", help="only this benchmark (repeatable)")] = None,
+    quick: Annotated[bool, option("seconds instead: only to see whether it runs", name="--quick")] = False,
+    only: Annotated[list[str] | None, option("only this benchmark (repeatable)", "NAME")] = None,
     copy: Annotated[Path | None, file_option("--json", "write all times and ratios here")] = None,
 ) -> int:
     """Measure how fast this machine is, as ratios.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
-from experiments.cli.options import file_option, given_of, out_option, seed_option, with_records
+from experiments.cli.options import file_option, given_of, option, out_option, seed_option, with_records
 from experiments.cli.terminal import (
     UsageError,
     check_copy,
@@ -47,11 +47,11 @@ class Effort:
     """How long it is tried, and how sure a pass is."""
 
     section: ClassVar[str] = "How long and how sure"
-    budget: Annotated[float, typer.Option(metavar="S", help="seconds; a fault ends it earlier")] = 60.0
-    epsilon: Annotated[float, typer.Option(metavar="E", help="TV that must be ruled out")] = 0.03
-    confidence: Annotated[float, typer.Option(metavar="C", help="of the bound on TV")] = 0.999
+    budget: Annotated[float, option("seconds; a fault ends it earlier", "S")] = 60.0
+    epsilon: Annotated[float, option("TV that must be ruled out", "E")] = 0.03
+    confidence: Annotated[float, option("of the bound on TV", "C")] = 0.999
     seed: Annotated[int, seed_option("of the random calls")] = 0
-    limit: Annotated[float, typer.Option(metavar="S", help="seconds until a call counts as hung")] = 10.0
+    limit: Annotated[float, option("seconds until a call counts as hung", "S")] = 10.0
 
 
 @dataclass(frozen=True)
@@ -88,56 +88,30 @@ def certify_command(
     served: Served,
     spec: Annotated[str | None, typer.Argument(metavar="SPEC", help="what to certify", show_default=False)] = None,
     command: Annotated[
-        str | None,
-        typer.Option("--command", metavar="LINE", help="certify a process: any language", rich_help_panel=SUBJECT),
+        str | None, option("certify a process: any language", "LINE", "--command", section=SUBJECT)
     ] = None,
-    url: Annotated[
-        str | None,
-        typer.Option("--url", metavar="URL", help="certify a server with speculation", rich_help_panel=SUBJECT),
-    ] = None,
+    url: Annotated[str | None, option("certify a server with speculation", "URL", "--url", section=SUBJECT)] = None,
     contract: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME", help="how it is called (default: verify, or the adapter's)", rich_help_panel=SUBJECT
-        ),
+        str | None, option("how it is called (default: verify, or the adapter's)", "NAME", section=SUBJECT)
     ] = None,
     arrays: Annotated[
         str | None,
-        typer.Option(
-            metavar="KIND",
-            help="for operators that take coins: numpy, torch or cuda, as torch.bfloat16",
-            rich_help_panel=SUBJECT,
-        ),
+        option("for operators that take coins: numpy, torch or cuda, as torch.bfloat16", "KIND", section=SUBJECT),
     ] = None,
     shape: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="TEXT",
-            help="yours, as V=151936,gamma=4..8, or a preset (--list); repeatable",
-            rich_help_panel=SHAPES,
-        ),
+        option("yours, as V=151936,gamma=4..8, or a preset (--list); repeatable", "TEXT", section=SHAPES),
     ] = None,
     at_most: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TEXT", help="the largest shapes that it takes, as V=65536,gamma=16", rich_help_panel=SHAPES
-        ),
+        str | None, option("the largest shapes that it takes, as V=65536,gamma=16", "TEXT", section=SHAPES)
     ] = None,
     strict: Annotated[
-        bool,
-        typer.Option(
-            "--strict", help="fail for what shows only where a coin is 0 or the last below 1", rich_help_panel=SHAPES
-        ),
+        bool, option("fail for what shows only where a coin is 0 or the last below 1", name="--strict", section=SHAPES)
     ] = False,
     calls: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", help="calls of each case instead of a budget: repeatable", rich_help_panel=Effort.section
-        ),
+        int | None, option("calls of each case instead of a budget: repeatable", "N", section=Effort.section)
     ] = None,
-    processes: Annotated[
-        int, typer.Option(metavar="N", help="that call it; 0: this one", rich_help_panel=Effort.section)
-    ] = 2,
+    processes: Annotated[int, option("that call it; 0: this one", "N", section=Effort.section)] = 2,
     copy: Annotated[Path | None, file_option("--json", "write certificate.json here as well")] = None,
     junit: Annotated[Path | None, file_option("--junit", "write JUnit XML here")] = None,
     sarif: Annotated[Path | None, file_option("--sarif", "write SARIF here")] = None,
@@ -146,14 +120,13 @@ def certify_command(
     ] = None,
     out: Annotated[Path, out_option()] = Path("out/certify"),
     listing: Annotated[
-        bool, typer.Option("--list", help="list contracts, adapters and presets of shapes", rich_help_panel=INSTEAD)
+        bool, option("list contracts, adapters and presets of shapes", name="--list", section=INSTEAD)
     ] = False,
     self_test: Annotated[
-        bool,
-        typer.Option("--self-test", help="certify known bugs and correct verifiers instead", rich_help_panel=INSTEAD),
+        bool, option("certify known bugs and correct verifiers instead", name="--self-test", section=INSTEAD)
     ] = False,
     quick: Annotated[
-        bool, typer.Option("--quick", help="with --self-test: only to see whether it runs", rich_help_panel=INSTEAD)
+        bool, option("with --self-test: only to see whether it runs", name="--quick", section=INSTEAD)
     ] = False,
 ) -> int:
     """Certify a verifier, drafter or decoder of your own.
@@ -187,8 +160,8 @@ def certify_command(
 
     asked = served.given
     if asked and url is None:
-        option = "prompt" if "prompts" in asked else next(iter(asked)).replace("_", "-")
-        raise UsageError(f"certify: --{option} belongs to --url")
+        flag = "prompt" if "prompts" in asked else next(iter(asked)).replace("_", "-")
+        raise UsageError(f"certify: --{flag} belongs to --url")
     named = command if spec is None else spec
     try:
         files = GateFiles(copy, junit, sarif, read_baseline(baseline) if baseline else None)
@@ -215,7 +188,8 @@ def certify_command(
 
 
 def _certify(request: Request, out: Path, files: GateFiles) -> int:
-    from experiments.certification.certified import Unfit, certified
+    from experiments.apart import Unfit
+    from experiments.certification.certified import certified
     from experiments.certification.request import save_certificate
 
     shown, out, files = out, out.absolute(), files.absolute()  # whatever becomes of the current folder

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from experiments.cli.options import out_option
+from experiments.cli.options import option, out_option
 from experiments.cli.terminal import UsageError, output, plain_math, plain_table, print_text
 from experiments.cli.verify import COLOURS, check_papers, read_verdicts
 
@@ -33,9 +33,7 @@ def claims_command(
         list[str] | None,
         typer.Argument(metavar="ID|WORDS", help="the claim to explain, or what to look for", show_default=False),
     ] = None,
-    paper: Annotated[
-        list[str] | None, typer.Option(metavar="PAPER", help="list only this paper's claims (repeatable)")
-    ] = None,
+    paper: Annotated[list[str] | None, option("list only this paper's claims (repeatable)", "PAPER")] = None,
     out: Annotated[Path, out_option("where simlab verify has left its verdicts")] = Path("out"),
 ) -> int:
     """List the claims, with the verdicts that simlab verify has left, find some, or explain one.

@@ -6,8 +6,6 @@ from pathlib import Path
 from shutil import rmtree
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from experiments.cli.options import (
     CONTINUOUS,
     DISCRETE,
@@ -17,6 +15,7 @@ from experiments.cli.options import (
     Shipped,
     Vectors,
     check_kind,
+    option,
     out_option,
     sampling_of,
     with_records,
@@ -55,36 +54,19 @@ def compare_command(
     vectors: Vectors,
     run: Run,
     methods: Annotated[
-        str | None,
-        typer.Option(
-            metavar="A,B,...", help="which, as simlab generate names them; all by default", rich_help_panel=METHODS
-        ),
+        str | None, option("which, as simlab generate names them; all by default", "A,B,...", section=METHODS)
     ] = None,
-    count: Annotated[
-        int, typer.Option(metavar="N", min=LEAST, help="images of each method", rich_help_panel=METHODS)
-    ] = 512,
+    count: Annotated[int, option("images of each method", "N", section=METHODS, min=LEAST)] = 512,
     timing: Annotated[
         list[int] | None,
-        typer.Option(
-            "--timing-batch",
-            metavar="N",
-            min=1,
-            help="time so many images (default: 1 and 16)",
-            rich_help_panel=METHODS,
-        ),
+        option("time so many images (default: 1 and 16)", "N", "--timing-batch", section=METHODS, min=1),
     ] = None,
     drafts: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
-            min=1,
-            help="a call of every method (default: 32 in windows, 4 of draft models)",
-            rich_help_panel=METHODS,
-        ),
+        option("a call of every method (default: 32 in windows, 4 of draft models)", "N", section=METHODS, min=1),
     ] = None,
     data: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="the four files of Fashion-MNIST, if elsewhere", rich_help_panel=WRITTEN),
+        Path | None, option("the four files of Fashion-MNIST, if elsewhere", "DIR", section=WRITTEN)
     ] = None,
     out: Annotated[Path, out_option()] = Path("out/compare"),
     model: Shipped = "fashion",

@@ -6,9 +6,7 @@ from pathlib import Path
 from shutil import rmtree
 from typing import Annotated, Any
 
-import typer
-
-from experiments.cli.options import DISCRETE, GUIDANCE, Model, Models, file_option
+from experiments.cli.options import DISCRETE, GUIDANCE, Model, Models, file_option, option
 from experiments.cli.terminal import (
     UsageError,
     check_copy,
@@ -21,16 +19,12 @@ from experiments.cli.terminal import (
 
 
 def device_command(
-    device: Annotated[
-        str | None, typer.Option(metavar="NAME", help="cuda, or cpu with --small; cpu with the options below")
-    ] = None,
-    small: Annotated[bool, typer.Option("--small", help="small sizes: only to see whether it runs")] = False,
-    curve: Annotated[bool, typer.Option("--curve", help="what a call of a model costs by its rows")] = False,
-    compression: Annotated[bool, typer.Option("--compression", help="tokens a step by method and window")] = False,
-    payoff: Annotated[bool, typer.Option("--map", help="speedup by batch and window, predicted and measured")] = False,
-    batches: Annotated[
-        list[int] | None, typer.Option("--batch", metavar="N", min=1, help="images at once (repeatable)")
-    ] = None,
+    device: Annotated[str | None, option("cuda, or cpu with --small; cpu with the options below", "NAME")] = None,
+    small: Annotated[bool, option("small sizes: only to see whether it runs", name="--small")] = False,
+    curve: Annotated[bool, option("what a call of a model costs by its rows", name="--curve")] = False,
+    compression: Annotated[bool, option("tokens a step by method and window", name="--compression")] = False,
+    payoff: Annotated[bool, option("speedup by batch and window, predicted and measured", name="--map")] = False,
+    batches: Annotated[list[int] | None, option("images at once (repeatable)", "N", "--batch", min=1)] = None,
     model: Model = "fashion",
     models: Models = None,
     guidance: Annotated[float, GUIDANCE] = 1.0,

@@ -7,22 +7,20 @@ from typing import Annotated
 
 import typer
 
-from experiments.cli.options import Device, Models, out_option
+from experiments.cli.options import Device, Models, option, out_option
 from experiments.cli.terminal import UsageError, check_writable, error_output, output, plain_table, print_text
 
 
 def device_day_command(
     name: Annotated[str, typer.Argument(metavar="NAME", help="of the machine, as h200", show_default=False)],
     device: Device = "cuda",
-    seconds: Annotated[float, typer.Option(metavar="S", min=1, help="of all steps together, in this run")] = 1500.0,
-    small: Annotated[bool, typer.Option("--small", help="small sizes: only to see whether it runs")] = False,
-    data: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="the four files of Fashion-MNIST, if elsewhere")
-    ] = None,
-    only: Annotated[list[str] | None, typer.Option("--step", metavar="STEP", help="this alone (repeatable)")] = None,
+    seconds: Annotated[float, option("of all steps together, in this run", "S", min=1)] = 1500.0,
+    small: Annotated[bool, option("small sizes: only to see whether it runs", name="--small")] = False,
+    data: Annotated[Path | None, option("the four files of Fashion-MNIST, if elsewhere", "DIR")] = None,
+    only: Annotated[list[str] | None, option("this alone (repeatable)", "STEP", "--step")] = None,
     models: Models = None,
     out: Annotated[Path, out_option("where steps work")] = Path("out/day"),
-    results: Annotated[Path, typer.Option(metavar="DIR", help="where results are put")] = Path("out/measured"),
+    results: Annotated[Path, option("where results are put", "DIR")] = Path("out/measured"),
 ) -> int:
     """Measure all that waits for a device, within a time.
 
@@ -40,8 +38,8 @@ def device_day_command(
         check_device(device)
     except ValueError as error:
         raise UsageError(f"--device {error}") from None
-    for option, folder in (("--out", out), ("--results", results)):
-        check_writable(option, folder)
+    for flag, folder in (("--out", out), ("--results", results)):
+        check_writable(flag, folder)
     folder = out.absolute() / name
     asked = steps(folder, device, small, data and data.absolute(), models and models.absolute())
     unknown = [each for each in only or () if each not in {step.name for step in asked}]

@@ -7,8 +7,6 @@ from pathlib import Path
 from time import perf_counter
 from typing import Annotated, Any
 
-import typer
-
 from experiments.cli.compiling import BEGUN, compiling
 from experiments.cli.curve import draw_choice
 from experiments.cli.options import (
@@ -25,6 +23,7 @@ from experiments.cli.options import (
     check_kind,
     count_option,
     file_option,
+    option,
     sampling_of,
     settings_of,
     with_records,
@@ -53,36 +52,24 @@ def generate_command(
     rows: Rows,
     vectors: Vectors,
     run: Run,
-    method: Annotated[
-        str, typer.Option(metavar="METHOD", help="decoder and rule; auto chooses", rich_help_panel=DRAWN)
-    ] = AUTO,
+    method: Annotated[str, option("decoder and rule; auto chooses", "METHOD", section=DRAWN)] = AUTO,
     label: Label = "all",
     count: Annotated[int | None, count_option("--count", "images (default: 16, or one of each prompt)", DRAWN)] = None,
     out: Annotated[Path, file_option("--out", "where to write")] = Path("out/grid.png"),
     tokens: Annotated[Path | None, file_option("--tokens", "write tokens, labels and steps here (.npz)")] = None,
     settings: Settings = None,
     curve: Annotated[
-        Path | None,
-        typer.Option("--curve", metavar="FILE", help="what calls cost; measured by default", rich_help_panel=CHOICE),
+        Path | None, option("what calls cost; measured by default", "FILE", "--curve", section=CHOICE)
     ] = None,
     explain: Annotated[
-        bool, typer.Option("--explain", help="draw what calls cost, and every method's speedup", rich_help_panel=CHOICE)
+        bool, option("draw what calls cost, and every method's speedup", name="--explain", section=CHOICE)
     ] = False,
     model: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help=f"{', '.join(KINDS)}, or module:factory; with --prompt one of texts",
-            rich_help_panel=MODEL,
-        ),
+        str, option(f"{', '.join(KINDS)}, or module:factory; with --prompt one of texts", "NAME", section=MODEL)
     ] = "fashion",
     models: Models = None,
-    prompt: Annotated[
-        list[str] | None, typer.Option(metavar="TEXT", help="draw this (repeatable)", rich_help_panel=DRAWN)
-    ] = None,
-    size: Annotated[
-        str | None, typer.Option(metavar="PIXELS", help="of images of prompts: a side, or HxW", rich_help_panel=DRAWN)
-    ] = None,
+    prompt: Annotated[list[str] | None, option("draw this (repeatable)", "TEXT", section=DRAWN)] = None,
+    size: Annotated[str | None, option("of images of prompts: a side, or HxW", "PIXELS", section=DRAWN)] = None,
 ) -> int:
     """Generate images with a model by any method.
 

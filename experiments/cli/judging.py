@@ -30,6 +30,9 @@ def judged(spec: str, out: Path, seed: int) -> tuple[int, str]:
     Checks that the rule satisfies the contract, computes its output law, its acceptance and what that costs beside the
     rules known here, and searches for inputs where it goes wrong.
 
+    Returns 0, or 1 if the rule breaks its contract or the page could not be drawn; and the verdict. Raises
+    :class:`UsageError` if there is no such rule.
+
     Parameters
     ----------
     spec
@@ -38,16 +41,6 @@ def judged(spec: str, out: Path, seed: int) -> tuple[int, str]:
         A folder.
     seed
         Of random rows and searches.
-
-    Returns
-    -------
-    tuple
-        0, or 1 if the rule breaks its contract or the page could not be drawn; and the verdict.
-
-    Raises
-    ------
-    UsageError
-        If there is no such rule.
     """
     from experiments.judging.judge import PARTS, judge_apart
     from experiments.judging.load_object import load_rule

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from experiments.cli.options import out_option
+from experiments.cli.options import option, out_option
 from experiments.cli.terminal import UsageError, check_writable, error_output, output, print_text, progress_bar
 from simlab.registry import meant
 
@@ -21,7 +21,7 @@ def large_command(
     table: Annotated[
         list[str] | None, typer.Argument(metavar="TABLE", help="which tables; all by default", show_default=False)
     ] = None,
-    vocabulary: Annotated[int, typer.Option(metavar="V", help="tokens")] = 1024,
+    vocabulary: Annotated[int, option("tokens", "V")] = 1024,
     out: Annotated[Path, out_option()] = Path("out"),
 ) -> int:
     """Measure rules over vocabularies of thousands.

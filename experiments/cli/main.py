@@ -74,20 +74,8 @@ def run_process() -> NoReturn:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line.
 
-    Parameters
-    ----------
-    arguments
-        Those of the process by default.
-
-    Returns
-    -------
-    int
-        The exit status.
-
-    Raises
-    ------
-    SystemExit
-        With status 2, for wrong usage; what is wrong has been printed.
+    ``arguments``: those of the process by default. Returns the exit status. Raises ``SystemExit`` with status 2, for
+    wrong usage; what is wrong has been printed.
     """
     given = sys.argv[1:] if arguments is None else list(arguments)
     WRITTEN.clear()

@@ -41,6 +41,11 @@ class Sections(TyperCommand):
                 formatter.write_dl(found[heading])
 
 
+def option(help: str, metavar: str | None = None, name: str = "", section: str | None = None, **more: Any) -> Any:
+    """An option with its help, called as its parameter is unless it has a ``name``, in a section of the help."""
+    return typer.Option(*filter(None, [name]), metavar=metavar, help=help, rich_help_panel=section, **more)
+
+
 def seed_option(help: str, section: str | None = None) -> Any:
     """``--seed``, with what it is the seed of."""
     return typer.Option("--seed", metavar="N", min=0, max=MOST_SEED, help=help, rich_help_panel=section)
@@ -102,10 +107,7 @@ def _in_section(hint: Any, section: str) -> Any:
     return Annotated[hint.__origin__, option]
 
 
-Settings = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="a parameter of it (repeatable)", rich_help_panel=DRAWN),
-]
+Settings = Annotated[list[str] | None, option("a parameter of it (repeatable)", "KEY=VALUE", "--set", section=DRAWN)]
 
 
 def exact_settings(settings: list[str] | None) -> dict[str, Any]:
@@ -141,20 +143,13 @@ def read_value(text: str) -> Any:
 KINDS = {"fashion": "discrete", "fashion-continuous": "continuous"}  # the models that come along, by their tokens
 DISCRETE, CONTINUOUS = KINDS
 OWN = "or one's own, as module:factory or file.py:factory"
-Model = Annotated[
-    str, typer.Option("--model", metavar="NAME", help=f"{', '.join(KINDS)}, {OWN}", rich_help_panel=MODEL)
-]
-Shipped = Annotated[
-    Literal["fashion", "fashion-continuous"], typer.Option("--model", help="which model", rich_help_panel=MODEL)
-]
+Model = Annotated[str, option(f"{', '.join(KINDS)}, {OWN}", "NAME", "--model", section=MODEL)]
+Shipped = Annotated[Literal["fashion", "fashion-continuous"], option("which model", name="--model", section=MODEL)]
 Models = Annotated[
-    Path | None,
-    typer.Option(
-        "--models", metavar="DIR", help="checkpoints, instead of those that come along", rich_help_panel=MODEL
-    ),
+    Path | None, option("checkpoints, instead of those that come along", "DIR", "--models", section=MODEL)
 ]
-Device = Annotated[str, typer.Option("--device", metavar="NAME", help="cpu or cuda")]
-Label = Annotated[str, typer.Option("--label", metavar="NAME", help="of the class, or all", rich_help_panel=DRAWN)]
+Device = Annotated[str, option("cpu or cuda", "NAME", "--device")]
+Label = Annotated[str, option("of the class, or all", "NAME", "--label", section=DRAWN)]
 GUIDANCE = typer.Option("--guidance", metavar="S", help="scale of guidance; 1 is none")
 
 
@@ -164,11 +159,9 @@ class Rows:
 
     section: ClassVar[str] = ROWS
     guidance: Annotated[float | None, GUIDANCE] = None
-    temperature: Annotated[float | None, typer.Option("--temperature", metavar="T", help="of the rows")] = None
-    top_k: Annotated[int | None, typer.Option("--top-k", metavar="K", help="only the likeliest K tokens")] = None
-    top_p: Annotated[
-        float | None, typer.Option("--top-p", metavar="P", help="only the likeliest tokens, of mass P")
-    ] = None
+    temperature: Annotated[float | None, option("of the rows", "T", "--temperature")] = None
+    top_k: Annotated[int | None, option("only the likeliest K tokens", "K", "--top-k")] = None
+    top_p: Annotated[float | None, option("only the likeliest tokens, of mass P", "P", "--top-p")] = None
 
     def sampling(self) -> Sampling:
         """Of the models that come along. Raises ``ValueError`` for values that are out of range."""
@@ -192,30 +185,24 @@ class Vectors:
     """Of continuous tokens alone; None is the default."""
 
     section: ClassVar[str] = VECTORS
-    gamma: Annotated[
-        int | None, typer.Option("--gamma", metavar="N", min=1, help="continuous: drafts a block [default: 4]")
-    ] = None
+    gamma: Annotated[int | None, option("continuous: drafts a block [default: 4]", "N", "--gamma", min=1)] = None
     prefill: Annotated[
-        int | None,
-        typer.Option("--prefill", metavar="N", min=0, help="continuous: first tokens, the target's own [default: 0]"),
+        int | None, option("continuous: first tokens, the target's own [default: 0]", "N", "--prefill", min=0)
     ] = None
-    steps: Annotated[
-        int | None, typer.Option("--steps", metavar="T", min=1, help="continuous: denoising steps [default: 25]")
-    ] = None
+    steps: Annotated[int | None, option("continuous: denoising steps [default: 25]", "T", "--steps", min=1)] = None
     order: Annotated[
-        Literal["raster", "random"] | None, typer.Option("--order", help="continuous: of tokens [default: raster]")
+        Literal["raster", "random"] | None, option("continuous: of tokens [default: raster]", name="--order")
     ] = None
     spacing: Annotated[
         Literal["linspace", "trailing"] | None,
-        typer.Option("--spacing", help="continuous: which steps are taken [default: linspace]"),
+        option("continuous: which steps are taken [default: linspace]", name="--spacing"),
     ] = None
     least: Annotated[
-        int | None,
-        typer.Option("--least", metavar="N", min=0, help="continuous: of the least noisy, left out [default: 0]"),
+        int | None, option("continuous: of the least noisy, left out [default: 0]", "N", "--least", min=0)
     ] = None
     variances: Annotated[
         Literal["learned", "posterior", "upper", "ddim"] | None,
-        typer.Option("--variances", help="continuous: of the steps' noise [default: learned]"),
+        option("continuous: of the steps' noise [default: learned]", name="--variances"),
     ] = None
 
     def sampling(self, rows: Rows) -> VectorSettings:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from experiments.cli.options import Settings, count_option, exact_settings, file_option, seed_option
+from experiments.cli.options import Settings, count_option, exact_settings, file_option, option, seed_option
 from experiments.cli.terminal import (
     UsageError,
     check_copy,
@@ -36,31 +36,23 @@ def prove_command(
     subject: Annotated[
         str | None, typer.Argument(metavar="[SUBJECT]", help="file.py:NAME, module:NAME or a name known here")
     ] = None,
-    that: Annotated[
-        str, typer.Option("--that", metavar="STATEMENT", help="lossless, frontier or a comparison")
-    ] = "lossless",
-    decoder: Annotated[str | None, typer.Option("--decoder", metavar="NAME", help="a decoder, instead")] = None,
-    rule: Annotated[str | None, typer.Option("--rule", metavar="NAME", help="that the decoder verifies by")] = None,
+    that: Annotated[str, option("lossless, frontier or a comparison", "STATEMENT", "--that")] = "lossless",
+    decoder: Annotated[str | None, option("a decoder, instead", "NAME", "--decoder")] = None,
+    rule: Annotated[str | None, option("that the decoder verifies by", "NAME", "--rule")] = None,
     settings: Settings = None,
     size: Annotated[
-        list[str] | None,
-        typer.Option("--size", metavar="V=N", help="tokens (repeatable) [default: 2 and 3; of decoders 2]"),
+        list[str] | None, option("tokens (repeatable) [default: 2 and 3; of decoders 2]", "V=N", "--size")
     ] = None,
     length: Annotated[int, count_option("--length", "of a decoder's sequences")] = 3,
     count: Annotated[int, count_option("--count", "of a verifier's candidates")] = 2,
-    positive: Annotated[bool, typer.Option("--positive", help="only rows without zeros")] = False,
-    limit: Annotated[float, typer.Option("--limit", metavar="SECONDS", min=0.1, help="when to give up")] = 300.0,
-    out: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="where to write [default: out/proofs/NAME]")
-    ] = None,
+    positive: Annotated[bool, option("only rows without zeros", name="--positive")] = False,
+    limit: Annotated[float, option("when to give up", "SECONDS", "--limit", min=0.1)] = 300.0,
+    out: Annotated[Path | None, option("where to write [default: out/proofs/NAME]", "DIR", "--out")] = None,
     copy: Annotated[Path | None, file_option("--json", "write answer.json here as well")] = None,
-    judge: Annotated[
-        bool, typer.Option("--judge", help="judge a rule of your own as well: judge.json, judge.html")
-    ] = False,
+    judge: Annotated[bool, option("judge a rule of your own as well: judge.json, judge.html", name="--judge")] = False,
     seed: Annotated[int, seed_option("of random rows and searches of --judge")] = 0,
     at: Annotated[
-        tuple[str, str] | None,
-        typer.Option("--at", metavar="P Q", help="only show what a rule does at two rows, as 1/3,2/3 0.5,0.5"),
+        tuple[str, str] | None, option("only show what a rule does at two rows, as 1/3,2/3 0.5,0.5", "P Q", "--at")
     ] = None,
 ) -> int:
     """Prove a statement for all rows, or find rows at which it fails.

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from experiments.cli.options import (
     CONTINUOUS,
     DRAWN,
@@ -20,6 +18,7 @@ from experiments.cli.options import (
     check_kind,
     count_option,
     file_option,
+    option,
     sampling_of,
     settings_of,
     with_records,
@@ -35,10 +34,7 @@ def record_command(
     vectors: Vectors,
     run: Run,
     method: Annotated[
-        str | None,
-        typer.Option(
-            metavar="METHOD", help="as of simlab generate (default: sjd, or last-step)", rich_help_panel=DRAWN
-        ),
+        str | None, option("as of simlab generate (default: sjd, or last-step)", "METHOD", section=DRAWN)
     ] = None,
     label: Label = "all",
     count: Annotated[int, count_option("--count", "images", DRAWN)] = 8,

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from experiments.cli.options import CONTINUOUS, out_option, refuse_given
+from experiments.cli.options import CONTINUOUS, option, out_option, refuse_given
 from experiments.cli.terminal import (
     UsageError,
     check_writable,
@@ -22,13 +22,9 @@ from experiments.cli.terminal import (
 def replay_command(
     recording: Annotated[Path, typer.Argument(metavar="FILE", help="what simlab record wrote", show_default=False)],
     out: Annotated[Path, out_option()] = Path("out/replay"),
-    rule: Annotated[list[str] | None, typer.Option(metavar="NAME", help="only this rule (repeatable)")] = None,
+    rule: Annotated[list[str] | None, option("only this rule (repeatable)", "NAME")] = None,
     rows: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            help="rows whose laws are computed, at most (default: 256, or 32 beyond 4096 tokens)",
-        ),
+        int | None, option("rows whose laws are computed, at most (default: 256, or 32 beyond 4096 tokens)", "N")
     ] = None,
 ) -> int:
     """Put every rule through saved rows.

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
 from typer.core import TyperCommand
 
-from experiments.cli.options import out_option
+from experiments.cli.options import option, out_option
 from experiments.cli.terminal import UNDRAWN, UsageError, check_writable
 from experiments.interrupts import run_held
 
@@ -38,12 +37,10 @@ def repeated(option: str, arguments: Sequence[str]) -> list[str]:
 def report_command(
     out: Annotated[Path, out_option("the results, and the site")] = Path("out"),
     runs: Annotated[
-        list[Path] | None,
-        typer.Option(metavar="DIR...", help="runs, or folders of runs (default: DIR/runs, DIR/sweeps)"),
+        list[Path] | None, option("runs, or folders of runs (default: DIR/runs, DIR/sweeps)", "DIR...")
     ] = None,
     paper: Annotated[
-        bool,
-        typer.Option("--paper", help="an article and a poster instead: LaTeX, and PDF where pdflatex is"),
+        bool, option("an article and a poster instead: LaTeX, and PDF where pdflatex is", name="--paper")
     ] = False,
 ) -> int:
     """Draw all pages again from saved results.
@@ -54,9 +51,9 @@ def report_command(
     """
     if paper and runs:
         raise UsageError("--paper has no runs; expected --paper alone, or --runs for the site")
-    for option, folder in (("--out", out), *(("--runs", folder) for folder in runs or [])):
+    for flag, folder in (("--out", out), *(("--runs", folder) for folder in runs or [])):
         if not folder.is_dir():
-            raise UsageError(f"{option} {folder}: there is no such folder; expected one with results")
+            raise UsageError(f"{flag} {folder}: there is no such folder; expected one with results")
     if (out / "table.parquet").exists() and (out / "cells").is_dir():
         raise UsageError(f"--out {out}: is a run; expected a folder of results. simlab report --runs {out} draws it")
     check_writable("--out", out)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from experiments.cli.options import option
 from experiments.cli.terminal import WHOLE_RUN, UsageError, error_output, output, plain_table, print_text
 from simlab.registry import meant
 
@@ -27,15 +28,11 @@ def run_command(
         str | None,
         typer.Argument(metavar="SPEC", help="a TOML file, or the name of a spec that is listed", show_default=False),
     ] = None,
-    listing: Annotated[bool, typer.Option("--list", help="list the specs that come with simlab")] = False,
-    out: Annotated[Path | None, typer.Option(metavar="DIR", help="where to write (default: out/sweeps/NAME)")] = None,
-    seed: Annotated[
-        list[int] | None, typer.Option(metavar="N", min=0, help="instead of the spec's (repeatable)")
-    ] = None,
-    workers: Annotated[int | None, typer.Option(metavar="N", min=1, help="processes (default: one a core)")] = None,
-    scheduler: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="send the cells to the Dask cluster of this scheduler")
-    ] = None,
+    listing: Annotated[bool, option("list the specs that come with simlab", name="--list")] = False,
+    out: Annotated[Path | None, option("where to write (default: out/sweeps/NAME)", "DIR")] = None,
+    seed: Annotated[list[int] | None, option("instead of the spec's (repeatable)", "N", min=0)] = None,
+    workers: Annotated[int | None, option("processes (default: one a core)", "N", min=1)] = None,
+    scheduler: Annotated[str | None, option("send the cells to the Dask cluster of this scheduler", "ADDRESS")] = None,
 ) -> int:
     """Run a sweep of simulations.
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from experiments.cli.options import out_option, seed_option
+from experiments.cli.options import option, out_option, seed_option
 from experiments.cli.terminal import UsageError, check_writable, error_output, output, print_text, progress_bar
 
 
@@ -26,20 +26,15 @@ def train_command(
         typer.Argument(help="which", show_default=False),
     ],
     out: Annotated[Path, out_option("models")] = Path("out/models"),
-    data: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="the four files (default: Debian's package, or a download)")
-    ] = None,
-    device: Annotated[str, typer.Option(metavar="NAME", help="cpu or cuda")] = "cpu",
-    precision: Annotated[
-        Literal["float32", "bfloat16"] | None, typer.Option(help="of the products (default: float32)")
-    ] = None,
-    compiled: Annotated[bool | None, typer.Option("--compile", help="compile the model, by torch")] = None,
-    steps: Annotated[int | None, typer.Option(metavar="N", help="instead of the plan's")] = None,
-    batch: Annotated[int | None, typer.Option(metavar="N", help="examples a step, instead of the plan's")] = None,
-    rate: Annotated[float | None, typer.Option(metavar="R", help="of learning, instead of the plan's")] = None,
+    data: Annotated[Path | None, option("the four files (default: Debian's package, or a download)", "DIR")] = None,
+    device: Annotated[str, option("cpu or cuda", "NAME")] = "cpu",
+    precision: Annotated[Literal["float32", "bfloat16"] | None, option("of the products (default: float32)")] = None,
+    compiled: Annotated[bool | None, option("compile the model, by torch", name="--compile")] = None,
+    steps: Annotated[int | None, option("instead of the plan's", "N")] = None,
+    batch: Annotated[int | None, option("examples a step, instead of the plan's", "N")] = None,
+    rate: Annotated[float | None, option("of learning, instead of the plan's", "R")] = None,
     size: Annotated[
-        tuple[int, int, int] | None,
-        typer.Option(metavar="LAYERS DIM HEADS", help="of a target or draft, instead of the usual"),
+        tuple[int, int, int] | None, option("of a target or draft, instead of the usual", "LAYERS DIM HEADS")
     ] = None,
     seed: Annotated[int | None, seed_option("of weights, order and noise (default: 0)")] = None,
 ) -> int:

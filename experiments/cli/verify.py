@@ -8,9 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from experiments.cli.options import file_option, out_option, seed_option
+from experiments.cli.options import file_option, option, out_option, seed_option
 from experiments.cli.terminal import (
     UsageError,
     check_copy,
@@ -40,16 +38,12 @@ COLOURS = {
 
 
 def verify_command(
-    paper: Annotated[
-        list[str] | None, typer.Option(metavar="PAPER", help="only this paper's claims (repeatable)")
-    ] = None,
-    claim: Annotated[list[str] | None, typer.Option(metavar="ID", help="only this claim (repeatable)")] = None,
+    paper: Annotated[list[str] | None, option("only this paper's claims (repeatable)", "PAPER")] = None,
+    claim: Annotated[list[str] | None, option("only this claim (repeatable)", "ID")] = None,
     out: Annotated[Path, out_option()] = Path("out"),
     seed: Annotated[int, seed_option("of random processes and searches")] = 0,
     copy: Annotated[Path | None, file_option("--json", "write verdicts.json here as well")] = None,
-    against: Annotated[
-        Path | None, typer.Option(metavar="OLD.json", help="print what changed since these verdicts")
-    ] = None,
+    against: Annotated[Path | None, option("print what changed since these verdicts", "OLD.json")] = None,
 ) -> int:
     """Decide the claims, and write verdicts.json and a report.
 

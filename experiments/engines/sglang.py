@@ -8,6 +8,7 @@ installed package, which may be installed without its dependencies, or of the so
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import Any
 
 import torch
@@ -24,17 +25,8 @@ Tensor = torch.Tensor
 _kernel = load(find("sglang", SOURCE, "SGLANG_SOURCE"), "sglang_reject_sampling", [])
 
 
-def chain(p: Tensor, q: Tensor, drafts: Tensor, uniforms: Tensor, uniform: Tensor) -> list[int]:
+def chain(p: Tensor, q: Tensor, drafts: Tensor, uniforms: Tensor, uniform: Tensor, **options: Any) -> list[int]:
     """The contract ``chain_uniforms``."""
-    return _emitted(p, q, drafts, uniforms, uniform)
-
-
-def blocks(p: Tensor, q: Tensor, drafts: Tensor, uniforms: Tensor, uniform: Tensor) -> list[int]:
-    """The contract ``chain_uniforms``, verified block by block."""
-    return _emitted(p, q, drafts, uniforms, uniform, block_verification=True)
-
-
-def _emitted(p: Tensor, q: Tensor, drafts: Tensor, uniforms: Tensor, uniform: Tensor, **options: Any) -> list[int]:
     slots = len(p)  # the token before the drafts, and the drafts
     index = torch.arange(slots, device=p.device)[None]
     emitted, accepted = torch.full((slots,), -1, device=p.device), torch.zeros(1, dtype=torch.long, device=p.device)
@@ -47,3 +39,6 @@ def _emitted(p: Tensor, q: Tensor, drafts: Tensor, uniforms: Tensor, uniform: Te
         **options,
     )
     return [int(token) for token in emitted[: int(accepted) + 1].tolist()]
+
+
+blocks: Any = partial(chain, block_verification=True)

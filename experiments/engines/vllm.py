@@ -32,21 +32,15 @@ _sampler = load(
 )
 
 
-def scored(
-    drafts: Tensor, ends: Tensor, q: Tensor, p: Tensor, bonus: Tensor, uniforms: Tensor, exponential: Tensor
-) -> Tensor:
-    """The contract ``flat_exponential``."""
-    return _emitted(drafts, ends, q, p, bonus, uniforms, exponential)
-
-
 def unscored(drafts: Tensor, ends: Tensor, p: Tensor, bonus: Tensor, uniforms: Tensor, exponential: Tensor) -> Tensor:
     """The contract ``flat_tokens``."""
-    return _emitted(drafts, ends, None, p, bonus, uniforms, exponential)
+    return scored(drafts, ends, None, p, bonus, uniforms, exponential)
 
 
-def _emitted(
+def scored(
     drafts: Tensor, ends: Tensor, q: Tensor | None, p: Tensor, bonus: Tensor, uniforms: Tensor, exponential: Tensor
 ) -> Tensor:
+    """The contract ``flat_exponential``."""
     batch, vocabulary = exponential.shape
     most = int(torch.diff(ends, prepend=ends.new_zeros(1)).max())
     emitted = torch.full((batch, most + 1), -1, dtype=torch.int32, device=drafts.device)

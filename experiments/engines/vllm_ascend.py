@@ -31,16 +31,9 @@ _sampler = load(
 )
 
 
-def scored(
-    drafts: Tensor, ends: Tensor, q: Tensor, p: Tensor, bonus: Tensor, uniforms: Tensor, exponential: Tensor
-) -> Tensor:
-    """The contract ``flat_exponential``."""
-    return _emitted(drafts, ends, q, p, bonus, uniforms, exponential)
-
-
 def unscored(drafts: Tensor, ends: Tensor, p: Tensor, bonus: Tensor, uniforms: Tensor, exponential: Tensor) -> Tensor:
     """The contract ``flat_tokens``."""
-    return _emitted(drafts, ends, None, p, bonus, uniforms, exponential)
+    return scored(drafts, ends, None, p, bonus, uniforms, exponential)
 
 
 def blockwise(
@@ -48,10 +41,10 @@ def blockwise(
 ) -> Tensor:
     """The contract ``flat_exponential``: block verification where the longest block has three drafts or more."""
     longest = int(torch.diff(ends, prepend=torch.zeros(1, dtype=ends.dtype)).max())
-    return _emitted(drafts, ends, q, p, bonus, uniforms, exponential, blocks=longest >= 3)
+    return scored(drafts, ends, q, p, bonus, uniforms, exponential, blocks=longest >= 3)
 
 
-def _emitted(
+def scored(
     drafts: Tensor,
     ends: Tensor,
     q: Tensor | None,
@@ -61,7 +54,7 @@ def _emitted(
     exponential: Tensor,
     blocks: bool = False,
 ) -> Tensor:
-    """Recovered tokens, then the verification, as ``rejection_sample`` calls them."""
+    """The contract ``flat_exponential``: recovered tokens, then the verification, as ``rejection_sample`` has them."""
     batch, vocabulary = exponential.shape
     most = int(torch.diff(ends, prepend=torch.zeros(1, dtype=ends.dtype)).max())
     emitted = torch.full((batch, most + 1), -1, dtype=torch.int32)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from hypothesis.configuration import set_hypothesis_home_dir
 
-from experiments.apart import Apart, Link, Lost
+from experiments.apart import Link, Lost, Unfit, answer_apart
 from experiments.judging.measures import VOCABULARY, Placed, placed, several
 from experiments.results import versions, write_json, write_table
 from simlab.messages import tampered
@@ -66,48 +66,30 @@ def judge_apart(
 
     ``found`` is called once there is a rule. Raises ``ValueError`` where there is none, as ``load`` does.
     """
-    started, there = perf_counter(), list[bool]()
-
-    def heard(what: str, done: int, total: int) -> None:
-        if not there:
-            there.append(True)
-            found()
-        progress(what, done, total)
+    started = perf_counter()
 
     def work(link: Link) -> dict[str, Any]:
         try:
             with link.asking(IMPORTING):
                 rule = load()
         except ValueError as error:
-            return {"unfit": str(error)}
+            raise Unfit(str(error)) from None
         changed = tampered()
         if changed:
-            return {"judged": _saved(_breaks([_late(Broken("answers", changed))]), None, name, seed, out, started)}
+            return _saved(_breaks([_late(Broken("answers", changed))]), None, name, seed, out, started)
         link.tell("starting", 0, len(PARTS))
-        return {"judged": judge(_watched(rule, link), name, seed, out, link.tell)}
+        return judge(_watched(rule, link), name, seed, out, link.tell)
 
-    with Apart(work) as process:
-        answer = process.answer(heard)
+    answer, _ = answer_apart(work, found, progress)
     if isinstance(answer, Lost):
-        if not there:
-            found()
         message = f"the rule {answer.message}" if answer.kind != "raises" else f"judging it {answer.message}"
         return _saved(_breaks([_late(Broken("answers", message))]), None, name, seed, out, started)
-    if "unfit" in answer:
-        raise ValueError(answer["unfit"])
-    return dict(answer["judged"])
+    return dict(answer)
 
 
 def _watched(rule: UserRule, link: Link) -> UserRule:
     """The rule; a call that does not return loses the process."""
-
-    def called(function: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*arguments: Any) -> Any:
-            with link.asking(LIMIT):
-                return function(*arguments)
-
-        return call
-
+    called = partial(link.within, LIMIT)
     return UserRule(cache(lambda vocabulary: Functions(*map(called, rule.functions(vocabulary)))))
 
 

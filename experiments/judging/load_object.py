@@ -28,8 +28,6 @@ EXPECTED = (
 
 NEAR = 2  # neighbours of a token, where a rule asks for some and none are given
 
-__all__ = ["as_rule", "load_object", "load_rule", "needed", "rule_of"]
-
 
 def load_rule(spec: str, codebook: Callable[[int], Array]) -> UserRule:
     """The rule that ``spec`` names; ``codebook`` gives the vectors of a vocabulary to a rule made from them.

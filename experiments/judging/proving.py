@@ -13,14 +13,14 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-from experiments.apart import Apart, Link, Lost
+from experiments.apart import Link, Lost, Unfit, answer_apart
 from experiments.judging.load_object import EXPECTED, as_rule, load_object, needed, rule_of
 from experiments.judging.measures import codebook
 from experiments.results import versions, write_json, write_text
@@ -51,8 +51,6 @@ AGAIN = 8  # runs at the rows of a counterexample
 OF_SIZE = ["size"], ["vocabulary"], ["V"]  # the argument of a function from V to a rule
 MADE = Rule, Decoder, Verifier
 
-__all__ = ["prove", "prove_apart", "subject_of", "write_answer"]
-
 
 def prove(
     subject: Any,
@@ -67,6 +65,9 @@ def prove(
     heard: Callable[[int], Any] | None = None,
 ) -> Answer:
     """Prove a statement for all rows, or find rows at which it fails.
+
+    Returns a dict: ``outcome`` is ``proven``, ``counterexample`` or ``unknown``. Raises ``ValueError`` if there is no
+    such subject, or the statement is none.
 
     Parameters
     ----------
@@ -89,16 +90,6 @@ def prove(
         Seconds after which it is ``unknown``.
     heard
         Is told how many cells are done.
-
-    Returns
-    -------
-    Answer
-        ``outcome`` is ``proven``, ``counterexample`` or ``unknown``.
-
-    Raises
-    ------
-    ValueError
-        If there is no such subject, or the statement is none.
     """
     made, until = _subject(subject, {}), perf_counter() + limit
     limits = Limits(seconds=limit)
@@ -142,6 +133,9 @@ def _repeats(rule: RuleOnUnknowns, answer: Answer) -> bool:
 def subject_of(spec: str, settings: Mapping[str, Any] | None = None, kind: str = "") -> Any:
     """What ``spec`` names: of this house, or of a module or a file.
 
+    Returns a decoder, a verifier, a rule, or a function from V to a rule. Raises ``ValueError`` if there is none,
+    saying what was expected.
+
     Parameters
     ----------
     spec
@@ -150,16 +144,6 @@ def subject_of(spec: str, settings: Mapping[str, Any] | None = None, kind: str =
         What it is made with.
     kind
         ``decoder`` or ``rule``, where it has to be one.
-
-    Returns
-    -------
-    Any
-        A decoder, a verifier, a rule, or a function from V to a rule.
-
-    Raises
-    ------
-    ValueError
-        If there is none, saying what was expected.
     """
     given = {name: _fraction(value) for name, value in (settings or {}).items()}
     if ":" not in spec and not spec.endswith(".py"):
@@ -241,6 +225,8 @@ def _fraction(value: Any) -> Any:
 def write_answer(answer: Answer, out: Path, **more: Any) -> dict[str, Any]:
     """Write it to a folder, with the files of a proof; nothing of an earlier one is left.
 
+    Returns what answer.json holds.
+
     Parameters
     ----------
     answer
@@ -249,11 +235,6 @@ def write_answer(answer: Answer, out: Path, **more: Any) -> dict[str, Any]:
         The folder.
     more
         More for answer.json.
-
-    Returns
-    -------
-    dict
-        What answer.json holds.
     """
     for stale in (*out.glob("proof-*.smt2"), out / "check.py"):
         stale.unlink(missing_ok=True)
@@ -321,14 +302,8 @@ def prove_apart(
 
     Raises ``ValueError`` where there is no such subject or statement. ``found`` is called once there is one.
     """
-    began, there = perf_counter(), list[bool]()
+    began = perf_counter()
     named = f"V = {', '.join(map(str, sizes))}" if sizes else "the smallest size"
-
-    def told(cells: int) -> None:
-        if not there:
-            there.append(True)
-            found()
-        heard(cells)
 
     def work(link: Link) -> dict[str, Any]:
         try:
@@ -342,7 +317,7 @@ def prove_apart(
             begin = perf_counter()
             answer = _watched(subject, link, limit, told_apart(link), begin, verifying)
         except ValueError as error:
-            return {"unfit": str(error)}
+            raise Unfit(str(error)) from None
         size = sizes[0] if sizes else 2
         return write_answer(answer, out, **_worst(answer, size, length))
 
@@ -385,8 +360,7 @@ def prove_apart(
         with link.asking(limit + SEARCH):
             return proven(subject)
 
-    with Apart(work) as process:
-        answer = process.answer(told)
+    answer, _ = answer_apart(work, found, heard)
     if isinstance(answer, Lost):
         why = {
             "hangs": f"a call of it took longer than --limit {limit:g} s",
@@ -394,8 +368,6 @@ def prove_apart(
         }.get(answer.kind, f"it {answer.message}")
         lost = Answer("unknown", spec, that, named, "", 0, perf_counter() - began, why=why)
         return write_answer(lost, out)
-    if "unfit" in answer:
-        raise ValueError(answer["unfit"])
     return dict(answer)
 
 
@@ -410,13 +382,7 @@ def _read(that: str, others: tuple[str, ...], own: tuple[str, ...]) -> None:
 
 
 def _watched_rule(rule: RuleOnUnknowns, link: Link, limit: float) -> RuleOnUnknowns:
-    def called(function: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*arguments: Any) -> Any:
-            with link.asking(limit):
-                return function(*arguments)
-
-        return call
-
+    called = partial(link.within, limit)
     return RuleOnUnknowns(cache(lambda size: Functions(*map(called, rule.functions(size)))), rule.name)
 
 

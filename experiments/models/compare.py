@@ -68,6 +68,8 @@ class Comparison(ABC):
 
     Images of a method, with what is said of them, are whatever :meth:`drawn` makes of arrays; they have ``shown``.
 
+    Raises ``ValueError`` for an unknown method.
+
     Attributes
     ----------
     measures
@@ -78,11 +80,6 @@ class Comparison(ABC):
         At how many batches there are times in the first document, of several.
     methods, alone
         The methods, and for each how the target alone draws what it is tested against.
-
-    Raises
-    ------
-    ValueError
-        For an unknown method.
     """
 
     measures: Mapping[str, str]

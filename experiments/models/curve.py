@@ -54,18 +54,10 @@ Measured = Mapping[int, Mapping[int, float]]  # seconds by batch, then by rows o
 
 @dataclass(frozen=True)
 class Curve:
-    """Seconds of calls.
+    """Seconds of calls."""
 
-    Attributes
-    ----------
-    target
-        Of a call of the target, by batch and rows of a sequence.
-    drafting
-        Of drafting by each model that drafts, by batch and drafts of a sequence.
-    """
-
-    target: Measured
-    drafting: Mapping[str, Measured]
+    target: Measured  # of a call of the target, by batch and rows of a sequence
+    drafting: Mapping[str, Measured]  # of drafting by each model that drafts, by batch and drafts of a sequence
 
     def call(self, batch: int, rows: float) -> float:
         """Seconds of a call of the target for ``rows`` rows of each of ``batch`` sequences."""

@@ -34,17 +34,10 @@ class Models(ABC):
     """The models of a ``folder`` on a ``device``, each read when it is first asked for.
 
     Raises :class:`~simlab.models.checkpoints.CheckpointError` then, for a checkpoint that is missing or wrong.
-
-    Attributes
-    ----------
-    name
-        Of the models that come along.
-    files
-        The checkpoints that images depend on, without their ending.
     """
 
-    name: str
-    files: tuple[str, ...]
+    name: str  # of the models that come along
+    files: tuple[str, ...]  # the checkpoints that images depend on, without their ending
 
     def __init__(self, folder: Path | None = None, device: str = "cpu") -> None:
         self.folder, self.device = folder or SHIPPED, torch.device(device)

@@ -12,21 +12,11 @@ if TYPE_CHECKING:
 
 
 class Saved(NamedTuple):
-    """The tables of one subject, as a command saves them.
+    """The tables of one subject, as a command saves them."""
 
-    Attributes
-    ----------
-    command
-        What makes a table; ``{}`` is its name.
-    place
-        Where a table is, in the folder of results.
-    columns
-        What each table must have.
-    """
-
-    command: str
-    place: str
-    columns: dict[str, tuple[str, ...]]
+    command: str  # what makes a table; {} is its name
+    place: str  # where a table is, in the folder of results
+    columns: dict[str, tuple[str, ...]]  # what each table must have
 
     def path(self, out: Path, name: str) -> Path:
         """Where a table is."""

@@ -25,8 +25,6 @@ CORNERS: tuple[Point, ...] = ((Fraction(1), Fraction(0)), (Fraction(0), Fraction
 LONG = 50  # letters of a mass
 SIMPLEST = 24  # the largest denominator of a point that stands for its cell
 
-__all__ = ["Example", "Region", "cut"]
-
 
 class Example(NamedTuple):
     """A target row of a cell, and what the rule emits there."""
@@ -36,51 +34,22 @@ class Example(NamedTuple):
 
 
 class Region(NamedTuple):
-    """A cell that has an area.
+    """A cell that has an area."""
 
-    Attributes
-    ----------
-    corners
-        Of the polygon, as ``p(0), p(1)``, in order.
-    where
-        The comparisons that make it, for people.
-    law
-        What the rule emits, a function of the row for each token, for people.
-    acceptance
-        How often a draft is accepted.
-    lossless
-        Whether the law is the target's row everywhere in the cell.
-    example
-        The simplest row inside.
-    """
-
-    corners: tuple[Point, ...]
-    where: str
-    law: tuple[str, ...]
-    acceptance: str
-    lossless: bool
-    example: Example
+    corners: tuple[Point, ...]  # of the polygon, as p(0), p(1), in order
+    where: str  # the comparisons that make it, for people
+    law: tuple[str, ...]  # what the rule emits, a function of the row for each token, for people
+    acceptance: str  # how often a draft is accepted
+    lossless: bool  # whether the law is the target's row everywhere in the cell
+    example: Example  # the simplest row inside
 
 
 def cut(rule: Rule, draft: Sequence[Fraction]) -> list[Region]:
     """The cells of the triangle for one rule and one draft row; lines and points between them are left out.
 
-    Parameters
-    ----------
-    rule
-        Any rule that does exact arithmetic, and compares nothing but linear functions of the row.
-    draft
-        The row q over three tokens.
-
-    Returns
-    -------
-    list
-        Cells from the corner of token 2 down, and from token 0 to 1; together they are the triangle.
-
-    Raises
-    ------
-    ValueError
-        If a border is no straight line.
+    ``rule``: any rule that does exact arithmetic, and compares nothing but linear functions of the row. ``draft``: the
+    row q over three tokens. Returns cells from the corner of token 2 down, and from token 0 to 1; together they are the
+    triangle. Raises ``ValueError`` if a border is no straight line.
     """
     cells = Cells(["p0", "p1"])
     first, second = cells.variables()

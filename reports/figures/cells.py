@@ -18,8 +18,6 @@ HEIGHT = 3**0.5 / 2  # of the triangle
 ROOM = 0.2  # how wide a cell is that has room for a formula
 SUBSCRIPTS = {f"p{x}": f"p{'₀₁₂'[x]}" for x in range(3)}
 
-__all__ = ["triangles"]
-
 
 def triangles(cuts: Sequence[tuple[str, Sequence[Region]]], draft: Row) -> Figure:
     """A triangle for each rule, given its title and its cells, all for one draft row.

@@ -25,34 +25,17 @@ from reports.site.html import Entries, remove, save, template
 
 @dataclass(frozen=True, eq=False)  # one is itself alone: it can be a key
 class TablesPage:
-    """A page of saved tables.
+    """A page of saved tables."""
 
-    Attributes
-    ----------
-    name
-        Of its texts; its file and its figures are called so too.
-    title, heading
-        In the navigation, and above the page.
-    saved
-        The tables.
-    figures
-        The module with a function for each figure.
-    claims
-        How the ids of the claims on it begin.
-    hidden
-        Columns that the tables on the page are without.
-    apart
-        A column for each value of which there is a figure, where there is one.
-    """
-
-    name: str
+    name: str  # of its texts; its file and its figures are called so too
+    # title, heading: in the navigation, and above the page
     title: str
     heading: str
-    saved: Saved
-    figures: ModuleType
-    claims: tuple[str, ...] = ()
-    hidden: tuple[str, ...] = ()
-    apart: str = ""
+    saved: Saved  # the tables
+    figures: ModuleType  # the module with a function for each figure
+    claims: tuple[str, ...] = ()  # how the ids of the claims on it begin
+    hidden: tuple[str, ...] = ()  # columns that the tables on the page are without
+    apart: str = ""  # a column for each value of which there is a figure, where there is one
 
     @property
     def file(self) -> str:

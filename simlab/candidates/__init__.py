@@ -42,17 +42,8 @@ def make_candidates(name: str) -> Candidates:
 def make_verifier(name: str, **parameters: Any) -> Verifier:
     """The verifier called ``name``.
 
-    Parameters
-    ----------
-    name
-        A key of ``VERIFIERS``.
-    parameters
-        The fields of the verifier's class.
-
-    Raises
-    ------
-    ValueError
-        For an unknown name or parameter, or a bad value.
+    ``name``: a key of ``VERIFIERS``. ``parameters``: the fields of the verifier's class. Raises ``ValueError`` for an
+    unknown name or parameter, or a bad value.
     """
     return make("verifier", VERIFIERS, name, parameters)
 

@@ -20,18 +20,10 @@ NONE = -1  # in the place of a candidate, where there was nothing left to draw f
 
 
 class Verified(NamedTuple):
-    """What a verifier emits for given candidates; the two together sum to one.
+    """What a verifier emits for given candidates; the two together sum to one."""
 
-    Attributes
-    ----------
-    accepted
-        ``[..., V]``: the probability that each token is accepted; only candidates are.
-    drawn
-        ``[..., V]``: the probability that it is emitted with no candidate accepted.
-    """
-
-    accepted: Array
-    drawn: Array
+    accepted: Array  # [..., V]: the probability that each token is accepted; only candidates are
+    drawn: Array  # [..., V]: the probability that it is emitted with no candidate accepted
 
 
 class Candidates(ABC):
@@ -41,6 +33,8 @@ class Candidates(ABC):
     def row(self, q: Array, drawn: Array, last: bool) -> Array:
         """What the next candidate is drawn from.
 
+        Returns ``[..., V]``: pmfs, or zeros where nothing is left.
+
         Parameters
         ----------
         q
@@ -49,11 +43,6 @@ class Candidates(ABC):
             ``int[..., j]``: the candidates before it, or ``NONE``.
         last
             Whether it is the K-th.
-
-        Returns
-        -------
-        Array
-            ``[..., V]``: pmfs, or zeros where nothing is left.
         """
 
 

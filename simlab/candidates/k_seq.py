@@ -22,22 +22,11 @@ HALVINGS = 60  # of an interval of length K - 1, until nothing is left of it in 
 class KSeq(Verifier):
     """Independent candidates in turn, each against p/rho.
 
-    Attributes
-    ----------
-    rho
-        Between 1 and K; the smallest valid one of each pair of rows if it is not said. That is irrational for
-        K > 1, so exact rows are then taken as floats.
-
-    Raises
-    ------
-    ValueError
-        For a ``rho`` below 1.
-
-    References
-    ----------
-    Sun et al., arXiv 2310.15141, K-SEQ.
+    Raises ``ValueError`` for a ``rho`` below 1. See Sun et al., arXiv 2310.15141, K-SEQ.
     """
 
+    # between 1 and K; the smallest valid one of each pair of rows if it is not said. That is irrational for K > 1, so
+    # exact rows are then taken as floats
     rho: Number | None = None
     takes: ClassVar[tuple[type[Candidates], ...]] = (Independent,)
 

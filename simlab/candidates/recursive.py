@@ -16,14 +16,9 @@ from simlab.rules import Rule, Speculative
 
 @dataclass(frozen=True)
 class Recursive(Verifier):
-    """Candidates in turn, with recursive residuals.
+    """Candidates in turn, with recursive residuals."""
 
-    Attributes
-    ----------
-    rule
-        How each of them is verified; speculative sampling, which makes it lossless, if it is not said.
-    """
-
+    # how each of them is verified; speculative sampling, which makes it lossless, if it is not said
     rule: Rule = field(default_factory=Speculative)
 
     @property

@@ -59,36 +59,22 @@ class Line:
 
 @dataclass(frozen=True)
 class RangeEvidence:
-    """What was seen in a range of shapes, which were drawn.
+    """What was seen in a range of shapes, which were drawn."""
 
-    Attributes
-    ----------
-    of
-        The least and the most of each axis.
-    name, dtype, source
-        Of one that was asked for: its text or the name of a preset, the precision of rows, and where a preset has its
-        numbers from. Empty in cells of the map.
-    shapes, outcomes
-        How many shapes were tried, and outcomes counted, in classes that no code can know.
-    detectable
-        The smallest TV, in the mean over these shapes, that would have raised an alarm with power 0.999.
-    tv_at_most
-        Upper limit on that TV; holds for all ranges at once with the confidence of the certificate.
-    seen
-        Whether it is in the region that the verdict is about.
-    why
-        Shapes of it that the code declines, in its words; or why it was not seen, if it was not for want of time.
-    """
-
-    of: dict[str, tuple[int, int]]
+    of: dict[str, tuple[int, int]]  # the least and the most of each axis
+    # name, dtype, source: of one that was asked for: its text or the name of a preset, the precision of rows, and where
+    # a preset has its numbers from. Empty in cells of the map
     name: str
     dtype: str
     source: str
+    # shapes, outcomes: how many shapes were tried, and outcomes counted, in classes that no code can know
     shapes: int
     outcomes: int
+    # the smallest TV, in the mean over these shapes, that would have raised an alarm with power 0.999
     detectable: float
-    tv_at_most: float
-    seen: bool
+    tv_at_most: float  # upper limit on that TV; holds for all ranges at once with the confidence of the certificate
+    seen: bool  # whether it is in the region that the verdict is about
+    # shapes of it that the code declines, in its words; or why it was not seen, if it was not for want of time
     why: str = ""
 
     @property
@@ -102,29 +88,14 @@ class RangeEvidence:
 
 @dataclass(frozen=True)
 class Map:
-    """Where a certificate has looked, beyond its fixed cases.
+    """Where a certificate has looked, beyond its fixed cases."""
 
-    Attributes
-    ----------
-    axes
-        The sizes that shapes have.
-    own
-        What was asked for.
-    cells
-        Bands of V with those of another axis.
-    told
-        The region that the verdict is about, in a sentence.
-    most
-        Numbers of the rows p of a call that are tried at most.
-    region
-        The largest sizes up to which every cell was seen; None where not even the smallest was.
-    """
-
-    axes: tuple[str, ...]
-    own: tuple[RangeEvidence, ...]
-    cells: tuple[RangeEvidence, ...]
-    told: str
-    most: int
+    axes: tuple[str, ...]  # the sizes that shapes have
+    own: tuple[RangeEvidence, ...]  # what was asked for
+    cells: tuple[RangeEvidence, ...]  # bands of V with those of another axis
+    told: str  # the region that the verdict is about, in a sentence
+    most: int  # numbers of the rows p of a call that are tried at most
+    # the largest sizes up to which every cell was seen; None where not even the smallest was
     region: dict[str, int] | None = None
 
 

@@ -21,20 +21,11 @@ Means = Callable[[int, np.ndarray, np.ndarray], np.ndarray]  # of kernel t at x[
 
 
 class Walked(NamedTuple):
-    """Finished tokens, and what they took.
+    """Finished tokens, and what they took."""
 
-    Attributes
-    ----------
-    tokens
-        ``float64[B, d]``: x_0.
-    calls
-        ``int64[B]``: of the target, each at gamma + 1 states at most.
-    accepted, drafted
-        ``int64[B]``: steps.
-    """
-
-    tokens: np.ndarray
-    calls: np.ndarray
+    tokens: np.ndarray  # float64[B, d]: x_0
+    calls: np.ndarray  # int64[B]: of the target, each at gamma + 1 states at most
+    # accepted, drafted: int64[B]: steps
     accepted: np.ndarray
     drafted: np.ndarray
 
@@ -49,6 +40,8 @@ def drafted_steps(
     block: bool = False,
 ) -> Walked:
     """Tokens from their noise ``start[B, d]``, in the steps of the target's kernels.
+
+    Raises ``ValueError`` for a ``gamma`` below 1.
 
     Parameters
     ----------
@@ -65,11 +58,6 @@ def drafted_steps(
         Of all noise and coins.
     block
         Whether drafts are verified as a block; else step by step.
-
-    Raises
-    ------
-    ValueError
-        For a ``gamma`` below 1.
     """
     check_at_least("gamma", gamma, 1)
     steps = len(deviations)

@@ -70,21 +70,9 @@ def residual_draw(w: np.ndarray, delta: np.ndarray, uniform: np.ndarray) -> np.n
 def verify_steps(s: np.ndarray, delta: np.ndarray, coins: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Verify drafted steps one by one.
 
-    Parameters
-    ----------
-    s, delta
-        ``float[B, g]``: the drafts' numbers along the axes, and the target's means there.
-    coins
-        Uniforms ``float[B, g]``.
-
-    Returns
-    -------
-    tuple
-        How many steps are accepted, ``int[B]``, and s' of the one after them, ``float[B]``; NaN where all are.
-
-    References
-    ----------
-    De Bortoli et al., arXiv 2501.05370.
+    ``s``, ``delta``: ``float[B, g]``: the drafts' numbers along the axes, and the target's means there. ``coins``:
+    uniforms ``float[B, g]``. Returns how many steps are accepted, ``int[B]``, and s' of the one after them,
+    ``float[B]``; NaN where all are. See De Bortoli et al., arXiv 2501.05370.
     """
     fails = coins >= np.minimum(1, ratio(s, delta))
     accepted = np.where(fails.any(axis=1), fails.argmax(axis=1), s.shape[1])
@@ -104,21 +92,8 @@ def verify_block(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Verify drafted steps as one block.
 
-    Parameters
-    ----------
-    s, delta, coins
-        As for :func:`verify_steps`.
-    uniform
-        Uniforms ``float[B]`` for s'.
-
-    Returns
-    -------
-    tuple
-        As of :func:`verify_steps`.
-
-    References
-    ----------
-    Soen et al., arXiv 2606.13426.
+    ``s``, ``delta``, ``coins``: as for :func:`verify_steps`. ``uniform``: uniforms ``float[B]`` for s'. Returns a tuple
+    as of :func:`verify_steps`. See Soen et al., arXiv 2606.13426.
     """
     w, count = weights(s, delta), np.arange(1, s.shape[1] + 1)
     accepted = np.where(coins < stops(w, delta), count, 0).max(axis=1)

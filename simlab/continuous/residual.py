@@ -21,25 +21,17 @@ AHEAD = 16  # proposals that are looked at together, at most: as many as before 
 
 
 class Resampled(NamedTuple):
-    """Tokens in place of rejected ones.
+    """Tokens in place of rejected ones."""
 
-    Attributes
-    ----------
-    tokens
-        ``float64[B, d]``, NaN where no proposal was taken.
-    trials
-        ``int64[B]``, proposals made.
-    found
-        ``bool[B]``, whether one was taken.
-    """
-
-    tokens: np.ndarray
-    trials: np.ndarray
-    found: np.ndarray
+    tokens: np.ndarray  # float64[B, d], NaN where no proposal was taken
+    trials: np.ndarray  # int64[B], proposals made
+    found: np.ndarray  # bool[B], whether one was taken
 
 
 def resample(rule: Rule, pair: TrajectoryPair, tape: Tape, position: np.ndarray, limit: int = LIMIT) -> Resampled:
     """Propose until one is taken, for rejected tokens.
+
+    Returns tokens, NaN where none was taken, with the number of proposals.
 
     Parameters
     ----------
@@ -51,15 +43,6 @@ def resample(rule: Rule, pair: TrajectoryPair, tape: Tape, position: np.ndarray,
         ``int[B]``, of the tokens in their sequences.
     limit
         The most proposals for a token.
-
-    Returns
-    -------
-    Resampled
-        Tokens, NaN where none was taken, with the number of proposals.
-
-    References
-    ----------
-    CSpD, section 3.3 and A.3.
     """
     count, size = pair.target.states.shape[1:]
     tokens = np.full((count, size), np.nan)

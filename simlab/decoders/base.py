@@ -72,6 +72,8 @@ class Decoder(ABC, Generic[State]):
     ) -> tuple[State, Info]:
         """One call of the target; commits at least one token to every sequence that is not over.
 
+        Returns the next state, and the :class:`Info` of the step.
+
         Parameters
         ----------
         state
@@ -84,11 +86,6 @@ class Decoder(ABC, Generic[State]):
             The random choices of this iteration.
         draft
             The draft process, where ``needs_draft``.
-
-        Returns
-        -------
-        tuple
-            The next state, and the :class:`Info` of the step.
         """
 
     def choices(self) -> list[Run]:
@@ -111,6 +108,10 @@ class Decoder(ABC, Generic[State]):
     ) -> tuple[Array, Array]:
         """Verify drafts from the left up to the first rejection.
 
+        Returns how many drafts are accepted, ``int[B]``, and weights ``float[B, V]`` of the token after them: the
+        residual of the rejected draft, or the last row of p, the bonus, if none was. See Leviathan et al., arXiv
+        2211.17192, Algorithm 1.
+
         Parameters
         ----------
         rule
@@ -127,16 +128,6 @@ class Decoder(ABC, Generic[State]):
             ``int[B]``: the position of the first draft.
         active
             ``bool[B]``: where false, no draft is accepted, and no coin tossed.
-
-        Returns
-        -------
-        tuple
-            How many drafts are accepted, ``int[B]``, and weights ``float[B, V]`` of the token after them: the
-            residual of the rejected draft, or the last row of p, the bonus, if none was.
-
-        References
-        ----------
-        Leviathan et al., arXiv 2211.17192, Algorithm 1.
         """
         xp, width = namespace(p), x.shape[1]
         probability = rule.accept_rows(p[:, :width], q, x)
@@ -151,6 +142,8 @@ class Decoder(ABC, Generic[State]):
 def advance(process: Process, length: Array, accepted: Array, drawn: Array | int = 1) -> tuple[Array, Info]:
     """The new committed length, cut at the end of the sequence, and the counts of the step.
 
+    Returns the length ``int[B]``, and the :class:`Info`.
+
     Parameters
     ----------
     process
@@ -161,11 +154,6 @@ def advance(process: Process, length: Array, accepted: Array, drawn: Array | int
         ``int[B]``: drafts accepted.
     drawn
         Tokens drawn after them, one number or ``int[B]``.
-
-    Returns
-    -------
-    tuple
-        The length ``int[B]``, and the :class:`Info`.
     """
     xp = namespace(length)
     longer = xp.clip(length + accepted + drawn, 0, process.length)

@@ -25,6 +25,9 @@ DRAWN = 1  # the lane of what a verifier emits
 class CandidateTree(DraftTree):
     """A tree of candidates, verified from root to leaf. The rule is not used.
 
+    Raises ``ValueError`` for a branching that is no tree, an unknown name, or a verifier that is not made for such
+    candidates.
+
     Attributes
     ----------
     branching
@@ -34,11 +37,6 @@ class CandidateTree(DraftTree):
         How they are drawn: a name of :data:`simlab.candidates.CANDIDATES`.
     verifier
         How they are tried: a name of :data:`simlab.candidates.VERIFIERS`; ``optimal`` and ``list`` are for few tokens.
-
-    Raises
-    ------
-    ValueError
-        For a branching that is no tree, an unknown name, or a verifier that is not made for such candidates.
     """
 
     replacement: bool = field(init=False, repr=False, default=True)  # said by the candidates
@@ -70,17 +68,8 @@ class CandidateTree(DraftTree):
     ) -> Verified:
         """Go down from the root as long as the token that is emitted has a node.
 
-        Parameters
-        ----------
-        rule
-            Not used.
-        p, q, nodes, randomness, position
-            As in :meth:`DraftTree.verify_tree`.
-
-        Returns
-        -------
-        Verified
-            The row after the accepted path, and the token, as weights.
+        ``rule``: not used. ``p``, ``q``, ``nodes``, ``randomness``, ``position``: as in :meth:`DraftTree.verify_tree`.
+        Returns the row after the accepted path, and the token, as weights.
         """
         xp, levels = namespace(p), self.levels
         children, nothing = levels.children.beside(nodes), one_hot(position * 0, p)

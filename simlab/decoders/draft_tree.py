@@ -32,22 +32,12 @@ class Verified(NamedTuple):
 class DraftTree(Drafted):
     """A tree of drafts, verified in one call, and one more token.
 
-    Attributes
-    ----------
-    branching
-        How many children a node of each level has, each >= 1; or the nodes, or the name of a published tree
-        (:mod:`simlab.decoders.levels`).
-    replacement
-        Whether siblings are drawn independently; else each without those before it.
-
-    Raises
-    ------
-    ValueError
-        For a branching that is no tree.
+    Raises ``ValueError`` for a branching that is no tree.
     """
 
+    # how many children a node of each level has, each >= 1; or the nodes, or the name of a published tree (levels)
     branching: Branching
-    replacement: bool = True
+    replacement: bool = True  # whether siblings are drawn independently; else each without those before it
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "branching", check_branching(self.branching))
@@ -84,6 +74,9 @@ class DraftTree(Drafted):
     def draft_nodes(self, state: SpeculativeState, draft: Process, randomness: Randomness) -> tuple[Array, Array]:
         """Draw the tree level by level.
 
+        Returns the nodes ``int[B, M]``, NONE where a row has no more tokens to draw, and the draft's rows
+        ``float[B, R, V]`` of the R rows that are not of the last level.
+
         Parameters
         ----------
         state
@@ -92,12 +85,6 @@ class DraftTree(Drafted):
             The draft process.
         randomness
             Where the drafts come from; the number of a node is its lane.
-
-        Returns
-        -------
-        tuple
-            The nodes ``int[B, M]``, NONE where a row has no more tokens to draw, and the draft's rows
-            ``float[B, R, V]`` of the R rows that are not of the last level.
         """
         tokens, length = state
         xp, levels = namespace(tokens), self.levels

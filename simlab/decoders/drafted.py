@@ -59,14 +59,7 @@ class Drafted(Decoder[SpeculativeState]):
     ) -> tuple[Array, Array]:
         """Draft, verify and commit.
 
-        Parameters
-        ----------
-        state, process, rule, randomness, draft
-            As in :meth:`Decoder.step`.
-
-        Returns
-        -------
-        tuple
-            The buffer ``int[B, N + longest + 1]`` with what is committed, and how many drafts are accepted ``int[B]``:
-            they and the token after them are.
+        ``state``, ``process``, ``rule``, ``randomness``, ``draft``: as in :meth:`Decoder.step`. Returns the buffer
+        ``int[B, N + longest + 1]`` with what is committed, and how many drafts are accepted ``int[B]``: they and the
+        token after them are.
         """

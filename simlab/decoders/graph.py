@@ -37,10 +37,7 @@ class CannotRecord(RuntimeError):
 class BufferedStep:
     """A step of a decoder as a function without arguments and results: all it changes is in buffers.
 
-    Parameters
-    ----------
-    decoder, process, rule, tape, draft
-        As in :func:`simlab.decoders.run`, over torch tensors.
+    ``decoder``, ``process``, ``rule``, ``tape``, ``draft``: as in :func:`simlab.decoders.run`, over torch tensors.
 
     Attributes
     ----------
@@ -118,6 +115,9 @@ def run(
 ) -> Run:
     """Decode one sequence a replicate of ``tape``: the tokens and steps of :func:`simlab.decoders.run`.
 
+    Returns the tokens ``int[B, N]`` and the steps ``int[B]``. Raises ``ValueError`` and ``Faulty`` as
+    :func:`simlab.decoders.run` does.
+
     Parameters
     ----------
     decoder, process, rule, tape, draft
@@ -129,16 +129,6 @@ def run(
         What records a step; :func:`record`, unless given.
     told
         Called with the reason where a step cannot be recorded: then every step is launched operation by operation.
-
-    Returns
-    -------
-    Run
-        The tokens ``int[B, N]`` and the steps ``int[B]``.
-
-    Raises
-    ------
-    ValueError, Faulty
-        As :func:`simlab.decoders.run` does.
     """
     check_draft(decoder, process, draft)
     step = BufferedStep(decoder, process, rule, tape, draft)
@@ -160,22 +150,9 @@ def run(
 def record(step: Step, device: torch.device) -> Step:
     """Record what a step launches on a CUDA device, without doing it.
 
-    Parameters
-    ----------
-    step
-        A step that has been called before, so that all it needs is there.
-    device
-        Where it runs.
-
-    Returns
-    -------
-    callable
-        Does it again, on the same memory.
-
-    Raises
-    ------
-    CannotRecord
-        Where the device is none of CUDA, or the step waits for the host.
+    ``step``: a step that has been called before, so that all it needs is there. ``device``: where it runs. Returns what
+    does it again, on the same memory. Raises ``CannotRecord`` where the device is none of CUDA, or the step waits for
+    the host.
     """
     if device.type != "cuda":
         raise CannotRecord(f"a step on {device} cannot be recorded; expected a CUDA device")

@@ -33,17 +33,8 @@ class Joint(SpeculativeDecoder):
     ) -> tuple[Array, Array]:
         """Accept the longest prefix whose own coin comes up.
 
-        Parameters
-        ----------
-        rule, active
-            Not used.
-        p, q, x, randomness, position
-            As in :meth:`Decoder.verify`.
-
-        Returns
-        -------
-        tuple
-            How many drafts are accepted, ``int[B]``, and weights ``float[B, V]`` of the token after them.
+        ``rule``, ``active``: not used. ``p``, ``q``, ``x``, ``randomness``, ``position``: as in :meth:`Decoder.verify`.
+        Returns how many drafts are accepted, ``int[B]``, and weights ``float[B, V]`` of the token after them.
         """
         xp, width = namespace(p), x.shape[1]
         p, q = wide(p), wide(q)
@@ -66,15 +57,8 @@ class Joint(SpeculativeDecoder):
     def scales(self, target: Array, draft: Array) -> tuple[Array, Array]:
         """The scale of each prefix, and how likely all drafts are accepted.
 
-        Parameters
-        ----------
-        target, draft
-            ``float[B, gamma]``: p_k(x_{k+1}) and q_k(x_{k+1}).
-
-        Returns
-        -------
-        tuple
-            ``float[B, gamma]``: s_0 to s_{gamma-1}; and a, ``float[B]``.
+        ``target``, ``draft``: ``float[B, gamma]``: p_k(x_{k+1}) and q_k(x_{k+1}). Returns ``float[B, gamma]``: s_0 to
+        s_{gamma-1}; and a, ``float[B]``.
         """
 
     @abstractmethod

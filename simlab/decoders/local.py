@@ -35,6 +35,11 @@ LOSSLESS = Speculative()
 class Local(SpeculativeDecoder):
     """``gamma`` drafts verified one by one, of which only neighbourhoods of rejected ones are redrawn.
 
+    Raises ``ValueError`` for a ``gamma`` or a ``reach`` that is no whole number, or too small, or another ``redraw``.
+
+    A step calls the target for the block, and once more for each position of it, which stands for as many calls as
+    there are neighbourhoods one after the other.
+
     Attributes
     ----------
     gamma
@@ -43,16 +48,6 @@ class Local(SpeculativeDecoder):
         How many rows and columns away from a rejected draft others are redrawn, >= 0.
     redraw
         How: ``fresh`` or ``coupled``.
-
-    Raises
-    ------
-    ValueError
-        For a ``gamma`` or a ``reach`` that is no whole number, or too small, or another ``redraw``.
-
-    Notes
-    -----
-    A step calls the target for the block, and once more for each position of it, which stands for as many calls as
-    there are neighbourhoods one after the other.
     """
 
     reach: int = 0

@@ -36,17 +36,14 @@ LOSSLESS = Speculative()
 class Phrase(SpeculativeDecoder):
     """``gamma`` drafts verified as one phrase, and one more token. The rule is not used.
 
+    Raises ``ValueError`` for a ``gamma`` that is no whole number >= 1, or another ``failing``.
+
     Attributes
     ----------
     gamma
         The draft length, >= 1.
     failing
         What follows when the phrase is not accepted: ``discard`` or ``shorten``.
-
-    Raises
-    ------
-    ValueError
-        For a ``gamma`` that is no whole number >= 1, or another ``failing``.
     """
 
     failing: Failing = "discard"
@@ -77,18 +74,15 @@ class Phrase(SpeculativeDecoder):
 class SjdPv(Sjd):
     """SJD whose window is verified phrase by phrase. The rule is not used.
 
+    Raises ``ValueError`` as :class:`Sjd` does, for a ``phrase`` that is no whole number >= 1, another ``failing``, or a
+    renewal but ``fresh``: coins behind the accepted drafts have been looked at.
+
     Attributes
     ----------
     phrase
         Tokens of a phrase, >= 1; with 1 it is SJD.
     failing
         What follows when a phrase is not accepted: ``discard`` or ``shorten``.
-
-    Raises
-    ------
-    ValueError
-        As :class:`Sjd` does, for a ``phrase`` that is no whole number >= 1, another ``failing``, or a renewal but
-        ``fresh``: coins behind the accepted drafts have been looked at.
     """
 
     phrase: int = 2

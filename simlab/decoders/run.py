@@ -37,6 +37,10 @@ def run(
 ) -> Run:
     """Decode one sequence a replicate of ``tape``.
 
+    Returns the tokens ``int[B, N]`` and the steps ``int[B]``. Raises ``ValueError`` if the decoder needs a draft
+    process and has none, or has one it cannot use. Raises :class:`Faulty` if a process could not go on with a sequence,
+    as a model whose rows hold NaN; the others are finished.
+
     Parameters
     ----------
     decoder
@@ -51,18 +55,6 @@ def run(
         The draft process, where the decoder needs one.
     watch
         ``watch(before, after, info)`` is called after every step with the states around it.
-
-    Returns
-    -------
-    Run
-        The tokens ``int[B, N]`` and the steps ``int[B]``.
-
-    Raises
-    ------
-    ValueError
-        If the decoder needs a draft process and has none, or has one it cannot use.
-    Faulty
-        If a process could not go on with a sequence, as a model whose rows hold NaN; the others are finished.
     """
     check_draft(decoder, process, draft)
     state = decoder.init(process, tape.at(0), len(tape.replicates))
@@ -116,6 +108,9 @@ def _faults(*processes: Process | None) -> dict[int, str]:
 def check_draft(decoder: Decoder, process: Process, draft: Process | None) -> None:
     """Check that ``draft`` is there just where it is needed, over the same sequences.
 
+    Raises ``ValueError`` for a draft that is missing or not needed, of another vocabulary or length, or exact where the
+    target is not.
+
     Parameters
     ----------
     decoder
@@ -124,11 +119,6 @@ def check_draft(decoder: Decoder, process: Process, draft: Process | None) -> No
         The target.
     draft
         The draft process, or ``None``.
-
-    Raises
-    ------
-    ValueError
-        For a draft that is missing or not needed, of another vocabulary or length, or exact where the target is not.
     """
     name = type(decoder).__name__
     if decoder.needs_draft and draft is None:

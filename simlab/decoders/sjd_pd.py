@@ -48,6 +48,11 @@ from simlab.rules import Rule
 class SjdPd(Sjd):
     """SJD with ``candidates`` drafts for each node at the first ``depth`` positions of the window.
 
+    Raises ``ValueError`` for a value outside its range, or a tree of more nodes than ``budget``. See SJD-PAC, section
+    4.1, appendix A.3, equations 7 and 8.
+
+    With ``bonus`` a token follows every path that ends without a rejection, from the row after it.
+
     Attributes
     ----------
     candidates
@@ -60,19 +65,6 @@ class SjdPd(Sjd):
         The most nodes the tree may have, >= 1; ``None``: any number.
     shared
         Whether all nodes of one position have the same candidates.
-
-    Raises
-    ------
-    ValueError
-        For a value outside its range, or a tree of more nodes than ``budget``.
-
-    Notes
-    -----
-    With ``bonus`` a token follows every path that ends without a rejection, from the row after it.
-
-    References
-    ----------
-    SJD-PAC, section 4.1, appendix A.3, equations 7 and 8.
     """
 
     candidates: int = 4
@@ -189,6 +181,10 @@ class SjdPd(Sjd):
     ) -> tuple[Array, Array, Array]:
         """What becomes of the K candidates of P parents, verified in turn with recursive residuals. Tosses no coin.
 
+        Returns the probability ``float[B, P, K]`` that each is accepted once those before it are rejected, the pmf
+        ``float[B, P, V]`` of the token if all are, and the number ``int[B, P, K]`` of the candidate at each turn. See
+        SJD-PAC, equations 7 and 8.
+
         Parameters
         ----------
         rule
@@ -199,16 +195,6 @@ class SjdPd(Sjd):
             For each candidate, ``float[B, P, V]``: the pmf it was drawn from.
         candidates
             ``int[B, P, K]``; NONE where there is none.
-
-        Returns
-        -------
-        tuple
-            The probability ``float[B, P, K]`` that each is accepted once those before it are rejected, the pmf
-            ``float[B, P, V]`` of the token if all are, and the number ``int[B, P, K]`` of the candidate at each turn.
-
-        References
-        ----------
-        SJD-PAC, equations 7 and 8.
         """
         xp, probability = namespace(p), []
         for k in range(self.candidates):

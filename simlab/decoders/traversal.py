@@ -22,6 +22,8 @@ from simlab.rules import Rule
 class Traversal(DraftTree):
     """A tree of drafts verified from leaf to root. The rule is not used: this is lossless by itself.
 
+    Raises ``ValueError`` for a branching that is no tree. See Weng et al., arXiv 2505.12398, abstract.
+
     Attributes
     ----------
     branching
@@ -29,15 +31,6 @@ class Traversal(DraftTree):
         (:mod:`simlab.decoders.levels`).
     replacement
         Whether siblings are drawn independently; else each without those before it.
-
-    Raises
-    ------
-    ValueError
-        For a branching that is no tree.
-
-    References
-    ----------
-    Weng et al., arXiv 2505.12398, abstract.
     """
 
     def verify_tree(
@@ -45,17 +38,8 @@ class Traversal(DraftTree):
     ) -> Verified:
         """Try all rows, each after those below it, until the coin of one comes up.
 
-        Parameters
-        ----------
-        rule
-            Not used.
-        p, q, nodes, randomness, position
-            As in :meth:`DraftTree.verify_tree`.
-
-        Returns
-        -------
-        Verified
-            The row after the accepted path, and the token's weights.
+        ``rule``: not used. ``p``, ``q``, ``nodes``, ``randomness``, ``position``: as in :meth:`DraftTree.verify_tree`.
+        Returns the row after the accepted path, and the token's weights.
         """
         xp = namespace(p)
         order, weights, left = self.traverse(wide(p), wide(q), nodes)
@@ -66,8 +50,6 @@ class Traversal(DraftTree):
         """All rows in the order in which they are tried, with the weight ``[B]`` and the row ``[B, V]`` of each when it
         is: once all below it are rejected. Tosses no coin.
 
-        Notes
-        -----
         The weight of the root is 1, and that of a child x of a row of weight w is min(1, w p(x)/q(x)). Once x is
         rejected, with s = sum_y [w p(y) - q(y)]^+, the row p becomes [w p - q]+ and the weight s/(s + 1 - w); without
         replacement q loses x.

@@ -49,18 +49,10 @@ class Finding(NamedTuple):
 def check_model(model: Any, given: Any = None) -> list[Finding]:
     """Try a model as decoders will use it.
 
-    Parameters
-    ----------
-    model
-        What is to be a :class:`~simlab.models.architectures.backbone.Backbone`.
-    given
-        ``[B, ...]``, B >= 2 conditions as the model takes them; by default the first classes, of ``config.classes``, or
-        zeros where it has none.
-
-    Returns
-    -------
-    list of Finding
-        One a check, in the order they were made; the last is a problem where others could not be made.
+    ``model``: what is to be a :class:`~simlab.models.architectures.backbone.Backbone`. ``given``: ``[B, ...]``, B >= 2
+    conditions as the model takes them; by default the first classes, of ``config.classes``, or zeros where it has none.
+    Returns a list of Finding, one a check, in the order they were made; the last is a problem where others could not be
+    made.
     """
     return _made(Probe(model, given), CHECKS)
 
@@ -68,15 +60,8 @@ def check_model(model: Any, given: Any = None) -> list[Finding]:
 def check_logits(logits: Logits, shape: tuple[int, int], given: Tensor | None = None) -> list[Finding]:
     """Try a function of whole sequences as :class:`~simlab.models.process.from_logits.FromLogits` will use it.
 
-    Parameters
-    ----------
-    logits, shape, given
-        As for that process; of conditions at least two.
-
-    Returns
-    -------
-    list of Finding
-        One a check, in the order they were made; the last is a problem where others could not be made.
+    ``logits``, ``shape``, ``given``: as for that process; of conditions at least two. Returns a list of Finding, one a
+    check, in the order they were made; the last is a problem where others could not be made.
     """
     try:
         process = FromLogits(logits, shape, given)

@@ -46,6 +46,10 @@ def simlab_generate(
 ) -> Any:
     """The decoding loop of ``generate``, called by the library.
 
+    Returns prompts and new tokens ``int64[B, T + n]``, as ``generate`` returns them. Raises ``ValueError`` for a model,
+    a processor, or a setting that is not supported, by its name. Raises ``RuntimeError`` for a sequence that cannot go
+    on, unless ``failed`` is there to be told.
+
     Parameters
     ----------
     model, input_ids, logits_processor, stopping_criteria, generation_config, synced_gpus, model_kwargs
@@ -68,18 +72,6 @@ def simlab_generate(
         Told of each sequence that cannot go on, by its number, and why: its logits were no numbers, or it found no
         memory even alone. The others go on, and it is returned as far as it came. Without it the first such is an
         error.
-
-    Returns
-    -------
-    torch.Tensor or GenerateDecoderOnlyOutput
-        Prompts and new tokens ``int64[B, T + n]``, as ``generate`` returns them.
-
-    Raises
-    ------
-    ValueError
-        For a model, a processor, or a setting that is not supported, by its name.
-    RuntimeError
-        For a sequence that cannot go on, unless ``failed`` is there to be told.
     """
     check_language(model)
     _check_settings(generation_config, synced_gpus, model_kwargs)

@@ -16,8 +16,6 @@ from simlab.mutants.gated.gates import ALWAYS, GATES
 
 Function = Callable[..., Any]
 
-__all__ = ["Implementation", "bugs", "correct"]
-
 LARGEST = 16  # the least V of a fault that small cases show
 WHOLE = (  # contracts of which every fault is listed
     *("verify", "verify_candidates", "draft", "decode", "chain_uniforms", "tree_parents"),

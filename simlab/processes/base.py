@@ -36,6 +36,9 @@ class Process(ABC):
     def forward(self, tokens: Array, start: Array, count: int) -> Array:
         """One call of the model: the pmfs of ``count`` positions from ``start`` on.
 
+        Returns ``float[B, count, V]``: row j is the pmf of token ``start + j`` given ``tokens[b, :start + j]``. Past
+        the end every row is a point mass on token 0, so a decoder needs no special case there.
+
         Parameters
         ----------
         tokens
@@ -44,49 +47,27 @@ class Process(ABC):
             ``int[B]``: the first position.
         count
             How many rows.
-
-        Returns
-        -------
-        Array
-            ``float[B, count, V]``: row j is the pmf of token ``start + j`` given ``tokens[b, :start + j]``.
-            Past the end every row is a point mass on token 0, so a decoder needs no special case there.
         """
         return self._ended(self._rows(tokens, start, count), grid(start, count))
 
     def over(self, tokens: Array, length: Array) -> Array:
         """Whether each sequence ``tokens[b, :length[b]]`` is complete.
 
-        Parameters
-        ----------
-        tokens
-            ``int[B, T]``.
-        length
-            ``int[B]``.
-
-        Returns
-        -------
-        Array
-            ``bool[B]``.
+        ``tokens``: ``int[B, T]``. ``length``: ``int[B]``. Returns ``bool[B]``.
         """
         return length >= self.length
 
     def keep(self, rows: Sequence[int]) -> None:  # noqa: B027  # most have nothing to do
         """Go on with the sequences ``rows`` of the batch alone; only a process with a memory of them has to know.
 
-        Parameters
-        ----------
-        rows
-            ``int[n]``, those that stay, in the order they are to have; ``rows[i] >= i``.
+        ``rows``: ``int[n]``, those that stay, in the order they are to have; ``rows[i] >= i``.
         """
 
     def hold(self, tokens: Array, start: Array, nodes: Array, paths: Array) -> None:  # noqa: B027
         """See a tree of drafts, of which the sequences take a path or the beginning of one: what a draft model is told
         when others than it draws itself are verified. Only a process with a memory has to know.
 
-        Parameters
-        ----------
-        tokens, start, nodes, paths
-            As :meth:`forward_tree` takes them.
+        ``tokens``, ``start``, ``nodes``, ``paths``: as :meth:`forward_tree` takes them.
         """
 
     def faults(self) -> dict[int, str]:
@@ -94,22 +75,16 @@ class Process(ABC):
         return {}
 
     def closed(self, tokens: Array) -> Array:
-        """Finished sequences in their final form.
-
-        Parameters
-        ----------
-        tokens
-            ``int[B, N]``.
-
-        Returns
-        -------
-        Array
-            ``int[B, N]``.
-        """
+        """Finished sequences in their final form. ``tokens``: ``int[B, N]``. Returns ``int[B, N]``."""
         return tokens
 
     def forward_tree(self, tokens: Array, start: Array, nodes: Array, paths: Array) -> Array:
         """One call of the model for a tree of drafts after the prefix ``tokens[b, :start]``.
+
+        Returns ``float[B, M + 1, V]``: the row after the prefix itself, then after the prefix and the path to each
+        node.
+
+        Here every path is a separate sequence; a model with tree attention computes all of them at once.
 
         Parameters
         ----------
@@ -121,15 +96,6 @@ class Process(ABC):
             ``int[B, M]``: the token of every node.
         paths
             ``int[M, D]``: the nodes from the root down to each node, itself last, then -1.
-
-        Returns
-        -------
-        Array
-            ``float[B, M + 1, V]``: the row after the prefix itself, then after the prefix and the path to each node.
-
-        Notes
-        -----
-        Here every path is a separate sequence; a model with tree attention computes all of them at once.
         """
         xp = namespace(tokens)
         batch, (count, depth) = tokens.shape[0], paths.shape

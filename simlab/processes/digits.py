@@ -134,23 +134,9 @@ class DigitsPair(NamedTuple):
 def fit_digits(seed: int = SHIPPED_SEED) -> DigitsPair:
     """Split the images, fit both processes to the larger part and score them on the rest.
 
-    Parameters
-    ----------
-    seed
-        Decides the split and the first weights and batches of the network.
+    ``seed``: decides the split and the first weights and batches of the network. Returns the processes, the held-out
+    images, and the quality of both on them. Raises ``ValueError`` for a seed that is no whole number >= 0.
 
-    Returns
-    -------
-    DigitsPair
-        The processes, the held-out images, and the quality of both on them.
-
-    Raises
-    ------
-    ValueError
-        For a seed that is no whole number >= 0.
-
-    Notes
-    -----
     The network takes seconds to fit unless the seed is ``SHIPPED_SEED``.
     """
     check_at_least("seed", seed, 0)
@@ -184,17 +170,7 @@ def split_digits(seed: int) -> tuple[np.ndarray, np.ndarray]:
 def bits_per_pixel(process: Process, images: np.ndarray) -> float:
     """Mean of -log2 of the probability of each pixel given those before it.
 
-    Parameters
-    ----------
-    process
-        Over sequences of N pixels.
-    images
-        ``int[n, N]``.
-
-    Returns
-    -------
-    float
-        In bits; lower is better.
+    ``process``: over sequences of N pixels. ``images``: ``int[n, N]``. Returns a float in bits; lower is better.
     """
     rows = process.forward(images, _starts(images), process.length)
     return float(-np.log2(at(rows, images)).mean())

@@ -23,6 +23,8 @@ KIND = 0x4A << 24  # keeps these numbers apart from those of a tape with the sam
 class Jittered(Process):
     """``process`` with uniform noise on each logit, which depends on the call.
 
+    Raises ``ValueError`` for a ``jitter`` outside its range.
+
     Parameters
     ----------
     process
@@ -32,11 +34,6 @@ class Jittered(Process):
     seed, stream
         The noise is that of (seed, start of the call, position, token), and of ``stream``, which tells a target from
         its draft.
-
-    Raises
-    ------
-    ValueError
-        For a ``jitter`` outside its range.
     """
 
     def __init__(self, process: Process, jitter: float, seed: int, stream: int = 0) -> None:

@@ -35,17 +35,8 @@ class Pair(NamedTuple):
 def sampled(pair: Pair, processors: Mapping[str, Any]) -> Pair:
     """``pair`` with ``processors`` on both its processes.
 
-    Parameters
-    ----------
-    pair
-        The processes.
-    processors
-        Any of temperature, top_k and top_p, with their values.
-
-    Raises
-    ------
-    ValueError
-        For any other name, and as :class:`simlab.processes.Processed` does for values.
+    ``pair``: the processes. ``processors``: any of temperature, top_k and top_p, with their values. Raises
+    ``ValueError`` for any other name, and as :class:`simlab.processes.Processed` does for values.
     """
     if not isinstance(processors, Mapping):
         raise ValueError(f"processors is {processors!r}; expected a mapping of {', '.join(PROCESSORS)}")

@@ -22,26 +22,12 @@ WHOLE = 2.0**62  # units of mass
 def guided(conditional: Array, unconditional: Array, scale: Number) -> Array:
     """Classifier-free guidance: logits u + scale (c - u), so a row in proportion to c^scale u^(1 - scale).
 
-    Parameters
-    ----------
-    conditional, unconditional
-        ``float[..., V]``: the rows c and u.
-    scale
-        The guidance scale; 1 leaves c.
+    ``conditional``, ``unconditional``: ``float[..., V]``: the rows c and u. ``scale``: the guidance scale; 1 leaves c.
+    Raises ``ValueError`` for exact rows and a scale that is not whole. See Ho and Salimans, "Classifier-free diffusion
+    guidance", 2022, on the logits of tokens.
 
-    Raises
-    ------
-    ValueError
-        For exact rows and a scale that is not whole.
-
-    Notes
-    -----
     A token that the conditional row excludes stays excluded; one that only the unconditional row excludes counts as
     having its conditional mass there, because a ratio to 0 is undefined.
-
-    References
-    ----------
-    Ho and Salimans, "Classifier-free diffusion guidance", 2022, on the logits of tokens.
     """
     xp = namespace(conditional)
     base = xp.where(unconditional > 0, unconditional, xp.where(conditional > 0, conditional, number(1, conditional)))
@@ -53,17 +39,8 @@ def guided(conditional: Array, unconditional: Array, scale: Number) -> Array:
 def masked(rows: Array, allowed: Array) -> Array:
     """A grammar's mask: the rows on the allowed tokens.
 
-    Parameters
-    ----------
-    rows
-        ``float[..., V]``.
-    allowed
-        ``bool[..., V]``.
-
-    Returns
-    -------
-    Array
-        ``float[..., V]``: scaled to sum to one; uniform over the allowed tokens where a row has no mass on them.
+    ``rows``: ``float[..., V]``. ``allowed``: ``bool[..., V]``. Returns ``float[..., V]``: scaled to sum to one; uniform
+    over the allowed tokens where a row has no mass on them.
     """
     xp, zero = namespace(rows), number(0, rows)
     ones = full(tuple(rows.shape), 1, rows)
@@ -73,17 +50,8 @@ def masked(rows: Array, allowed: Array) -> Array:
 def tempered(rows: Array, temperature: Number) -> Array:
     """Rows in proportion to p^(1/temperature).
 
-    Parameters
-    ----------
-    rows
-        ``float[..., V]``.
-    temperature
-        >= 0; at 0 a point mass on the likeliest token, the first of ties.
-
-    Raises
-    ------
-    ValueError
-        For exact rows and a temperature that is not 0 or 1/n.
+    ``rows``: ``float[..., V]``. ``temperature``: >= 0; at 0 a point mass on the likeliest token, the first of ties.
+    Raises ``ValueError`` for exact rows and a temperature that is not 0 or 1/n.
     """
     if temperature == 0:
         return one_hot(namespace(rows).argmax(rows, axis=-1), rows)
@@ -94,12 +62,7 @@ def tempered(rows: Array, temperature: Number) -> Array:
 def top_k(rows: Array, k: int) -> Array:
     """The k likeliest tokens, and all that tie with the last of them, scaled up.
 
-    Parameters
-    ----------
-    rows
-        ``float[..., V]``.
-    k
-        >= 1; V and more leave the rows.
+    ``rows``: ``float[..., V]``. ``k``: >= 1; V and more leave the rows.
     """
     k = min(k, rows.shape[-1])
     if isinstance(rows, np.ndarray):
@@ -112,18 +75,18 @@ def top_k(rows: Array, k: int) -> Array:
 def top_p(rows: Array, mass: Number) -> Array:
     """The fewest likeliest tokens that have at least ``mass`` together, scaled up; of ties the first.
 
-    Parameters
-    ----------
-    rows
-        ``float[..., V]``.
-    mass
-        Above 0, at most 1.
+    ``rows``: ``float[..., V]``. ``mass``: above 0, at most 1.
     """
     return likeliest(rows, -namespace(rows).sort(-rows, axis=-1), mass)
 
 
 def likeliest(rows: Array, falling: Array, mass: Number) -> Array:
     """:func:`top_p` of rows whose largest entries are known.
+
+    Returns ``float[..., V]``, in float64 unless exact.
+
+    Masses of floating-point rows are counted in whole units of 2^-62: such sums are the same in every order, so what is
+    kept depends on no library and no device.
 
     Parameters
     ----------
@@ -133,16 +96,6 @@ def likeliest(rows: Array, falling: Array, mass: Number) -> Array:
         ``float[..., K]``: the K largest entries in falling order; all others are 0 or equal the last of them.
     mass
         Above 0, at most 1.
-
-    Returns
-    -------
-    Array
-        ``float[..., V]``, in float64 unless exact.
-
-    Notes
-    -----
-    Masses of floating-point rows are counted in whole units of 2^-62: such sums are the same in every order, so what is
-    kept depends on no library and no device.
     """
     xp, wanted = namespace(rows), _units(number(mass, rows))
     units = _units(falling)

@@ -77,18 +77,15 @@ class Randomness(ABC):
     def ahead(self, start: Array, choices: Choices) -> Randomness:
         """The same choices, where it can be prepared for those of a step before they are asked for.
 
-        Parameters
-        ----------
-        start
-            ``int[B]``: where the step starts.
-        choices
-            What it may ask for. It may ask for others, too.
+        ``start``: ``int[B]``: where the step starts. ``choices``: what it may ask for. It may ask for others, too.
         """
         return self
 
     @abstractmethod
     def accept(self, probability: Array, position: Array, lane: int = 0) -> Array:
         """Coins: each true with its probability.
+
+        Returns ``bool[B, M]``.
 
         Parameters
         ----------
@@ -98,27 +95,13 @@ class Randomness(ABC):
             ``int[B]``: the position of the first.
         lane
             Tells candidates at one position apart.
-
-        Returns
-        -------
-        Array
-            ``bool[B, M]``.
         """
 
     def accept_first(self, probability: Array, position: Array) -> Array:
         """How many of K coins for one position, tossed in turn, fail before the first that comes up.
 
-        Parameters
-        ----------
-        probability
-            ``float[B, K]``, in [0, 1], or exact: coin k has lane k.
-        position
-            ``int[B]``.
-
-        Returns
-        -------
-        Array
-            ``int[B]``, 0 to K.
+        ``probability``: ``float[B, K]``, in [0, 1], or exact: coin k has lane k. ``position``: ``int[B]``. Returns
+        ``int[B]``, 0 to K.
         """
         xp, count = namespace(position), probability.shape[1]
         failed = position * 0 + count
@@ -131,22 +114,15 @@ class Randomness(ABC):
     def accept_prefix(self, probability: Array, position: Array) -> Array:
         """How many coins, tossed in turn, come up before the first that fails.
 
-        Parameters
-        ----------
-        probability
-            ``float[B, W]``, in [0, 1], or exact.
-        position
-            ``int[B]``: the position of the first.
-
-        Returns
-        -------
-        Array
-            ``int[B]``, 0 to W.
+        ``probability``: ``float[B, W]``, in [0, 1], or exact. ``position``: ``int[B]``: the position of the first.
+        Returns ``int[B]``, 0 to W.
         """
 
     @abstractmethod
     def draw(self, pmf: Array, position: Array, purpose: Purpose, lane: Lane = 0) -> Array:
         """A token from each row of ``pmf``.
+
+        Returns ``int[B, M]``.
 
         Parameters
         ----------
@@ -158,16 +134,13 @@ class Randomness(ABC):
             What the tokens are drawn for.
         lane
             One number, or M of them: tells tokens drawn at one position apart.
-
-        Returns
-        -------
-        Array
-            ``int[B, M]``.
         """
 
     @abstractmethod
     def draw_fixed(self, pmf: Array, position: Array, interval: Array) -> tuple[Array, Array]:
         """A token from each row by inverse CDF, with the uniform that is fixed for its position.
+
+        Returns tokens ``int[B, M]``, and the intervals after them, which a tape leaves as they are.
 
         Parameters
         ----------
@@ -178,28 +151,14 @@ class Randomness(ABC):
         interval
             ``[B, M, 2]``: bounds of the uniform of each position, given the tokens drawn with it before; first
             (0, 1).
-
-        Returns
-        -------
-        tuple
-            Tokens ``int[B, M]``, and the intervals after them, which a tape leaves as they are.
         """
 
     @abstractmethod
     def unseen(self, batch: int, count: int, uniform: Array) -> Array:
         """What is known of the races of ``count`` positions before any is run.
 
-        Parameters
-        ----------
-        batch, count
-            B sequences, M positions of each.
-        uniform
-            ``float[V]``: a row, of whose library it is.
-
-        Returns
-        -------
-        Array
-            ``[B, M, K]``; nothing, K = 0, of a tape.
+        ``batch``, ``count``: B sequences, M positions of each. ``uniform``: ``float[V]``: a row, of whose library it
+        is. Returns ``[B, M, K]``; nothing, K = 0, of a tape.
         """
 
     @abstractmethod
@@ -210,6 +169,8 @@ class Randomness(ABC):
         winners for two rows are the same more often the nearer they are. It is Gumbel's trick, log pmf(v) - log E_v at
         its largest.
 
+        Returns tokens ``int[B, M]``, and what is known after them, which a tape leaves as it is.
+
         Parameters
         ----------
         pmf
@@ -218,9 +179,4 @@ class Randomness(ABC):
             ``int[B]``: the position of the first.
         known
             ``[B, M, K]``: what earlier winners have told of the times of each position, :meth:`unseen` at first.
-
-        Returns
-        -------
-        tuple
-            Tokens ``int[B, M]``, and what is known after them, which a tape leaves as it is.
         """

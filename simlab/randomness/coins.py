@@ -32,24 +32,14 @@ class Coins(ABC):
     def below(self, uniform: Any, threshold: float) -> bool:
         """Whether a uniform is below ``threshold``.
 
-        Parameters
-        ----------
-        uniform
-            What :meth:`uniform` returned.
-        threshold
-            Any number; at most 0 is never, at least 1 is always.
+        ``uniform``: what :meth:`uniform` returned. ``threshold``: any number; at most 0 is never, at least 1 is always.
         """
 
     @abstractmethod
     def invert(self, uniform: Any, weights: Array) -> int:
         """The token at which the CDF of ``weights`` exceeds a uniform.
 
-        Parameters
-        ----------
-        uniform
-            What :meth:`uniform` returned.
-        weights
-            ``float[V]``, not necessarily normalised.
+        ``uniform``: what :meth:`uniform` returned. ``weights``: ``float[V]``, not necessarily normalised.
         """
 
     def coin(self, probability: float) -> bool:
@@ -62,13 +52,7 @@ class Coins(ABC):
 
 
 class SampledCoins(Coins):
-    """Uniforms from a generator.
-
-    Parameters
-    ----------
-    rng
-        The generator.
-    """
+    """Uniforms from a generator."""
 
     def __init__(self, rng: np.random.Generator) -> None:
         self.rng = rng
@@ -88,10 +72,7 @@ class SampledCoins(Coins):
 class EnumeratedCoins(Coins):
     """Uniforms of one path of an enumeration: each is the interval ``[low, high]`` it is known to lie in.
 
-    Parameters
-    ----------
-    enumerator
-        One with a single path.
+    ``enumerator``: one with a single path.
     """
 
     def __init__(self, enumerator: Enumerator) -> None:
@@ -123,15 +104,7 @@ class EnumeratedCoins(Coins):
 def outcomes(run: Callable[[Coins], Outcome]) -> dict[Outcome, float]:
     """The exact law of what ``run`` returns.
 
-    Parameters
-    ----------
-    run
-        Called once for each branch, with the source of its uniforms.
-
-    Returns
-    -------
-    dict
-        Outcomes and their probabilities.
+    ``run``: called once for each branch, with the source of its uniforms. Returns outcomes and their probabilities.
     """
     law: dict[Outcome, float] = {}
     waiting = [Path(0, (), 1.0)]

@@ -69,15 +69,7 @@ class Enumerator(Randomness):
     def choose(self, outcomes: Callable[[int], Iterable[Outcome]]) -> list[Any]:
         """One outcome for each row.
 
-        Parameters
-        ----------
-        outcomes
-            ``outcomes(k)`` lists those of row k with their probabilities.
-
-        Returns
-        -------
-        list
-            The answers, a row each.
+        ``outcomes``: ``outcomes(k)`` lists those of row k with their probabilities. Returns the answers, a row each.
         """
         for k, path in enumerate(self.done):
             if self._asked < len(path.answers):

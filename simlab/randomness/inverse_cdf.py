@@ -14,22 +14,8 @@ from simlab.arrays import BLOCK, Array, block_sums, filled, is_exact, namespace,
 def inverse_cdf(pmf: Array, uniform: Array) -> Array:
     """The first token whose cumulative mass exceeds ``uniform`` times the total.
 
-    Parameters
-    ----------
-    pmf
-        ``float[..., V]``, not necessarily normalised.
-    uniform
-        ``float[...]``, in [0, 1).
-
-    Returns
-    -------
-    Array
-        ``int[...]``; never a token without mass.
-
-    Raises
-    ------
-    ValueError
-        For exact rows.
+    ``pmf``: ``float[..., V]``, not necessarily normalised. ``uniform``: ``float[...]``, in [0, 1). Returns
+    ``int[...]``; never a token without mass. Raises ``ValueError`` for exact rows.
     """
     if is_exact(pmf):
         raise ValueError("pmf is exact; expected floating-point rows: exact rows are enumerated, not sampled")

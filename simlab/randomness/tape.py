@@ -44,11 +44,8 @@ class Tape(Randomness):
     def at(self, iteration: int | Array) -> Tape:
         """The tape of another iteration, same seed and replicates.
 
-        Parameters
-        ----------
-        iteration
-            The step, >= 0; or ``int64[1]``, or ``int64[B]`` for each sequence its own, where it is counted on a device:
-            the numbers are the same.
+        ``iteration``: the step, >= 0; or ``int64[1]``, or ``int64[B]`` for each sequence its own, where it is counted
+        on a device: the numbers are the same.
         """
         moved = copy(self)
         moved.iteration = iteration
@@ -57,10 +54,7 @@ class Tape(Randomness):
     def subset(self, rows: np.ndarray) -> Tape:
         """The tape of some of the sequences, same seed and iteration.
 
-        Parameters
-        ----------
-        rows
-            ``int[n]``: which of them, by batch row.
+        ``rows``: ``int[n]``: which of them, by batch row.
         """
         fewer = copy(self)
         fewer.replicates = self.replicates[rows]
@@ -74,6 +68,8 @@ class Tape(Randomness):
     def uniform(self, position: Array, purpose: Purpose | Array, lane: Lane = 0, iteration: int | None = None) -> Array:
         """The uniforms of the choices at ``position``.
 
+        Returns ``float64[B, M]``, in [0, 1).
+
         Parameters
         ----------
         position
@@ -84,11 +80,6 @@ class Tape(Randomness):
             One number, or M of them: tells choices at one position apart.
         iteration
             The tape's own by default.
-
-        Returns
-        -------
-        Array
-            ``float64[B, M]``, in [0, 1).
         """
         if isinstance(lane, tuple):
             lane = _table(lane).beside(position)
@@ -129,17 +120,8 @@ class Tape(Randomness):
     def times(self, position: Array, size: int) -> Array:
         """The times of ``size`` tokens in the races at ``position``, the same in all iterations.
 
-        Parameters
-        ----------
-        position
-            ``int[B, M]``.
-        size
-            V, at most 2^25.
-
-        Returns
-        -------
-        Array
-            ``float64[B, M, V]``, each exponential with mean 1.
+        ``position``: ``int[B, M]``. ``size``: V, at most 2^25. Returns ``float64[B, M, V]``, each exponential with mean
+        1.
         """
         if size > TOKENS:
             raise ValueError(f"a race has {size} tokens; expected at most {TOKENS}: the tape has no more numbers")

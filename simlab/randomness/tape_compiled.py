@@ -14,12 +14,7 @@ from simlab.randomness.philox_compiled import philox4x32, unit
 class Uniforms:
     """The random numbers of a step, for sequences that have each a seed, a replicate and an iteration of its own.
 
-    Parameters
-    ----------
-    seeds
-        ``uint64[B]``.
-    replicates, iterations
-        ``int64[B]``.
+    ``seeds``: ``uint64[B]``. ``replicates``, ``iterations``: ``int64[B]``.
     """
 
     def __init__(self, seeds: np.ndarray, replicates: np.ndarray, iterations: np.ndarray) -> None:

@@ -72,27 +72,22 @@ class Rule(ABC):
     def accept(self, p: Array, q: Array, x: Array) -> Array:
         """The probability of accepting x.
 
+        Returns ``float[...]``, in [0, 1]: 1 where q(x) = 0, 0 where the draft mass is 0 otherwise. Raises
+        ``ValueError`` where p or q is no pmf, shapes differ, or x is outside the vocabulary.
+
         Parameters
         ----------
         p, q
             ``float[..., V]``: the pmfs of target and draft, or exact rows of ``Fraction``.
         x
             ``int[...]``: the token drafted from q.
-
-        Returns
-        -------
-        Array
-            ``float[...]``, in [0, 1]: 1 where q(x) = 0, 0 where the draft mass is 0 otherwise.
-
-        Raises
-        ------
-        ValueError
-            Where p or q is no pmf, shapes differ, or x is outside the vocabulary.
         """
         return self.accept_rows(*_checked(p, q, x))
 
     def residual(self, p: Array, q: Array, x: Array) -> Array:
         """The pmf to draw from after rejecting x.
+
+        Returns ``float[..., V]``: the residual; p where it has no mass. Raises ``ValueError`` as :meth:`accept` does.
 
         Parameters
         ----------
@@ -100,16 +95,6 @@ class Rule(ABC):
             ``float[..., V]``: the pmfs of target and draft, or exact rows of ``Fraction``.
         x
             ``int[...]``: the rejected token.
-
-        Returns
-        -------
-        Array
-            ``float[..., V]``: the residual; p where it has no mass.
-
-        Raises
-        ------
-        ValueError
-            As :meth:`accept` does.
         """
         return self.residual_rows(*_checked(p, q, x))
 
@@ -119,50 +104,22 @@ class Rule(ABC):
     def accept_rows(self, p: Array, q: Array, x: Array) -> Array:
         """:meth:`accept` without the checks.
 
-        Parameters
-        ----------
-        p, q
-            ``[..., V]``: rows known to be pmfs.
-        x
-            ``int[...]``: drafted tokens.
-
-        Returns
-        -------
-        Array
-            ``float[...]``.
+        ``p``, ``q``: ``[..., V]``: rows known to be pmfs. ``x``: ``int[...]``: drafted tokens. Returns ``float[...]``.
         """
 
     def weights_rows(self, p: Array, q: Array, x: Array) -> Array:
         """Weights in proportion to the residual, not all 0: [p - q]+ unless a rule has others.
 
-        Parameters
-        ----------
-        p, q
-            ``[..., V]``: rows known to be pmfs.
-        x
-            ``int[...]``: rejected tokens.
-
-        Returns
-        -------
-        Array
-            ``float[..., V]``: what a token is drawn from, in one pass over a row and with nothing to scale.
+        ``p``, ``q``: ``[..., V]``: rows known to be pmfs. ``x``: ``int[...]``: rejected tokens. Returns
+        ``float[..., V]``: what a token is drawn from, in one pass over a row and with nothing to scale.
         """
         return positive_part(p, q)
 
     def residual_rows(self, p: Array, q: Array, x: Array) -> Array:
         """:meth:`residual` without the checks.
 
-        Parameters
-        ----------
-        p, q
-            ``[..., V]``: rows known to be pmfs.
-        x
-            ``int[...]``: rejected tokens.
-
-        Returns
-        -------
-        Array
-            ``float[..., V]``.
+        ``p``, ``q``: ``[..., V]``: rows known to be pmfs. ``x``: ``int[...]``: rejected tokens. Returns
+        ``float[..., V]``.
         """
         return normalised(self.weights_rows(p, q, x), wide(p))
 
@@ -171,38 +128,17 @@ class Rule(ABC):
     def accept_each(self, p: Array, q: Array) -> Array:
         """The probability of accepting each token of the vocabulary.
 
-        Parameters
-        ----------
-        p, q
-            ``[..., V]``: rows known to be pmfs.
-
-        Returns
-        -------
-        Array
-            ``float[..., V]``.
+        ``p``, ``q``: ``[..., V]``: rows known to be pmfs. Returns ``float[..., V]``.
         """
         return self.accept_rows(*every_draft(p, q))
 
     def step_rows(self, p: Array, q: Array) -> Step:
         """The acceptance and the one-step law of one draft from q, without the checks.
 
-        Parameters
-        ----------
-        p, q
-            ``float[..., V]``: the pmfs of target and draft, or exact rows of ``Fraction``.
+        ``p``, ``q``: ``float[..., V]``: the pmfs of target and draft, or exact rows of ``Fraction``. Returns the
+        acceptance ``float[...]`` and the law ``float[..., V]``. Raises ``NotEnoughMemory`` before any table of V^2
+        numbers is made that memory does not hold.
 
-        Returns
-        -------
-        Step
-            The acceptance ``float[...]`` and the law ``float[..., V]``.
-
-        Raises
-        ------
-        NotEnoughMemory
-            Before any table of V^2 numbers is made that memory does not hold.
-
-        Notes
-        -----
         O(V) a row where ``one_residual``, O(V^2) otherwise, in memory too.
         """
         return self.drawn_rows(p, q, q)
@@ -210,22 +146,9 @@ class Rule(ABC):
     def drawn_rows(self, p: Array, q: Array, drawn: Array) -> Step:
         """:meth:`step_rows` of one draft that is drawn from another row than the q that is declared for it.
 
-        Parameters
-        ----------
-        p, q
-            ``float[..., V]``: the pmf of the target, and the one that the rule is told of the draft.
-        drawn
-            ``float[..., V]``: the pmf that the draft is drawn from.
-
-        Returns
-        -------
-        Step
-            As :meth:`step_rows`; a draft with q(x) = 0 is accepted, as :meth:`accept` says.
-
-        Raises
-        ------
-        NotEnoughMemory
-            As :meth:`step_rows` does.
+        ``p``, ``q``: ``float[..., V]``: the pmf of the target, and the one that the rule is told of the draft.
+        ``drawn``: ``float[..., V]``: the pmf that the draft is drawn from. A draft with q(x) = 0 is accepted, as
+        :meth:`accept` says. Returns and raises what :meth:`step_rows` does.
         """
         if not self.one_residual:
             check_memory(
@@ -245,15 +168,7 @@ class Rule(ABC):
     def law_rows(self, p: Array, q: Array) -> Array:
         """The law of the token emitted for one draft from q.
 
-        Parameters
-        ----------
-        p, q
-            ``[..., V]``: rows known to be pmfs.
-
-        Returns
-        -------
-        Array
-            ``float[..., V]``.
+        ``p``, ``q``: ``[..., V]``: rows known to be pmfs. Returns ``float[..., V]``.
         """
         return self.step_rows(p, q).law
 

@@ -41,19 +41,13 @@ def _exact_root(value: Fraction) -> Fraction:
 class Cactus(RatioRule):
     """Accept x with min(1, h(x)/q(x)), h(x) = min(1, p(x) + sqrt(2 ``delta`` p(x) (1 - p(x)))); residual [h - q]+.
 
+    Raises ``ValueError`` for a ``delta`` that is negative or no number. See Hao and Mou, arXiv 2604.04987;
+    github.com/MANGA-UOFA/Cactus, commit 3b01b816d18b.
+
     Attributes
     ----------
     delta
         The divergence allowed, in nats, >= 0; 0 is lossless.
-
-    Raises
-    ------
-    ValueError
-        For a ``delta`` that is negative or no number.
-
-    References
-    ----------
-    Hao and Mou, arXiv 2604.04987; github.com/MANGA-UOFA/Cactus, commit 3b01b816d18b.
     """
 
     delta: Number
@@ -62,18 +56,7 @@ class Cactus(RatioRule):
         check_number("delta", self.delta)
 
     def raised(self, own: Array) -> Array:
-        """h(x) for masses p(x).
-
-        Parameters
-        ----------
-        own
-            ``[...]``: p(x).
-
-        Returns
-        -------
-        Array
-            ``float[...]``, from p(x) to 1.
-        """
+        """h(x) for masses p(x). ``own``: ``[...]``: p(x). Returns ``float[...]``, from p(x) to 1."""
         xp, zero, one = namespace(own), number(0, own), number(1, own)
         rest = xp.where(own < one, one - own, zero)
         found = own + root(2 * number(self.delta, own) * own * rest)

@@ -23,20 +23,13 @@ from simlab.rules.truncation import likely
 class Cascade(RatioRule):
     """Accept x with min(1, c(x)/q(x)), c the law of a cascade; what is emitted is c.
 
+    Raises ``ValueError`` for a ``threshold`` outside [0, 1]. See Narasimhan et al., arXiv 2405.19261.
+
     Attributes
     ----------
     threshold
         0 to 1; the draft decides on tokens of p at least so many times as likely as the likeliest. 0 accepts
         everything.
-
-    Raises
-    ------
-    ValueError
-        For a ``threshold`` outside [0, 1].
-
-    References
-    ----------
-    Narasimhan et al., arXiv 2405.19261.
     """
 
     threshold: Number
@@ -45,18 +38,7 @@ class Cascade(RatioRule):
         check_number("threshold", self.threshold, most=1)
 
     def law_of_cascade(self, p: Array, q: Array) -> Array:
-        """c, ``[..., V]``.
-
-        Parameters
-        ----------
-        p, q
-            ``[..., V]``: rows known to be pmfs.
-
-        Returns
-        -------
-        Array
-            ``float[..., V]``.
-        """
+        """c, ``[..., V]``. ``p``, ``q``: ``[..., V]``: rows known to be pmfs. Returns ``float[..., V]``."""
         xp, p, q = namespace(p), wide(p), wide(q)
         left, zero = likely(p, self.threshold), number(0, p)
         deferred = total(xp.where(left, zero, q))

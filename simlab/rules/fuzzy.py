@@ -41,6 +41,11 @@ DIVERGENCES: dict[str, Callable[[Array, Array], Array]] = {"tv": total_variation
 class Fuzzy(Rule):
     """Accept x surely where the divergence of p and q is at most ``threshold``, whatever x is.
 
+    Raises ``ValueError`` for a ``threshold`` that is negative or no number, or an unknown name. See Holsman et al.,
+    arXiv 2502.20704.
+
+    ``js`` and ``kl`` are compared in floating point, for exact rows too.
+
     Attributes
     ----------
     threshold
@@ -49,19 +54,6 @@ class Fuzzy(Rule):
         ``tv``; ``js``, Jensen-Shannon in nats; or ``kl``, the sum of p log(p/q).
     beyond
         What happens where it is larger: ``target`` rejects and draws from p, ``speculative`` is the lossless rule.
-
-    Raises
-    ------
-    ValueError
-        For a ``threshold`` that is negative or no number, or an unknown name.
-
-    Notes
-    -----
-    ``js`` and ``kl`` are compared in floating point, for exact rows too.
-
-    References
-    ----------
-    Holsman et al., arXiv 2502.20704.
     """
 
     threshold: Number
@@ -76,15 +68,7 @@ class Fuzzy(Rule):
     def near(self, p: Array, q: Array) -> Array:
         """``bool[...]``: where every draft is accepted.
 
-        Parameters
-        ----------
-        p, q
-            ``[..., V]``: rows known to be pmfs.
-
-        Returns
-        -------
-        Array
-            ``bool[...]``.
+        ``p``, ``q``: ``[..., V]``: rows known to be pmfs. Returns ``bool[...]``.
         """
         if self.divergence == "tv":
             return total_variation(p, q) <= number(self.threshold, p)

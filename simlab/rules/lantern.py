@@ -57,15 +57,8 @@ def moved_js(moved: Array, own: Array) -> Array:
 def moved_js_bits(moved: Array, own: Array) -> Array:
     """Jensen-Shannon divergence of p_A to p in bits; it is m itself where a = 0, and never below m/2.
 
-    Parameters
-    ----------
-    moved
-        m, ``[...]``: the mass that has joined.
-    own
-        a, ``[...]``: p(x).
+    ``moved``: m, ``[...]``: the mass that has joined. ``own``: a, ``[...]``: p(x).
 
-    Notes
-    -----
     (m + (2a + m)(1 - H))/2, H the entropy in bits of a share a/(2a + m); in floating point, also for exact rows.
     """
     if is_exact(moved):
@@ -187,6 +180,8 @@ class NeighbourhoodRule(RatioRule):
 class Lantern(NeighbourhoodRule):
     """LANTERN's rule: neighbours join while ``bound`` stays strictly below ``delta``.
 
+    Raises ``ValueError`` for a bad table of neighbours, a ``delta`` outside [0, 1], or another bound.
+
     Attributes
     ----------
     neighbours
@@ -195,11 +190,6 @@ class Lantern(NeighbourhoodRule):
         The most that p may be moved, 0 to 1; with 0 no token that has mass joins, and the rule is lossless.
     bound
         What ``delta`` bounds: ``tv``, ``jsd`` (in nats), ``jsd-bits`` or ``jsd-root``.
-
-    Raises
-    ------
-    ValueError
-        For a bad table of neighbours, a ``delta`` outside [0, 1], or another bound.
     """
 
     delta: Number = 0.2
@@ -218,21 +208,16 @@ class Lantern(NeighbourhoodRule):
 class LanternMultiplicative(NeighbourhoodRule):
     """LANTERN++'s rule: neighbours join while they add at most (``factor`` - 1) p(x) to p(x).
 
+    Raises ``ValueError`` for a bad table of neighbours, or a ``factor`` below 1.
+
+    The reference code of LANTERN reads a bound above 1 this way.
+
     Attributes
     ----------
     neighbours
         ``neighbours[x]`` lists the nearest tokens of x, nearest first, without x.
     factor
         >= 1; 1 is lossless.
-
-    Raises
-    ------
-    ValueError
-        For a bad table of neighbours, or a ``factor`` below 1.
-
-    Notes
-    -----
-    The reference code of LANTERN reads a bound above 1 this way.
     """
 
     factor: Number = 2

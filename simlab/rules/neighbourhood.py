@@ -25,15 +25,8 @@ TOKENS_AT_ONCE = 512  # whose distances to all others are in memory together
 class Neighbours:
     """A checked table of neighbours, ready to be looked up beside any rows.
 
-    Parameters
-    ----------
-    lists
-        For each of V tokens its neighbours, nearest first; lists may differ in length.
-
-    Raises
-    ------
-    ValueError
-        Where a list repeats a token, contains its own, or leaves the vocabulary.
+    ``lists``: for each of V tokens its neighbours, nearest first; lists may differ in length. Raises ``ValueError``
+    where a list repeats a token, contains its own, or leaves the vocabulary.
     """
 
     def __init__(self, lists: Any) -> None:
@@ -44,22 +37,8 @@ class Neighbours:
     def of(self, p: Array, x: Array) -> Array:
         """The neighbours of ``x``, nearest first.
 
-        Parameters
-        ----------
-        p
-            ``float[..., V]``: rows over the same vocabulary.
-        x
-            ``int[...]``: tokens.
-
-        Returns
-        -------
-        Array
-            ``int[..., K]``, filled up with ``NO_NEIGHBOUR``.
-
-        Raises
-        ------
-        ValueError
-            Where p has another vocabulary.
+        ``p``: ``float[..., V]``: rows over the same vocabulary. ``x``: ``int[...]``: tokens. Returns ``int[..., K]``,
+        filled up with ``NO_NEIGHBOUR``. Raises ``ValueError`` where p has another vocabulary.
         """
         size = len(self.table.values)
         if size != p.shape[-1]:
@@ -108,6 +87,12 @@ def codebook_neighbours(
 ) -> np.ndarray:
     """The ``count`` nearest tokens of each token, nearest first, without the token itself.
 
+    Returns ``int64[V, count]``; tokens at equal distance stand in the order of their numbers. Raises ``ValueError`` for
+    a codebook that is no finite table, a vector of length 0 where a length is needed, an unknown measure, or a count
+    outside its range. Raises ``NotEnoughMemory`` for a table that memory does not hold.
+
+    Takes O(V) memory beside the result.
+
     Parameters
     ----------
     codebook
@@ -122,23 +107,6 @@ def codebook_neighbours(
         decoded.
     seed
         Decides the order of ``random``, >= 0.
-
-    Returns
-    -------
-    numpy.ndarray
-        ``int64[V, count]``; tokens at equal distance stand in the order of their numbers.
-
-    Raises
-    ------
-    ValueError
-        For a codebook that is no finite table, a vector of length 0 where a length is needed, an unknown measure, or a
-        count outside its range.
-    NotEnoughMemory
-        For a table that memory does not hold.
-
-    Notes
-    -----
-    Takes O(V) memory beside the result.
     """
     vectors = _vectors(codebook)
     size = len(vectors)
@@ -171,24 +139,15 @@ def _smallest(values: np.ndarray, count: int) -> np.ndarray:
 def codebook_distances(codebook: Any, normalised: bool = False) -> np.ndarray:
     """The L2 distances between the vectors of a codebook.
 
+    Returns ``float64[V, V]``. Raises ``ValueError`` for a codebook that is no finite table, or a vector of length 0
+    where a length is needed. Raises ``NotEnoughMemory`` for a table that memory does not hold.
+
     Parameters
     ----------
     codebook
         ``float[V, d]``: the embeddings.
     normalised
         Whether vectors are first scaled to unit length.
-
-    Returns
-    -------
-    numpy.ndarray
-        ``float64[V, V]``.
-
-    Raises
-    ------
-    ValueError
-        For a codebook that is no finite table, or a vector of length 0 where a length is needed.
-    NotEnoughMemory
-        For a table that memory does not hold.
     """
     vectors = _vectors(codebook)
     check_memory(f"the distances of {len(vectors)} vectors", len(vectors) ** 2 * 8)

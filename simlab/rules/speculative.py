@@ -15,9 +15,7 @@ from simlab.rules.base import RatioRule, mass
 class Speculative(RatioRule):
     """Accept x with min(1, p(x)/q(x)); what is emitted follows p exactly.
 
-    References
-    ----------
-    Leviathan et al., arXiv 2211.17192, Algorithm 1.
+    See Leviathan et al., arXiv 2211.17192, Algorithm 1.
     """
 
     def _masses(self, p: Array, q: Array, x: Array) -> tuple[Array, Array]:

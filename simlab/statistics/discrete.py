@@ -54,6 +54,8 @@ class Cells:
     def of(cls, law: Law, n: int, least: float = LEAST) -> Cells:
         """All outcomes expected fewer than ``least`` times share a cell, which may itself be rare.
 
+        Returns at most K cells.
+
         Parameters
         ----------
         law
@@ -62,11 +64,6 @@ class Cells:
             Number of observations.
         least
             How often an outcome must be expected to stand alone.
-
-        Returns
-        -------
-        Cells
-            At most K cells.
         """
         shared = int(np.searchsorted(law.mass[law.order] * n, least))
         return cls(law.order, shared, pooled(law.mass, law.order, shared))
@@ -74,15 +71,7 @@ class Cells:
     def totals(self, values: np.ndarray) -> np.ndarray:
         """Values of outcomes summed over cells.
 
-        Parameters
-        ----------
-        values
-            ``[..., K]``, counts or probabilities.
-
-        Returns
-        -------
-        numpy.ndarray
-            ``[..., C]``.
+        ``values``: ``[..., K]``, counts or probabilities. Returns ``[..., C]``.
         """
         return pooled(values, self.order, self.shared)
 
@@ -111,26 +100,18 @@ def pooled(values: np.ndarray, order: np.ndarray, shared: int) -> np.ndarray:
 class GTest(AgainstLaw):
     """Whether counts follow ``law``, by the G-test with Williams' correction.
 
+    Raises ``ValueError`` if ``law`` is no pmf, or ``least`` is not a finite number of at least 0. See Williams,
+    Biometrika 63, 1976, for the correction.
+
+    Where n is so small that one cell is left, nothing but an outcome the law excludes raises an alarm, and nothing is
+    detectable. A deviation is the TV of the true law from ``law``.
+
     Parameters
     ----------
     law
         A :class:`~simlab.statistics.laws.Law` or what makes one: a mapping to probabilities, or a row ``[V]``.
     least
         How often a cell must be expected; rarer outcomes share one.
-
-    Raises
-    ------
-    ValueError
-        If ``law`` is no pmf, or ``least`` is not a finite number of at least 0.
-
-    Notes
-    -----
-    Where n is so small that one cell is left, nothing but an outcome the law excludes raises an alarm, and nothing is
-    detectable. A deviation is the TV of the true law from ``law``.
-
-    References
-    ----------
-    Williams, Biometrika 63, 1976, for the correction.
     """
 
     def __init__(self, law: Any, least: float = LEAST) -> None:

@@ -13,15 +13,9 @@ from simlab.statistics.power import Planned, check_share
 
 
 class AgainstLaw(Planned):
-    """A test whether counts follow ``law``.
+    """A test whether counts follow ``law``."""
 
-    Attributes
-    ----------
-    law
-        The null hypothesis.
-    """
-
-    law: Law
+    law: Law  # the null hypothesis
 
     @abstractmethod
     def _p_values(self, seen: np.ndarray, n: int) -> Any:
@@ -34,20 +28,9 @@ class AgainstLaw(Planned):
     def p_value(self, counts: Any) -> Any:
         """The p-value of counts; 0 if something was seen that the law excludes.
 
-        Parameters
-        ----------
-        counts
-            ``int[..., V]``, all rows of one n, or a mapping from outcomes to counts.
-
-        Returns
-        -------
-        float or numpy.ndarray
-            A float for one row or a mapping, else ``float64[...]``.
-
-        Raises
-        ------
-        ValueError
-            If counts are negative, not whole, sum to 0 or to different n, or their length is not the law's.
+        ``counts``: ``int[..., V]``, all rows of one n, or a mapping from outcomes to counts. Returns a float for one
+        row or a mapping, else ``float64[...]``. Raises ``ValueError`` if counts are negative, not whole, sum to 0 or to
+        different n, or their length is not the law's.
         """
         seen, excluded = self.law.counts(counts)
         return as_p_values(np.where(excluded > 0, 0.0, self._p_values(seen, observations(seen, excluded))))
@@ -55,24 +38,9 @@ class AgainstLaw(Planned):
     def power_against(self, n: int, level: float, wrong: Any) -> float:
         """The probability of a p-value of at most ``level`` where outcomes follow ``wrong``.
 
-        Parameters
-        ----------
-        n
-            Number of observations, at least 1.
-        level
-            False-alarm rate, between 0 and 1.
-        wrong
-            The true law: a ``Law``, a mapping or a row ``[V]``.
-
-        Returns
-        -------
-        float
-            The power: exact, but for a G-test over three cells or more, where the noncentral chi-square stands for it.
-
-        Raises
-        ------
-        ValueError
-            If a number is out of range, or ``wrong`` is no pmf over as many outcomes.
+        ``wrong``: a ``Law``, a mapping or a row ``[V]``. Returns the power: exact, but for a G-test over three cells or
+        more, where the noncentral chi-square stands for it. Raises ``ValueError`` if a number is out of range, or
+        ``wrong`` is no pmf over as many outcomes.
         """
         check_at_least("n", n, 1)
         check_share("level", level)

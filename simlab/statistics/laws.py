@@ -14,6 +14,8 @@ from simlab.checks import as_pmf
 class Law:
     """A known law over finitely many outcomes.
 
+    Raises ``ValueError`` if ``values`` is no pmf, or not one row.
+
     Parameters
     ----------
     values
@@ -30,11 +32,6 @@ class Law:
         ``int64[K]``, the places of outcomes with a probability above 0.
     mass
         ``float64[K]``, their probabilities, summing to one.
-
-    Raises
-    ------
-    ValueError
-        If ``values`` is no pmf, or not one row.
     """
 
     def __init__(self, values: Any, what: str = "law") -> None:
@@ -52,15 +49,7 @@ class Law:
     def of(cls, values: Any, what: str = "law") -> Law:
         """A value as a law, unless it is one.
 
-        Parameters
-        ----------
-        values, what
-            As for :class:`Law`.
-
-        Returns
-        -------
-        Law
-            ``values`` itself where it is one.
+        ``values``, ``what``: as for :class:`Law`. Returns ``values`` itself where it is one.
         """
         return values if isinstance(values, cls) else cls(values, what)
 
@@ -76,10 +65,8 @@ class Law:
     def counts(self, counts: Any) -> tuple[np.ndarray, np.ndarray]:
         """Counts of the outcomes of the law, and of those it excludes.
 
-        Parameters
-        ----------
-        counts
-            A mapping from outcomes to how often they were seen, or an array ``int[..., V]``.
+        ``counts``: a mapping from outcomes to how often they were seen, or an array ``int[..., V]``. Raises
+        ``ValueError`` if a number is not whole or below 0, counts sum to 0, or their length is not the law's.
 
         Returns
         -------
@@ -87,11 +74,6 @@ class Law:
             ``int64[..., K]``, of the outcomes with a probability above 0.
         excluded : numpy.ndarray
             ``int64[...]``, of all others together.
-
-        Raises
-        ------
-        ValueError
-            If a number is not whole or below 0, counts sum to 0, or their length is not the law's.
         """
         seen, excluded = self._parted(counts, "counts")
         if not (np.isfinite(seen).all() and (seen == np.rint(seen)).all() and (excluded == np.rint(excluded)).all()):
@@ -105,12 +87,8 @@ class Law:
     def masses(self, wrong: Any, what: str = "wrong") -> tuple[np.ndarray, float]:
         """The probabilities that another law gives to these outcomes, and to others.
 
-        Parameters
-        ----------
-        wrong
-            The other law: a ``Law``, a mapping or a row ``[V]``.
-        what
-            What errors call it.
+        ``wrong``: the other law: a ``Law``, a mapping or a row ``[V]``. ``what``: what errors call it. Raises
+        ``ValueError`` if ``wrong`` is no pmf, or of another length.
 
         Returns
         -------
@@ -118,11 +96,6 @@ class Law:
             ``float64[K]``, on the outcomes of this law.
         outside : float
             The probability of all others.
-
-        Raises
-        ------
-        ValueError
-            If ``wrong`` is no pmf, or of another length.
         """
         if isinstance(wrong, Law):
             wrong = wrong.named
@@ -173,15 +146,12 @@ def observations(seen: np.ndarray, excluded: np.ndarray) -> int:
 def tally(rows: Any) -> dict[Any, int]:
     """How often each row or number occurs.
 
+    Returns a dict from a tuple of N tokens, or a number, to its count: what tests take as counts.
+
     Parameters
     ----------
     rows
         ``[n, N]``, sequences, or ``[n]``, single tokens.
-
-    Returns
-    -------
-    dict
-        From a tuple of N tokens, or a number, to its count: what tests take as counts.
     """
     values, counts = np.unique(np.asarray(rows), axis=0, return_counts=True)
     keys = map(tuple, values.tolist()) if values.ndim > 1 else values.tolist()

@@ -40,20 +40,8 @@ class Estimate:
     def interval(self, confidence: float) -> tuple[float, float]:
         """Student's interval; its coverage is asymptotic.
 
-        Parameters
-        ----------
-        confidence
-            Wanted coverage, between 0 and 1.
-
-        Returns
-        -------
-        low, high : float
-            The ends.
-
-        Raises
-        ------
-        ValueError
-            Unless 0 < confidence < 1.
+        ``confidence``: wanted coverage, between 0 and 1. Returns the ends. Raises ``ValueError`` unless 0 < confidence
+        < 1.
         """
         check_share("confidence", confidence)
         half = float(scipy.stats.t.isf((1 - confidence) / 2, self.n - 1)) * self.error
@@ -66,20 +54,12 @@ class Estimate:
 def estimate(values: Any) -> Estimate:
     """The mean of numbers, with its standard error.
 
+    Returns mean, standard error and n. Raises ``ValueError`` if the shape is another, or a number is not finite.
+
     Parameters
     ----------
     values
         ``float[n]``, finite, n >= 2.
-
-    Returns
-    -------
-    Estimate
-        Mean, standard error and n.
-
-    Raises
-    ------
-    ValueError
-        If the shape is another, or a number is not finite.
     """
     numbers = _numbers(values)
     return Estimate(float(numbers.mean()), float(numbers.std(ddof=1) / np.sqrt(len(numbers))), len(numbers))
@@ -88,20 +68,13 @@ def estimate(values: Any) -> Estimate:
 def paired(first: Any, second: Any) -> Estimate:
     """The mean of first - second, image by image: what both share does not widen it.
 
+    Returns mean of the differences, its standard error and n. Raises ``ValueError`` if lengths differ, n is below 2, or
+    a number is not finite.
+
     Parameters
     ----------
     first, second
         ``float[n]`` in the same order, finite, n >= 2.
-
-    Returns
-    -------
-    Estimate
-        Mean of the differences, its standard error and n.
-
-    Raises
-    ------
-    ValueError
-        If lengths differ, n is below 2, or a number is not finite.
     """
     one, other = _numbers(first), _numbers(second)
     if one.shape != other.shape:
@@ -112,6 +85,10 @@ def paired(first: Any, second: Any) -> Estimate:
 def mean_interval(values: Any, confidence: float, least: float, most: float) -> tuple[float, float]:
     """An interval that holds the mean of bounded numbers with at least the wanted confidence.
 
+    Returns the ends, within ``least`` and ``most``. Raises ``ValueError`` if confidence is out of range, n is below 2,
+    or a number is out of bounds. See Maurer and Pontil, "Empirical Bernstein bounds and sample variance penalization",
+    COLT 2009, Theorem 4.
+
     Parameters
     ----------
     values
@@ -120,20 +97,6 @@ def mean_interval(values: Any, confidence: float, least: float, most: float) -> 
         Least coverage, between 0 and 1.
     least, most
         Bounds of the numbers, known beforehand.
-
-    Returns
-    -------
-    low, high : float
-        The ends, within ``least`` and ``most``.
-
-    Raises
-    ------
-    ValueError
-        If confidence is out of range, n is below 2, or a number is out of bounds.
-
-    References
-    ----------
-    Maurer and Pontil, "Empirical Bernstein bounds and sample variance penalization", COLT 2009, Theorem 4.
     """
     check_share("confidence", confidence)
     numbers = _numbers(values, least, most)
@@ -147,6 +110,10 @@ def mean_interval(values: Any, confidence: float, least: float, most: float) -> 
 class MeanTest(Planned):
     """Whether bounded numbers have this mean; its level is never exceeded, nor nearly met.
 
+    Raises ``ValueError`` if ``mean`` is out of bounds, ``most`` is not above ``least``, or ``spread`` is not from 0 to
+    half the range. See Maurer and Pontil, "Empirical Bernstein bounds and sample variance penalization", COLT 2009,
+    Theorems 4 and 10.
+
     Parameters
     ----------
     mean
@@ -155,15 +122,6 @@ class MeanTest(Planned):
         Bounds of the numbers.
     spread
         The standard deviation that plans suppose; the largest possible, half the range, unless given.
-
-    Raises
-    ------
-    ValueError
-        If ``mean`` is out of bounds, ``most`` is not above ``least``, or ``spread`` is not from 0 to half the range.
-
-    References
-    ----------
-    Maurer and Pontil, "Empirical Bernstein bounds and sample variance penalization", COLT 2009, Theorems 4 and 10.
     """
 
     unit = "mean"
@@ -180,20 +138,8 @@ class MeanTest(Planned):
     def p_value(self, values: Any) -> float:
         """The p-value of numbers.
 
-        Parameters
-        ----------
-        values
-            ``float[n]``, n >= 2, within the bounds.
-
-        Returns
-        -------
-        float
-            An upper bound that holds at any n.
-
-        Raises
-        ------
-        ValueError
-            If n is below 2, or a number is out of bounds.
+        ``values``: ``float[n]``, n >= 2, within the bounds. Returns an upper bound that holds at any n. Raises
+        ``ValueError`` if n is below 2, or a number is out of bounds.
         """
         numbers = _numbers(values, self.least, self.least + self.range)
         n, spread = len(numbers), float(numbers.std(ddof=1))

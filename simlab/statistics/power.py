@@ -54,6 +54,9 @@ class Stated:
 class Planned(ABC):
     """A test that can be planned before there are data.
 
+    ``n`` observations, at least 1, raise a false alarm at the rate ``level``, between 0 and ``power``, the wanted
+    probability of an alarm, below 1. A ``deviation`` is from 0, which no test detects, to ``most``.
+
     Attributes
     ----------
     unit
@@ -72,24 +75,7 @@ class Planned(ABC):
     def power(self, n: int, level: float, deviation: float) -> float:
         """The least probability of an alarm at any deviation of that size.
 
-        Parameters
-        ----------
-        n
-            Number of observations, at least 1.
-        level
-            False-alarm rate, between 0 and 1.
-        deviation
-            Size of the deviation in ``unit``, from 0 to ``most``.
-
-        Returns
-        -------
-        float
-            The power, whatever the deviation's shape.
-
-        Raises
-        ------
-        ValueError
-            If a number is out of range.
+        Returns the power, whatever the deviation's shape. Raises ``ValueError`` if a number is out of range.
         """
         check_at_least("n", n, 1)
         check_share("level", level)
@@ -99,24 +85,8 @@ class Planned(ABC):
     def detectable(self, n: int, level: float, power: float = POWER) -> float:
         """The smallest deviation that raises an alarm with probability ``power``.
 
-        Parameters
-        ----------
-        n
-            Number of observations, at least 1.
-        level
-            False-alarm rate, between 0 and ``power``.
-        power
-            Wanted probability of an alarm, below 1.
-
-        Returns
-        -------
-        float
-            The deviation in ``unit``; infinite if the largest is not enough.
-
-        Raises
-        ------
-        ValueError
-            Unless n >= 1 and 0 < level < power < 1.
+        Returns the deviation in ``unit``; infinite if the largest is not enough. Raises ``ValueError`` unless n >= 1
+        and 0 < level < power < 1.
         """
         check_plan(level, power, n)
         return smallest_deviation(lambda deviation: self._power(n, level, deviation), power, self.most)
@@ -124,24 +94,8 @@ class Planned(ABC):
     def sample_size(self, deviation: float, level: float, power: float = POWER) -> int:
         """How many observations raise the alarm with probability ``power`` at that deviation.
 
-        Parameters
-        ----------
-        deviation
-            Size of the deviation in ``unit``, above 0 and at most ``most``.
-        level
-            False-alarm rate, between 0 and ``power``.
-        power
-            Wanted probability of an alarm, below 1.
-
-        Returns
-        -------
-        int
-            A number that suffices where one less does not.
-
-        Raises
-        ------
-        ValueError
-            If a number is out of range, or where no number of observations suffices.
+        Returns a number that suffices where one less does not. Raises ``ValueError`` if a number is out of range, or
+        where no number of observations suffices.
         """
         check_plan(level, power)
         check_deviation(deviation, self.most)
@@ -150,24 +104,8 @@ class Planned(ABC):
     def stated(self, n: int, level: float, power: float = POWER) -> Stated:
         """n, the level and what it detects, to print beside a result.
 
-        Parameters
-        ----------
-        n
-            Number of observations, at least 1.
-        level
-            False-alarm rate, between 0 and ``power``.
-        power
-            Wanted probability of an alarm, below 1.
-
-        Returns
-        -------
-        Stated
-            Its ``str`` is the line to print.
-
-        Raises
-        ------
-        ValueError
-            Unless n >= 1 and 0 < level < power < 1.
+        Returns a :class:`Stated`, whose ``str`` is the line to print. Raises ``ValueError`` unless n >= 1 and
+        0 < level < power < 1.
         """
         return Stated(n, level, self.detectable(n, level, power), power, self.unit)
 

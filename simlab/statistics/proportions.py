@@ -15,6 +15,8 @@ from simlab.statistics.power import Planned, check_share
 def binomial_p_value(successes: Any, n: int, rate: float) -> Any:
     """The two-sided p-value of the exact binomial test; no level is exceeded.
 
+    Returns ``float64[...]``, a float for one number.
+
     Parameters
     ----------
     successes
@@ -23,11 +25,6 @@ def binomial_p_value(successes: Any, n: int, rate: float) -> Any:
         Number of trials.
     rate
         The rate under the null hypothesis.
-
-    Returns
-    -------
-    float or numpy.ndarray
-        ``float64[...]``, a float for one number.
     """
     tails = np.minimum(
         scipy.stats.binom.cdf(successes, n, rate), scipy.stats.binom.sf(np.asarray(successes) - 1, n, rate)
@@ -48,6 +45,9 @@ def binomial_power(n: int, level: float, rate: float, true: float) -> float:
 def proportion_interval(successes: int, n: int, confidence: float) -> tuple[float, float]:
     """Clopper and Pearson's interval of a rate, two-sided.
 
+    Returns the ends, within 0 and 1. Raises ``ValueError`` if a number is out of range. See Clopper and Pearson,
+    Biometrika 26, 1934.
+
     Parameters
     ----------
     successes
@@ -56,20 +56,6 @@ def proportion_interval(successes: int, n: int, confidence: float) -> tuple[floa
         Number of trials, at least 1.
     confidence
         Least probability that the interval holds the rate, between 0 and 1.
-
-    Returns
-    -------
-    low, high : float
-        The ends, within 0 and 1.
-
-    Raises
-    ------
-    ValueError
-        If a number is out of range.
-
-    References
-    ----------
-    Clopper and Pearson, Biometrika 26, 1934.
     """
     n = check_at_least("n", n, 1)
     successes = check_at_least("successes", successes, 0)
@@ -83,19 +69,14 @@ def proportion_interval(successes: int, n: int, confidence: float) -> tuple[floa
 class ProportionTest(Planned):
     """Whether a proportion is ``rate``, by the exact binomial test.
 
+    Raises ``ValueError`` if ``rate`` is not from 0 to 1.
+
+    Two-sided by doubling the smaller tail. A deviation is how far the true rate is from ``rate``, either way.
+
     Parameters
     ----------
     rate
         The proportion under the null hypothesis, from 0 to 1.
-
-    Raises
-    ------
-    ValueError
-        If ``rate`` is not from 0 to 1.
-
-    Notes
-    -----
-    Two-sided by doubling the smaller tail. A deviation is how far the true rate is from ``rate``, either way.
     """
 
     unit = "rate"
@@ -108,22 +89,9 @@ class ProportionTest(Planned):
     def p_value(self, successes: Any, n: int) -> Any:
         """The p-value of a number of successes; never below a level more often than that level.
 
-        Parameters
-        ----------
-        successes
-            ``int[...]``, each from 0 to n.
-        n
-            Number of trials, at least 1.
-
-        Returns
-        -------
-        float or numpy.ndarray
-            A float for one number, else ``float64[...]``.
-
-        Raises
-        ------
-        ValueError
-            If n is below 1, or a number of successes is not from 0 to n.
+        ``successes``: ``int[...]``, each from 0 to n. ``n``: number of trials, at least 1. Returns a float for one
+        number, else ``float64[...]``. Raises ``ValueError`` if n is below 1, or a number of successes is not from 0 to
+        n.
         """
         check_at_least("n", n, 1)
         if np.any(np.asarray(successes) < 0) or np.any(np.asarray(successes) > n):

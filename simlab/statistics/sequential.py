@@ -30,6 +30,11 @@ class Sequential(Planned):
 
     :meth:`update` gives the test after a batch; it is never changed itself.
 
+    Raises ``ValueError`` if a law is no pmf, or one of ``towards`` is over other outcomes. See Ramdas et al.,
+    "Game-theoretic statistics and safe anytime-valid inference", Statist. Sci. 38, 2023.
+
+    In plans, n is how many observations there are in all: an alarm by then.
+
     Parameters
     ----------
     law
@@ -45,19 +50,6 @@ class Sequential(Planned):
         ``int64[...]``, how often an outcome was seen that the law excludes.
     highest
         ``float64[...]``, the largest log e-value so far.
-
-    Raises
-    ------
-    ValueError
-        If a law is no pmf, or one of ``towards`` is over other outcomes.
-
-    Notes
-    -----
-    In plans, n is how many observations there are in all: an alarm by then.
-
-    References
-    ----------
-    Ramdas et al., "Game-theoretic statistics and safe anytime-valid inference", Statist. Sci. 38, 2023.
 
     Examples
     --------
@@ -93,20 +85,9 @@ class Sequential(Planned):
     def update(self, counts: Any) -> Sequential:
         """The test after one batch more.
 
-        Parameters
-        ----------
-        counts
-            ``int[..., V]`` of the new batch alone, or a mapping from outcomes to counts.
-
-        Returns
-        -------
-        Sequential
-            A new test; this one stays as it is.
-
-        Raises
-        ------
-        ValueError
-            If counts are negative, not whole, sum to 0, or their length is not the law's.
+        ``counts``: ``int[..., V]`` of the new batch alone, or a mapping from outcomes to counts. Returns a new test;
+        this one stays as it is. Raises ``ValueError`` if counts are negative, not whole, sum to 0, or their length is
+        not the law's.
         """
         seen, excluded = self.law.counts(counts)
         later = copy(self)
@@ -148,20 +129,8 @@ class Sequential(Planned):
     def rejects(self, level: float) -> Any:
         """Whether the product has ever reached 1 / level; true once, it stays true.
 
-        Parameters
-        ----------
-        level
-            Bound on the probability of ever a false alarm, between 0 and 1.
-
-        Returns
-        -------
-        bool or numpy.ndarray
-            A bool for one row of counts, else ``bool[...]``.
-
-        Raises
-        ------
-        ValueError
-            Unless 0 < level < 1.
+        ``level``: bound on the probability of ever a false alarm, between 0 and 1. Returns a bool for one row of
+        counts, else ``bool[...]``. Raises ``ValueError`` unless 0 < level < 1.
         """
         check_share("level", level)
         reached = self.highest >= -np.log(level)
@@ -170,20 +139,13 @@ class Sequential(Planned):
     def tv_upper(self, confidence: float) -> float:
         """How far a pass has got: an upper limit on TV from the law, whenever one looks.
 
+        Returns the limit, at most 1. Raises ``ValueError`` unless 0 < confidence < 1, or if the test holds more than
+        one row of counts.
+
         Parameters
         ----------
         confidence
             Probability with which the limit holds at all times, between 0 and 1.
-
-        Returns
-        -------
-        float
-            The limit, at most 1.
-
-        Raises
-        ------
-        ValueError
-            Unless 0 < confidence < 1, or if the test holds more than one row of counts.
         """
         return event_bound(self.law, self.seen, self.excluded, always(confidence))
 

@@ -23,21 +23,16 @@ from simlab.statistics.power import Planned
 class TwoSampleG(Planned):
     """Whether two samples follow one law, by the G-test of homogeneity.
 
+    Raises ``ValueError`` if ``cells`` is below 2.
+
+    A deviation is the TV of the two laws over those cells. In plans, n is the size of either sample. With two cells the
+    exact hypergeometric test takes the place of chi-square.
+
     Parameters
     ----------
     cells
         The most cells used, at least 2: the most frequent outcomes stand alone where they are expected ``LEAST`` times
         in either sample, the others share one.
-
-    Raises
-    ------
-    ValueError
-        If ``cells`` is below 2.
-
-    Notes
-    -----
-    A deviation is the TV of the two laws over those cells. In plans, n is the size of either sample. With two cells the
-    exact hypergeometric test takes the place of chi-square.
     """
 
     def __init__(self, cells: int = 64) -> None:
@@ -46,20 +41,9 @@ class TwoSampleG(Planned):
     def p_value(self, first: Any, second: Any) -> float:
         """The p-value of two samples of counts.
 
-        Parameters
-        ----------
-        first, second
-            Two mappings from outcomes to counts, or two arrays ``int[V]`` of one length.
-
-        Returns
-        -------
-        float
-            1 where all observations fall into one cell.
-
-        Raises
-        ------
-        ValueError
-            If one is a mapping and the other is not, shapes differ, a number is no count, or a sample is empty.
+        ``first``, ``second``: two mappings from outcomes to counts, or two arrays ``int[V]`` of one length. Returns 1
+        where all observations fall into one cell. Raises ``ValueError`` if one is a mapping and the other is not,
+        shapes differ, a number is no count, or a sample is empty.
         """
         table = self._pooled(_table(first, second))
         rows, columns, n = table.sum(axis=1), table.sum(axis=0), int(table.sum())

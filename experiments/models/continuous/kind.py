@@ -25,18 +25,10 @@ from simlab.randomness import Tape
 
 @dataclass(frozen=True)
 class Settings:
-    """How images are drawn, whatever the method.
+    """How images are drawn, whatever the method."""
 
-    Attributes
-    ----------
-    sampler
-        Steps, variances, temperature, guidance; its end is the method's affair.
-    order
-        Of places: ``raster`` or ``random``.
-    """
-
-    sampler: Sampler
-    order: str = ORDERS[0]
+    sampler: Sampler  # steps, variances, temperature, guidance; its end is the method's affair
+    order: str = ORDERS[0]  # of places: raster or random
 
     def of(self, method: Method) -> Sampler:
         """The sampler with the end that a method needs."""

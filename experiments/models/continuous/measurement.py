@@ -100,27 +100,18 @@ def settings() -> Iterator[tuple[str, Setting]]:
 
 
 class Drafts(NamedTuple):
-    """Drafts that were verified.
+    """Drafts that were verified."""
 
-    Attributes
-    ----------
-    image, position, place
-        ``int[D]``: of its image, in its sequence, and in its block.
-    chance
-        ``float64[D]``, the probability of accepting it.
-    sigma, with_sigma
-        ``float64[D]``: log Sigma, and the probability with the product of variances in the ratio.
-    gap
-        ``float64[D]``, between the means of the step of the last noise, in the target's deviations; of none where x_T
-        is all the noise there is.
-    """
-
+    # image, position, place: int[D]: of its image, in its sequence, and in its block
     image: np.ndarray
     position: np.ndarray
     place: np.ndarray
-    chance: np.ndarray
+    chance: np.ndarray  # float64[D], the probability of accepting it
+    # sigma, with_sigma: float64[D]: log Sigma, and the probability with the product of variances in the ratio
     sigma: np.ndarray
     with_sigma: np.ndarray
+    # float64[D], between the means of the step of the last noise, in the target's deviations; of none where x_T is all
+    # the noise there is
     gap: np.ndarray
 
 

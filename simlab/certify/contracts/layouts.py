@@ -95,39 +95,22 @@ def unpadded(answer: Any) -> Any:
 
 @dataclass(frozen=True)
 class Layout:
-    """A call ``name(...) -> tokens`` for blocks.
+    """A call ``name(...) -> tokens`` for blocks."""
 
-    Attributes
-    ----------
-    name
-        Of the contract.
-    arguments
-        Makes them, in their order, of p ``[gamma + 1, V]``, q ``[gamma, V]``, drafts ``[gamma]`` and a generator; of
-        several sequences p ``[B, gmax + 1, V]``, q ``[B, gmax, V]`` and drafts ``[B, gmax]``, -1 behind a gamma.
-    read
-        The tokens of each sequence in an answer.
-    written
-        The arguments in a program, where one can be written.
-    single, ragged
-        Whether it takes one block, and, of several, whether these may have different gammas.
-    coins, noisy
-        Whether it is given its coins, and noise among them; otherwise it draws for itself.
-    scored
-        Whether it is given q; without, a draft counts as the only one there could be.
-    more
-        Names of what is passed behind these arguments.
-    """
-
-    name: str
+    name: str  # of the contract
+    # makes them, in their order, of p [gamma + 1, V], q [gamma, V], drafts [gamma] and a generator; of several
+    # sequences p [B, gmax + 1, V], q [B, gmax, V] and drafts [B, gmax], -1 behind a gamma
     arguments: HandOver
-    read: ReadBack = padded_row
-    written: str = ""
+    read: ReadBack = padded_row  # the tokens of each sequence in an answer
+    written: str = ""  # the arguments in a program, where one can be written
+    # single, ragged: whether it takes one block, and, of several, whether these may have different gammas
     single: bool = True
     ragged: bool = True
+    # coins, noisy: whether it is given its coins, and noise among them; otherwise it draws for itself
     coins: bool = True
     noisy: bool = False
-    scored: bool = True
-    more: tuple[str, ...] = ()
+    scored: bool = True  # whether it is given q; without, a draft counts as the only one there could be
+    more: tuple[str, ...] = ()  # names of what is passed behind these arguments
 
     @cached_property
     def given(self) -> tuple[str, ...]:

@@ -123,6 +123,9 @@ CONTRACTS: dict[str, Contract] = {
 def contract_named(name: str, arrays: str | None = None) -> Contract:
     """A contract by its name.
 
+    Returns the contract. Raises ``ValueError`` where there is none of that name, no such arrays, or the contract does
+    not take other arrays.
+
     Parameters
     ----------
     name
@@ -130,16 +133,6 @@ def contract_named(name: str, arrays: str | None = None) -> Contract:
     arrays
         For operators that receive their coins: which arrays they are given, as
         :meth:`~simlab.certify.contracts.arrays.Arrays.named` takes it; ``numpy.float32`` unless given.
-
-    Returns
-    -------
-    Contract
-        The contract.
-
-    Raises
-    ------
-    ValueError
-        Where there is none of that name, no such arrays, or the contract does not take other arrays.
     """
     if name not in CONTRACTS:
         raise ValueError(f"contract is {name!r}; {meant(name, CONTRACTS)}expected one of {', '.join(CONTRACTS)}")
@@ -153,10 +146,7 @@ def contract_named(name: str, arrays: str | None = None) -> Contract:
 def makes(name: str, arrays: str | None, dtype: str) -> Callable[[Shape, np.random.Generator], Case]:
     """What makes drawn cases of a contract, with rows in a precision; empty for that of ``arrays``.
 
-    Raises
-    ------
-    ValueError
-        Where the contract takes no other precision, NumPy has not got it, or there is no such device.
+    Raises ``ValueError`` where the contract takes no other precision, NumPy has not got it, or there is no such device.
     """
     found = contract_named(name, arrays)
     if dtype:

@@ -22,24 +22,14 @@ DEVIATIONS = 3.29  # of a frequency, for its interval of confidence 0.999
 
 @dataclass(frozen=True)
 class Acceptance:
-    """Means over cases of how often first drafts are kept.
+    """Means over cases of how often first drafts are kept."""
 
-    Attributes
-    ----------
-    kept
-        What the verifier does; known to within ``within``, which is 0 where all cases were enumerated.
-    most
-        The most that any lossless verifier can.
-    matching
-        What it would be if the target's own token were drawn and compared with the draft: also lossless, sum p q.
-    cases, enumerated
-        How many cases these are means over, and in how many of them ``kept`` is exact.
-    """
-
-    kept: float
+    kept: float  # what the verifier does; known up to ``within``, which is 0 where all cases were enumerated
     within: float
-    most: float
+    most: float  # the most that any lossless verifier can
+    # what it would be if the target's own token were drawn and compared with the draft: also lossless, sum p q
     matching: float
+    # cases, enumerated: how many cases these are means over, and in how many of them kept is exact
     cases: int
     enumerated: int
 

@@ -35,6 +35,8 @@ class Command:
     It is started by the first call of each process that calls; there it draws for itself, or takes the coins that are
     among its arguments. The generator that a contract passes last is not sent: it could not answer.
 
+    Raises ``ValueError`` where there is no such command, or the contract cannot be sent.
+
     Parameters
     ----------
     words
@@ -45,11 +47,6 @@ class Command:
         Where it is started.
     seed
         Sent with the greeting, for a process that draws for itself.
-
-    Raises
-    ------
-    ValueError
-        Where there is no such command, or the contract cannot be sent.
     """
 
     apart = True  # no thread or device of the caller is in it

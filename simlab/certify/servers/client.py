@@ -27,17 +27,10 @@ Outcome = int | str
 
 
 class Completion(NamedTuple):
-    """The tokens of a completion, with ``ENDED`` behind its end, and what was told of those that came before.
+    """The tokens of a completion, with ``ENDED`` behind its end, and what was told of those that came before."""
 
-    Attributes
-    ----------
-    tokens
-        As many as were asked for.
-    logprobs
-        One for each token of the completion; none where none were asked for, or some are no numbers.
-    """
-
-    tokens: tuple[Outcome, ...]
+    tokens: tuple[Outcome, ...]  # as many as were asked for
+    # one for each token of the completion; none where none were asked for, or some are no numbers
     logprobs: tuple[float, ...] = ()
 
 

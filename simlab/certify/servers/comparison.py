@@ -50,18 +50,10 @@ class Round:
 
 @dataclass
 class Comparison:
-    """The evidence of all rounds so far.
+    """The evidence of all rounds so far."""
 
-    Parameters
-    ----------
-    prompts
-        What is asked.
-    request
-        How.
-    """
-
-    prompts: Sequence[Prompt]
-    request: Request
+    prompts: Sequence[Prompt]  # what is asked
+    request: Request  # how
     asked: int = 0
     dropped: int = 0
     highest: float = 0.0

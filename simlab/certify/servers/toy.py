@@ -31,27 +31,14 @@ Verify = Callable[[Array, Array, Array, SampledCoins], Any]
 
 @dataclass(frozen=True)
 class Toy:
-    """What a server does: ``verify`` with speculation, ``None`` without; and what is wrong with it.
+    """What a server does: ``verify`` with speculation, ``None`` without; and what is wrong with it."""
 
-    Attributes
-    ----------
-    verify
-        What verifies two drafts.
-    wrong_rows
-        Share of completions that follow the prompt of another request, where one is served at the same time.
-    above
-        Completions begin with token 0 where more than so many requests are served at once.
-    scored
-        Temperature at which drafts are scored; they are drawn at 1.
-    told
-        Whose log-probabilities are told: of the target (0) or the draft (1).
-    """
-
-    verify: Verify | None = None
+    verify: Verify | None = None  # what verifies two drafts
+    # share of completions that follow the prompt of another request, where one is served at the same time
     wrong_rows: float = 0.0
-    above: int = 1 << 30
-    scored: float = 1.0
-    told: int = 0
+    above: int = 1 << 30  # completions begin with token 0 where more than so many requests are served at once
+    scored: float = 1.0  # temperature at which drafts are scored; they are drawn at 1
+    told: int = 0  # whose log-probabilities are told: of the target (0) or the draft (1)
 
 
 lossless = over_coins("verify", CONTRACTS["verify"].right)

@@ -43,24 +43,13 @@ class DrawnBlock:
 
 @dataclass(frozen=True)
 class Making:
-    """How rows are made.
+    """How rows are made."""
 
-    Attributes
-    ----------
-    row
-        A row of p that is looked at.
-    hard
-        The row of q for it, and how it differs.
-    passed
-        Rows of p and q, the former like the one given, whose drafts are accepted nearly always at so many positions.
-    alike
-        Whether the rows that are passed have the law in classes of those that are looked at.
-    """
-
-    row: Callable[[int, np.random.Generator], Row]
-    hard: Callable[[Row, np.random.Generator], tuple[str, Array]]
+    row: Callable[[int, np.random.Generator], Row]  # a row of p that is looked at
+    hard: Callable[[Row, np.random.Generator], tuple[str, Array]]  # the row of q for it, and how it differs
+    # rows of p and q, the former like the one given, whose drafts are accepted nearly always at so many positions
     passed: Callable[[Row, int, np.random.Generator], tuple[Array, Array]]
-    alike: bool = True
+    alike: bool = True  # whether the rows that are passed have the law in classes of those that are looked at
 
 
 PLAIN = Making(rows.row, rows.hard, rows.nearly)

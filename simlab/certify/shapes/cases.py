@@ -215,6 +215,3 @@ def decode(shape: Shape, rng: Generator) -> Case:
     model = TurningModel(rows.row(size, rng), (int(rng.integers(size)), int(rng.integers(size))))
     looks = [partial(model.label, i) for i in range(length)]
     return DrawnDecode(str(shape), model, length, _events_in_turn(looks, len(model.base.law), rng))
-
-
-__all__ = ["blocks", "candidates", "decode", "draft", "logits"]

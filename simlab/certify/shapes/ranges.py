@@ -26,24 +26,12 @@ Band = tuple[int, int]
 
 @dataclass(frozen=True)
 class Axis:
-    """A size that a contract has, the bands it is drawn from, and how many rows of V numbers it stands for.
+    """A size that a contract has, the bands it is drawn from, and how many rows of V numbers it stands for."""
 
-    Attributes
-    ----------
-    name
-        As it is written in a shape.
-    bands
-        The least and the most of each, in rising order.
-    more
-        Rows beyond its size: ``gamma`` drafts have ``gamma + 1`` rows. ``None`` where all share one row.
-    of_vocabulary
-        Whether it is at most half of V, as distinct candidates are.
-    """
-
-    name: str
-    bands: tuple[Band, ...]
-    more: int | None = 0
-    of_vocabulary: bool = False
+    name: str  # as it is written in a shape
+    bands: tuple[Band, ...]  # the least and the most of each, in rising order
+    more: int | None = 0  # rows beyond its size: gamma drafts have gamma + 1 rows. None where all share one row
+    of_vocabulary: bool = False  # whether it is at most half of V, as distinct candidates are
 
     @property
     def most(self) -> int:
@@ -93,24 +81,13 @@ class Shape:
 
 @dataclass(frozen=True)
 class Ranges:
-    """Shapes whose sizes are within bounds.
+    """Shapes whose sizes are within bounds."""
 
-    Attributes
-    ----------
-    of
-        By the name of an axis, the least and the most. Axes that are not named are drawn from all of their bands.
-    name
-        What it is called: that of a preset, or the text of the user.
-    dtype
-        In which precision the rows are given; empty where it is the contract's.
-    source
-        Where the numbers of a preset come from.
-    """
-
+    # by the name of an axis, the least and the most. Axes that are not named are drawn from all of their bands
     of: Mapping[str, Band]
-    name: str = ""
-    dtype: str = ""
-    source: str = field(default="", compare=False)
+    name: str = ""  # what it is called: that of a preset, or the text of the user
+    dtype: str = ""  # in which precision the rows are given; empty where it is the contract's
+    source: str = field(default="", compare=False)  # where the numbers of a preset come from
 
     def __str__(self) -> str:
         sizes = ", ".join(f"{name} = {_band_text(band)}" for name, band in self.of.items())
@@ -186,11 +163,8 @@ DTYPES = ("float64", "float32", "float16", "bfloat16")
 def parsed(text: str, axes: Sequence[Axis]) -> Ranges:
     """The shapes that a text such as ``V=151936,gamma=7,batch=1..32,dtype=bfloat16`` or the name of a preset asks for.
 
-    Raises
-    ------
-    ValueError
-        For a preset that does not exist, an axis that the contract has not, no whole number, a size that is out of
-        range, a precision that does not exist, and a shape whose rows do not fit memory.
+    Raises ``ValueError`` for a preset that does not exist, an axis that the contract has not, no whole number, a size
+    that is out of range, a precision that does not exist, and a shape whose rows do not fit memory.
     """
     if text in PRESETS:
         preset = PRESETS[text]

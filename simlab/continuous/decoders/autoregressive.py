@@ -13,22 +13,9 @@ from simlab.randomness import Tape
 def autoregressive(model: SequenceModel, tape: Tape) -> Decoded:
     """Sequences of a model, one a replicate of ``tape``.
 
-    Parameters
-    ----------
-    model
-        Of the sequences; whether its last step adds noise does not matter here.
-    tape
-        The random numbers.
-
-    Returns
-    -------
-    Decoded
-        Tokens ``float64[B, N, d]``: those of a decoder that prefills all of a sequence.
-
-    Raises
-    ------
-    ValueError
-        For what is no tape, or has no room.
+    ``model``: of the sequences; whether its last step adds noise does not matter here. ``tape``: the random numbers.
+    Returns tokens ``float64[B, N, d]``: those of a decoder that prefills all of a sequence. Raises ``ValueError`` for
+    what is no tape, or has no room.
     """
     check_tape(tape)
     check_room(model.chain.steps, model.dimension, model.length, 1)

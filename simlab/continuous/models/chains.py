@@ -23,23 +23,13 @@ LARGEST = 700.0  # where exponents are cut, here and in compiled code: exp of it
 class LearnedRange(NamedTuple):
     """Standard deviations between a lower and a higher bound, as a function of the state.
 
-    Attributes
-    ----------
-    width
-        ``float64[T, d]``, half the logarithm of the ratio of the two variances, from 0 to 700.
-    slope, bias
-        ``float64[T, d]``.
-
-    Notes
-    -----
     log sd_t(x) = log low_t + width_t * sigmoid(slope_t * x + bias_t), where low is the chain's ``factor``.
 
-    References
-    ----------
-    Nichol and Dhariwal, "Improved denoising diffusion probabilistic models", 2021.
+    See Nichol and Dhariwal, "Improved denoising diffusion probabilistic models", 2021.
     """
 
-    width: np.ndarray
+    width: np.ndarray  # float64[T, d], half the logarithm of the ratio of the two variances, from 0 to 700
+    # slope, bias: float64[T, d]
     slope: np.ndarray
     bias: np.ndarray
 
@@ -47,6 +37,9 @@ class LearnedRange(NamedTuple):
 @dataclass(frozen=True)
 class Chain(Kernels):
     """The kernels of one model, and where they start.
+
+    Raises ``ValueError`` for shapes that do not go together, what is no finite number, a learned range beside dense
+    matrices, and a ``noisy_end`` that is neither True nor False. See CSpD, eqs. 1 and 3.
 
     Parameters
     ----------
@@ -65,16 +58,6 @@ class Chain(Kernels):
     ----------
     steps, dimension
         T and d.
-
-    Raises
-    ------
-    ValueError
-        For shapes that do not go together, what is no finite number, a learned range beside dense matrices, and a
-        ``noisy_end`` that is neither True nor False.
-
-    References
-    ----------
-    CSpD, eqs. 1 and 3.
     """
 
     slope: np.ndarray
@@ -179,37 +162,16 @@ class Chain(Kernels):
     def trajectory(self, c: np.ndarray, noise: Noise) -> np.ndarray:
         """A trajectory for each condition.
 
-        Parameters
-        ----------
-        c
-            ``float64[B, d]``, the conditions.
-        noise
-            From a step t, 0 for the start, to standard normals ``[B, d]``.
-
-        Returns
-        -------
-        numpy.ndarray
-            ``float64[T + 1, B, d]``, x_t at index t.
+        ``c``: ``float64[B, d]``, the conditions. ``noise``: from a step t, 0 for the start, to standard normals
+        ``[B, d]``. Returns ``float64[T + 1, B, d]``, x_t at index t.
         """
         return self.walk(c, noise).states
 
     def marginal(self, c: np.ndarray) -> Normal:
         """The law of x_0.
 
-        Parameters
-        ----------
-        c
-            ``float64[B, d]``, the conditions.
-
-        Returns
-        -------
-        Normal
-            Means ``[B, d]`` and one covariance ``[d, d]``.
-
-        Raises
-        ------
-        ValueError
-            Where standard deviations follow the state: then it is not normal.
+        ``c``: ``float64[B, d]``, the conditions. Returns means ``[B, d]`` and one covariance ``[d, d]``. Raises
+        ``ValueError`` where standard deviations follow the state: then it is not normal.
         """
         self.check_fixed()
         layout = self.layout

@@ -29,6 +29,13 @@ KERNELS = ("exact", "posterior", "upper")
 def schedule(name: str, train_steps: int = 1000, steps: int | None = None, spacing: str = "trailing") -> np.ndarray:
     """The noise levels abar_1 to abar_T of a schedule, respaced to fewer steps.
 
+    Returns ``float64[T]``, falling, between 0 and 1. Raises ``ValueError`` for an unknown name or spacing, or more
+    steps than there are to choose from. See Nichol and Dhariwal, "Improved denoising diffusion probabilistic models",
+    2021, eq. 17, for ``"cosine"``.
+
+    A single step is the last. It is what the last step is made of: sqrt(beta_1) for 100 of 1000 is 0.0435 with
+    ``"trailing"`` and 0.0100 with ``"linspace"`` if linear, and 0.0251 and 0.0064 if cosine.
+
     Parameters
     ----------
     name
@@ -40,25 +47,6 @@ def schedule(name: str, train_steps: int = 1000, steps: int | None = None, spaci
     spacing
         ``"trailing"`` counts back from the last, 10, 20, ..., 1000 for 100 of 1000; ``"linspace"`` takes the first and
         the last and others evenly between, 1, 11, 21, ..., 1000, as the code of Nichol and Dhariwal does.
-
-    Returns
-    -------
-    numpy.ndarray
-        ``float64[T]``, falling, between 0 and 1.
-
-    Raises
-    ------
-    ValueError
-        For an unknown name or spacing, or more steps than there are to choose from.
-
-    Notes
-    -----
-    A single step is the last. It is what the last step is made of: sqrt(beta_1) for 100 of 1000 is 0.0435 with
-    ``"trailing"`` and 0.0100 with ``"linspace"`` if linear, and 0.0251 and 0.0064 if cosine.
-
-    References
-    ----------
-    Nichol and Dhariwal, "Improved denoising diffusion probabilistic models", 2021, eq. 17, for ``"cosine"``.
     """
     check_choice("schedule", name, SCHEDULES)
     total = check_at_least("train_steps", train_steps, 1)
@@ -75,20 +63,8 @@ def schedule(name: str, train_steps: int = 1000, steps: int | None = None, spaci
 def respacing(train_steps: int, steps: int | None = None, spacing: str = "trailing") -> np.ndarray:
     """Which steps of a schedule are taken, counted from 0: what a network that was trained on all of them is told.
 
-    Parameters
-    ----------
-    train_steps, steps, spacing
-        As for :func:`schedule`.
-
-    Returns
-    -------
-    numpy.ndarray
-        ``int64[T]``, rising.
-
-    Raises
-    ------
-    ValueError
-        For an unknown spacing, or more steps than there are to choose from.
+    ``train_steps``, ``steps``, ``spacing``: as for :func:`schedule`. Returns ``int64[T]``, rising. Raises
+    ``ValueError`` for an unknown spacing, or more steps than there are to choose from.
     """
     check_choice("spacing", spacing, SPACINGS)
     total = check_at_least("train_steps", train_steps, 1)
@@ -104,6 +80,9 @@ def respacing(train_steps: int, steps: int | None = None, spacing: str = "traili
 def ddpm_chain(covariance: Any, abar: Any, kernels: str = "exact", exact_start: bool = False) -> Chain:
     """The reverse chain of data N(c, ``covariance``).
 
+    Returns a Chain of T kernels, diagonal or dense as ``covariance`` is. Raises ``ValueError`` for unknown kernels,
+    what is no covariance, and ``abar`` that do not fall within (0, 1).
+
     Parameters
     ----------
     covariance
@@ -116,16 +95,6 @@ def ddpm_chain(covariance: Any, abar: Any, kernels: str = "exact", exact_start: 
         samplers do.
     exact_start
         Whether it starts from the law of x_T, else from N(0, I) as models do.
-
-    Returns
-    -------
-    Chain
-        Of T kernels, diagonal or dense as ``covariance`` is.
-
-    Raises
-    ------
-    ValueError
-        For unknown kernels, what is no covariance, and ``abar`` that do not fall within (0, 1).
     """
     check_choice("kernels", kernels, KERNELS)
     check_flag("exact_start", exact_start)
@@ -151,6 +120,9 @@ def ddpm_chain(covariance: Any, abar: Any, kernels: str = "exact", exact_start: 
 def ddim_chain(covariance: Any, abar: Any, eta: float, end: float = 0.0) -> Chain:
     """DDIM for data N(c, ``covariance``): noiseless at eta = 0, DDPM's at eta = 1.
 
+    Returns a Chain of T kernels. Raises ``ValueError`` for a number out of range, what is no covariance, and ``abar``
+    that do not fall within (0, 1). See Song et al., "Denoising diffusion implicit models", 2020, eqs. 12 and 16.
+
     Parameters
     ----------
     covariance
@@ -161,20 +133,6 @@ def ddim_chain(covariance: Any, abar: Any, eta: float, end: float = 0.0) -> Chai
         From 0 to 1.
     end
         Standard deviation given to the last step, which adds no noise whatever eta is, so that it has no density.
-
-    Returns
-    -------
-    Chain
-        Of T kernels.
-
-    Raises
-    ------
-    ValueError
-        For a number out of range, what is no covariance, and ``abar`` that do not fall within (0, 1).
-
-    References
-    ----------
-    Song et al., "Denoising diffusion implicit models", 2020, eqs. 12 and 16.
     """
     check_number("eta", eta, 0, 1)
     check_number("end", end)
@@ -195,6 +153,10 @@ def ddim_chain(covariance: Any, abar: Any, eta: float, end: float = 0.0) -> Chai
 def learned_range(chain: Chain, abar: Any, slope: Any = 0.0, bias: Any = 0.0) -> Chain:
     """A chain with standard deviations between betatilde's and beta's, by the sigmoid of slope * x + bias.
 
+    Returns the same but for its standard deviations. Raises ``ValueError`` for a dense chain, and unless ``abar`` has a
+    number for each of its steps. See Nichol and Dhariwal, "Improved denoising diffusion probabilistic models", 2021,
+    eq. 15, with a network for the sigmoid.
+
     Parameters
     ----------
     chain
@@ -203,21 +165,6 @@ def learned_range(chain: Chain, abar: Any, slope: Any = 0.0, bias: Any = 0.0) ->
         ``[T]``, falling, between 0 and 1.
     slope, bias
         Numbers or ``[d]``.
-
-    Returns
-    -------
-    Chain
-        The same but for its standard deviations.
-
-    Raises
-    ------
-    ValueError
-        For a dense chain, and unless ``abar`` has a number for each of its steps.
-
-    References
-    ----------
-    Nichol and Dhariwal, "Improved denoising diffusion probabilistic models", 2021, eq. 15, with a network for the
-    sigmoid.
     """
     if not chain.diagonal:
         raise ValueError(
@@ -238,22 +185,8 @@ def learned_range(chain: Chain, abar: Any, slope: Any = 0.0, bias: Any = 0.0) ->
 def tempered(chain: Chain, temperature: float) -> Chain:
     """A chain with the noise of every kernel scaled; its densities are those of what it draws.
 
-    Parameters
-    ----------
-    chain
-        Any chain.
-    temperature
-        The factor of standard deviations, at least 0.
-
-    Returns
-    -------
-    Chain
-        The same but for its noise.
-
-    Raises
-    ------
-    ValueError
-        Unless ``temperature`` is a finite number of at least 0.
+    ``chain``: any chain. ``temperature``: the factor of standard deviations, at least 0. Returns the same but for its
+    noise. Raises ``ValueError`` unless ``temperature`` is a finite number of at least 0.
     """
     check_number("temperature", temperature)
     return replace(chain, factor=chain.factor * temperature)
@@ -267,6 +200,9 @@ def noiseless_end(chain: Chain) -> Chain:
 def guided(conditional: Chain, unconditional: Chain, scale: float, condition: Any = 0.0) -> Chain:
     """Classifier-free guidance: means m_u + scale (m_c - m_u).
 
+    Returns a Chain with the conditional covariances, as models that predict noise have them. Raises ``ValueError`` for
+    a scale or condition that is no such number.
+
     Parameters
     ----------
     conditional, unconditional
@@ -275,16 +211,6 @@ def guided(conditional: Chain, unconditional: Chain, scale: float, condition: An
         At least 0; 1 is no guidance.
     condition
         A number or ``[d]``: the one fixed condition of the unconditional means.
-
-    Returns
-    -------
-    Chain
-        With the conditional covariances, as models that predict noise have them.
-
-    Raises
-    ------
-    ValueError
-        For a scale or condition that is no such number.
     """
     check_number("scale", scale)
     fixed = as_vector(condition, conditional.dimension, "condition")[None]
@@ -304,29 +230,17 @@ def guided(conditional: Chain, unconditional: Chain, scale: float, condition: An
 class ForwardSteps(NamedTuple):
     """What the steps of the forward process amount to, each ``float64[T]``.
 
-    Attributes
-    ----------
-    abar, before
-        abar_t and abar_{t-1}.
-    betas
-        The variance that a step adds.
-    tilde
-        betatilde, the variance of x_{t-1} given x_t and x_0.
-    low
-        The same, with the next one for betatilde_1 = 0, as samplers have it; beta_1 where there is no next one.
-    towards, stay
-        What x_0 and x_t contribute to the mean of x_{t-1}.
-
-    References
-    ----------
-    Ho et al., "Denoising diffusion probabilistic models", 2020, eqs. 6 and 7.
+    See Ho et al., "Denoising diffusion probabilistic models", 2020, eqs. 6 and 7.
     """
 
+    # abar, before: abar_t and abar_{t-1}
     abar: np.ndarray
     before: np.ndarray
-    betas: np.ndarray
-    tilde: np.ndarray
+    betas: np.ndarray  # the variance that a step adds
+    tilde: np.ndarray  # betatilde, the variance of x_{t-1} given x_t and x_0
+    # the same, with the next one for betatilde_1 = 0, as samplers have it; beta_1 where there is no next one
     low: np.ndarray
+    # towards, stay: what x_0 and x_t contribute to the mean of x_{t-1}
     towards: np.ndarray
     stay: np.ndarray
 

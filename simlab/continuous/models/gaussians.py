@@ -117,22 +117,9 @@ def product(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 def root_of(covariance: Any, what: str = "covariance") -> np.ndarray:
     """The symmetric root of a covariance.
 
-    Parameters
-    ----------
-    covariance
-        Variances ``[d]`` or a matrix ``[d, d]``; singular ones are fine.
-    what
-        What errors call it.
-
-    Returns
-    -------
-    numpy.ndarray
-        Standard deviations ``float64[d]``, or a dense root ``float64[d, d]``.
-
-    Raises
-    ------
-    ValueError
-        For a negative variance, or a matrix that is not symmetric or has a negative eigenvalue.
+    ``covariance``: variances ``[d]`` or a matrix ``[d, d]``; singular ones are fine. ``what``: what errors call it.
+    Returns standard deviations ``float64[d]``, or a dense root ``float64[d, d]``. Raises ``ValueError`` for a negative
+    variance, or a matrix that is not symmetric or has a negative eigenvalue.
     """
     values = as_numbers(covariance, what)
     if values.ndim == 1:
@@ -158,20 +145,7 @@ class Normal(NamedTuple):
     def log_density(self, x: np.ndarray) -> np.ndarray:
         """The log density of points.
 
-        Parameters
-        ----------
-        x
-            ``float64[B, d]``.
-
-        Returns
-        -------
-        numpy.ndarray
-            ``float64[B]``.
-
-        Raises
-        ------
-        ValueError
-            Where the covariance is singular.
+        ``x``: ``float64[B, d]``. Returns ``float64[B]``. Raises ``ValueError`` where the covariance is singular.
         """
         size = x.shape[-1]
         factor = np.linalg.cholesky(self.checked())

@@ -17,19 +17,12 @@ from simlab.continuous.models.gaussians import product
 
 
 class EndMap(NamedTuple):
-    """What the steps behind the last noise do: x_0 = E x_{k-1} + G c + h.
+    """What the steps behind the last noise do: x_0 = E x_{k-1} + G c + h."""
 
-    Attributes
-    ----------
-    slope, condition_gain
-        E and G, ``[d]`` or ``[d, d]``.
-    offset
-        h, ``[d]``.
-    """
-
+    # slope, condition_gain: E and G, [d] or [d, d]
     slope: np.ndarray
     condition_gain: np.ndarray
-    offset: np.ndarray
+    offset: np.ndarray  # h, [d]
 
 
 def without_end(chain: Chain) -> Chain:

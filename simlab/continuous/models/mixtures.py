@@ -38,6 +38,9 @@ from simlab.randomness.inverse_cdf import inverse_cdf
 class Mixture:
     """K normal laws and how likely each is.
 
+    Raises ``ValueError`` for shapes that do not go together, numbers that are not finite, weights that are no pmf, and
+    a covariance that is singular: then there is no density. See CSpD, E.1, eq. 52.
+
     Parameters
     ----------
     log_weights
@@ -46,16 +49,6 @@ class Mixture:
         ``[K, d]``.
     roots
         Roots of the covariances: ``[K, d]`` if they are diagonal, standard deviations then, else ``[K, d, d]``.
-
-    Raises
-    ------
-    ValueError
-        For shapes that do not go together, numbers that are not finite, weights that are no pmf, and a covariance that
-        is singular: then there is no density.
-
-    References
-    ----------
-    CSpD, E.1, eq. 52.
     """
 
     log_weights: np.ndarray
@@ -103,18 +96,7 @@ class Mixture:
         return -0.5 * np.sum(away * away, axis=2) - self.log_volumes - self.dimension * HALF_LOG_TURN
 
     def log_density(self, x: np.ndarray) -> np.ndarray:
-        """The log density of points.
-
-        Parameters
-        ----------
-        x
-            ``float64[B, d]``.
-
-        Returns
-        -------
-        numpy.ndarray
-            ``float64[B]``.
-        """
+        """The log density of points. ``x``: ``float64[B, d]``. Returns ``float64[B]``."""
         return np.logaddexp.reduce(self.log_weights + self.log_components(x), axis=1)
 
     def choose(self, coin: np.ndarray) -> np.ndarray:
@@ -130,6 +112,8 @@ class Mixture:
     def draw(self, tape: Tape, position: np.ndarray, purpose: Purpose, trial: int = 0) -> np.ndarray:
         """Tokens of the mixture: a component by a coin, and then normals.
 
+        Returns ``float64[B, d]``.
+
         Parameters
         ----------
         tape
@@ -138,11 +122,6 @@ class Mixture:
             ``int[B]``, of the tokens in their sequences.
         purpose, trial
             Which numbers of the tape are used.
-
-        Returns
-        -------
-        numpy.ndarray
-            ``float64[B, d]``.
         """
         noise = normals(tape, position, purpose, 1, trial, self.dimension)  # the coin has the place of step 0
         return self.place(self.choose(coins(tape, position, purpose, trial)), noise)
@@ -205,30 +184,21 @@ class WeightedComponents(Components):
 
 
 class Speculated(NamedTuple):
-    """What became of one drafted token a row.
+    """What became of one drafted token a row."""
 
-    Attributes
-    ----------
-    tokens
-        ``float64[B, d]``, NaN where proposals ran out.
-    accepted
-        ``bool[B]``, whether the draft was accepted.
-    trials
-        ``int64[B]``, proposals made.
-    found
-        ``bool[B]``, whether there is a token.
-    """
-
-    tokens: np.ndarray
-    accepted: np.ndarray
-    trials: np.ndarray
-    found: np.ndarray
+    tokens: np.ndarray  # float64[B, d], NaN where proposals ran out
+    accepted: np.ndarray  # bool[B], whether the draft was accepted
+    trials: np.ndarray  # int64[B], proposals made
+    found: np.ndarray  # bool[B], whether there is a token
 
 
 def speculate(
     target: Mixture, draft: Mixture, ratio: Ratio, tape: Tape, position: np.ndarray, limit: int = LIMIT
 ) -> Speculated:
     """One token a row: drafted, and accepted or replaced.
+
+    Returns tokens ``[B, d]`` and what became of each. Raises ``ValueError`` for what is no mixture or ratio, mixtures
+    that differ in dimension, and positions or a limit that the tape has no numbers for.
 
     Parameters
     ----------
@@ -242,17 +212,6 @@ def speculate(
         ``int[B]``, of the tokens in their sequences.
     limit
         The most proposals for a rejected draft.
-
-    Returns
-    -------
-    Speculated
-        Tokens ``[B, d]`` and what became of each.
-
-    Raises
-    ------
-    ValueError
-        For what is no mixture or ratio, mixtures that differ in dimension, and positions or a limit that the tape has
-        no numbers for.
     """
     for name, mixture in (("target", target), ("draft", draft)):
         if not isinstance(mixture, Mixture):

@@ -18,37 +18,23 @@ Noise = Callable[[int], np.ndarray]  # from a step, 0 for the start, to standard
 
 
 class Kernel(NamedTuple):
-    """The law N(mean, root root') of the next states.
+    """The law N(mean, root root') of the next states."""
 
-    Attributes
-    ----------
-    mean
-        ``float64[B, d]``.
-    root
-        Standard deviations ``float64[d]`` or ``[B, d]``, or a dense root ``[d, d]``: as the layout of its model is.
-    """
-
-    mean: np.ndarray
-    root: np.ndarray
+    mean: np.ndarray  # float64[B, d]
+    root: np.ndarray  # standard deviations float64[d] or [B, d], or a dense root [d, d]: as the layout of its model is
 
 
 class Walk(NamedTuple):
-    """Sampled trajectories, and the kernels they were sampled from.
+    """Sampled trajectories, and the kernels they were sampled from."""
 
-    Attributes
-    ----------
-    states
-        ``float64[T + 1, B, d]``, x_t at index t.
-    kernels
-        Kernel t, from x_t to x_{t-1}, at index t - 1.
-    """
-
-    states: np.ndarray
-    kernels: tuple[Kernel, ...]
+    states: np.ndarray  # float64[T + 1, B, d], x_t at index t
+    kernels: tuple[Kernel, ...]  # kernel t, from x_t to x_{t-1}, at index t - 1
 
 
 class Kernels(ABC):
     """The Gaussian kernels of a token, from noise x_T to x_0, under any condition.
+
+    Conditions are rows of an array; what a row says is the model's own affair.
 
     Attributes
     ----------
@@ -58,10 +44,6 @@ class Kernels(ABC):
         Whether the last step adds its noise. Where not, x_0 is the mean of a kernel that has a density all the same.
     layout
         Of roots.
-
-    Notes
-    -----
-    Conditions are rows of an array; what a row says is the model's own affair.
     """
 
     steps: int
@@ -104,6 +86,8 @@ class Kernels(ABC):
     def undo(self, t: int, to: np.ndarray, c: Any, near: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Walk back the mean of a step that adds no noise.
 
+        Returns the states ``float64[B, d]`` whose mean that is, and ``float64[B]``, log |det| of its Jacobian there.
+
         Parameters
         ----------
         t
@@ -114,11 +98,6 @@ class Kernels(ABC):
             ``[B]``, the conditions.
         near
             ``float64[B, d]``, where to search first.
-
-        Returns
-        -------
-        tuple of numpy.ndarray
-            The states ``float64[B, d]`` whose mean that is, and ``float64[B]``, log |det| of its Jacobian there.
         """
 
     @abstractmethod
@@ -168,6 +147,8 @@ class Kernels(ABC):
     def log_density(self, t: int, to: np.ndarray, x: np.ndarray, c: Any) -> np.ndarray:
         """The log density of a kernel, log p(x_{t-1} = to | x_t = x).
 
+        Returns ``float64[B]``, up to d/2 log 2 pi, which both models share.
+
         Parameters
         ----------
         t
@@ -176,11 +157,6 @@ class Kernels(ABC):
             ``float64[B, d]``: where it goes, and from where.
         c
             ``[B]``, the conditions.
-
-        Returns
-        -------
-        numpy.ndarray
-            ``float64[B]``, up to d/2 log 2 pi, which both models share.
         """
         return self.log_density_of(self.kernel(t, x, c), to)
 
@@ -191,17 +167,8 @@ class Kernels(ABC):
     def walk(self, c: Any, noise: Noise) -> Walk:
         """A trajectory for each condition.
 
-        Parameters
-        ----------
-        c
-            ``[B]``, the conditions.
-        noise
-            From a step t, 0 for the start, to standard normals ``float64[B, d]``.
-
-        Returns
-        -------
-        Walk
-            States and kernels.
+        ``c``: ``[B]``, the conditions. ``noise``: from a step t, 0 for the start, to standard normals
+        ``float64[B, d]``. Returns states and kernels.
         """
         x = self.drawn(self.initial(c), noise(0))
         states, kernels = [x], []

@@ -13,21 +13,13 @@ from simlab.continuous.models.trajectories import Trajectory, sampled
 
 
 class Start(NamedTuple):
-    """Where the blocks of some sequences start, and the noise that they are made from.
+    """Where the blocks of some sequences start, and the noise that they are made from."""
 
-    Attributes
-    ----------
-    tokens
-        ``float64[B, M, d]``, of all sequences; drafts are written into it.
-    rows, position
-        ``int[R]``: the sequences, each once, and where their blocks start.
-    drafted, verifying
-        The noise of each draft, and of the target's trajectory at each place.
-    """
-
-    tokens: np.ndarray
+    tokens: np.ndarray  # float64[B, M, d], of all sequences; drafts are written into it
+    # rows, position: int[R]: the sequences, each once, and where their blocks start
     rows: np.ndarray
     position: np.ndarray
+    # drafted, verifying: the noise of each draft, and of the target's trajectory at each place
     drafted: Sequence[Noise]
     verifying: Sequence[Noise]
 
@@ -46,15 +38,9 @@ class Block(NamedTuple):
 
 
 class SequenceModel(ABC):
-    """A model of sequences of N tokens of d numbers, each made by kernels under a condition.
+    """A model of sequences of N tokens of d numbers, each made by kernels under a condition."""
 
-    Attributes
-    ----------
-    length
-        N.
-    """
-
-    length: int
+    length: int  # N
 
     @property
     @abstractmethod
@@ -70,6 +56,8 @@ class SequenceModel(ABC):
     def conditions(self, tokens: np.ndarray, rows: np.ndarray, position: np.ndarray) -> Any:
         """The conditions of tokens given all before them.
 
+        Returns ``[R]``, what ``chain`` takes.
+
         Parameters
         ----------
         tokens
@@ -77,11 +65,6 @@ class SequenceModel(ABC):
         rows, position
             ``int[R]``: which tokens, by sequence and place in it. A sequence may be asked of at several places at
             once; a place behind the end has a condition too, whatever it is.
-
-        Returns
-        -------
-        Any
-            ``[R]``, what ``chain`` takes.
         """
 
     @abstractmethod
@@ -95,17 +78,8 @@ class SequenceModel(ABC):
     def block(self, draft: SequenceModel, start: Start) -> Block:
         """Draft tokens one after the other, and what this model makes of each place given all drafts before it.
 
-        Parameters
-        ----------
-        draft
-            Makes the drafts.
-        start
-            Where; this model is asked at one place more than there are drafts.
-
-        Returns
-        -------
-        Block
-            Both, place by place.
+        ``draft``: makes the drafts. ``start``: where; this model is asked at one place more than there are drafts.
+        Returns both, place by place.
         """
         drafts = draft.drafts(start)
         tokens, rows, position, _, verifying = start

@@ -26,6 +26,8 @@ from simlab.continuous.tape import check_room
 class Tokens(SequenceModel):
     """A model of sequences of tokens of d numbers.
 
+    Raises ``ValueError`` for anything else.
+
     Parameters
     ----------
     build
@@ -38,11 +40,6 @@ class Tokens(SequenceModel):
         Phi: a number, ``[d]`` for a diagonal one, or ``[d, d]`` beside dense covariances.
     level, first
         Numbers or ``[d]``: the constant part of a condition, and what stands before the first token.
-
-    Raises
-    ------
-    ValueError
-        For anything else.
     """
 
     build: Callable[[np.ndarray], Chain]
@@ -90,35 +87,15 @@ class Tokens(SequenceModel):
     def modified(self, change: Callable[[Chain], Chain]) -> Tokens:
         """The same model with every chain changed.
 
-        Parameters
-        ----------
-        change
-            From a chain to a chain, as :func:`~simlab.continuous.models.diffusion.tempered`.
-
-        Returns
-        -------
-        Tokens
-            A new model.
-
-        Raises
-        ------
-        ValueError
-            As ``change`` does.
+        ``change``: from a chain to a chain, as :func:`~simlab.continuous.models.diffusion.tempered`. Returns a new
+        model. Raises ``ValueError`` as ``change`` does.
         """
         return replace(self, build=partial(_modified, self.build, change))
 
     def condition(self, previous: np.ndarray) -> np.ndarray:
         """The condition of the tokens that follow given ones.
 
-        Parameters
-        ----------
-        previous
-            ``float64[B, d]``, the tokens before.
-
-        Returns
-        -------
-        numpy.ndarray
-            ``float64[B, d]``, level + Phi previous.
+        ``previous``: ``float64[B, d]``, the tokens before. Returns ``float64[B, d]``, level + Phi previous.
         """
         layout = DIAGONAL if self.ar_coefficient.ndim == 1 else DENSE
         return self.level + layout.times(self.ar_coefficient, previous)
@@ -144,24 +121,10 @@ class Tokens(SequenceModel):
     def ahead(self, count: int) -> list[tuple[np.ndarray, np.ndarray, Chain]]:
         """The laws of the next tokens given the last known one alone.
 
-        Parameters
-        ----------
-        count
-            How many tokens.
+        Of each of ``count`` tokens ``ar_coefficient``, ``level`` and ``chain``: given the last known token x, the token
+        j places on is made by ``chain`` under the condition level + ar_coefficient x; those in between are integrated
+        out. Raises ``ValueError`` for a chain that ends elsewhere than in N(c, covariance).
 
-        Returns
-        -------
-        list of (ar_coefficient, level, chain)
-            Given the last known token x, the token j places on is made by ``chain`` under the condition level +
-            ar_coefficient x: those in between are integrated out.
-
-        Raises
-        ------
-        ValueError
-            For a chain that ends elsewhere than in N(c, covariance).
-
-        Notes
-        -----
         This asks of ``build`` that chains end in N(c, covariance), under every condition c and for every covariance.
         Where an ``ar_coefficient`` that is not 0 makes it matter, and ``count`` is 2 or more, it is checked: mean maps
         to 0.02, constant parts to 0.02 standard deviations, covariances to 5 % of their largest entry. Of a learned

@@ -11,23 +11,12 @@ from simlab.continuous.models.protocol import Kernel, Kernels, Noise
 
 
 class Trajectory(NamedTuple):
-    """Sampled trajectories of one chain.
+    """Sampled trajectories of one chain."""
 
-    Attributes
-    ----------
-    chain
-        What they were sampled from.
-    condition
-        ``[B]``, the conditions of the tokens: ``float64[B, d]`` where the chain is affine.
-    states
-        ``float64[T + 1, B, d]``, x_t at index t.
-    kernels
-        Kernel t at x_t, at index t - 1, where they are at hand; else the chain is asked for them.
-    """
-
-    chain: Kernels
-    condition: Any
-    states: np.ndarray
+    chain: Kernels  # what they were sampled from
+    condition: Any  # [B], the conditions of the tokens: float64[B, d] where the chain is affine
+    states: np.ndarray  # float64[T + 1, B, d], x_t at index t
+    # kernel t at x_t, at index t - 1, where they are at hand; else the chain is asked for them
     kernels: tuple[Kernel, ...] | None = None
 
     def kernel(self, t: int) -> Kernel:
@@ -71,18 +60,10 @@ class Trajectory(NamedTuple):
 
 
 class TrajectoryPair(NamedTuple):
-    """The two trajectories of each token.
+    """The two trajectories of each token."""
 
-    Attributes
-    ----------
-    target
-        The target's; its x_0 is what the target would have drawn with that noise.
-    draft
-        The draft's, which ends in the draft.
-    """
-
-    target: Trajectory
-    draft: Trajectory
+    target: Trajectory  # the target's; its x_0 is what the target would have drawn with that noise
+    draft: Trajectory  # the draft's, which ends in the draft
 
     def only(self, rows: np.ndarray) -> TrajectoryPair:
         """Those of the tokens ``rows``."""

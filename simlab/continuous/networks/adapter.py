@@ -25,23 +25,14 @@ NEAR = 1e-5  # of what a mean goes to, in the precision of a network
 
 
 class Network(Protocol):
-    """What is asked of a network that makes sequences of N tokens of d numbers in T steps each.
+    """What is asked of a network that makes sequences of N tokens of d numbers in T steps each."""
 
-    Attributes
-    ----------
-    length, dimension, steps
-        N, d and T.
-    noisy_end
-        Whether the last step adds its noise.
-    device
-        Where it is.
-    """
-
+    # length, dimension, steps: N, d and T
     length: int
     dimension: int
     steps: int
-    noisy_end: bool
-    device: torch.device
+    noisy_end: bool  # whether the last step adds its noise
+    device: torch.device  # where it is
 
     def conditions(self, tokens: Tensor, rows: Tensor, known: Tensor, position: Tensor) -> Tensor:
         """``[R, D]``: the conditions of the tokens at ``position[R]`` of the sequences ``rows[R]``.
@@ -151,22 +142,13 @@ class NetworkKernels(Kernels):
 
 
 class Prefixes(NamedTuple):
-    """Sequences where a network is, with room for the drafts of a block.
+    """Sequences where a network is, with room for the drafts of a block."""
 
-    Attributes
-    ----------
-    tokens
-        ``float64[R, W, d]``; what stands from ``start`` on is not looked at before it is written.
-    rows, start
-        ``int[R]``: the numbers of the sequences, and where their blocks start.
-    longest
-        The largest start.
-    """
-
-    tokens: Tensor
+    tokens: Tensor  # float64[R, W, d]; what stands from start on is not looked at before it is written
+    # rows, start: int[R]: the numbers of the sequences, and where their blocks start
     rows: Tensor
     start: Tensor
-    longest: int
+    longest: int  # the largest start
 
     def write(self, j: int, drafts: Tensor) -> None:
         """Put drafts ``[R, d]`` at the j-th place of the blocks."""
@@ -177,13 +159,8 @@ class Prefixes(NamedTuple):
 class NetworkTokens(SequenceModel):
     """Sequences that a network makes.
 
-    Parameters
-    ----------
-    network
-        What is asked.
+    ``network``: what is asked.
 
-    Notes
-    -----
     Tokens in between are never integrated out: the network itself says what a token is like whose neighbours it does
     not see, as MAR was trained to.
     """

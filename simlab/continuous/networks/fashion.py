@@ -24,19 +24,12 @@ CHUNK = 250  # images at a time
 
 @dataclass(frozen=True)
 class FashionContinuous:
-    """A target, its draft, and the autoencoder whose tokens both make.
+    """A target, its draft, and the autoencoder whose tokens both make."""
 
-    Attributes
-    ----------
-    target, draft
-        The two models.
-    autoencoder
-        From pixels to tokens and back.
-    """
-
+    # target, draft: the two models
     target: Mar
     draft: Mar
-    autoencoder: Autoencoder
+    autoencoder: Autoencoder  # from pixels to tokens and back
 
     @property
     def length(self) -> int:
@@ -48,6 +41,9 @@ class FashionContinuous:
     ) -> Pair[NetworkTokens]:
         """What decoders take: a sequence for each class.
 
+        Returns the target and the draft, for tapes of B replicates; their tokens are ``float64[B, N, d]`` in that
+        order. Raises ``ValueError`` for classes and orders that are none.
+
         Parameters
         ----------
         classes
@@ -56,16 +52,6 @@ class FashionContinuous:
             ``int[B, N]``, as :func:`orders` gives; raster order by default.
         sampler
             How kernels are sampled.
-
-        Returns
-        -------
-        Pair
-            The target and the draft, for tapes of B replicates; their tokens are ``float64[B, N, d]`` in that order.
-
-        Raises
-        ------
-        ValueError
-            For classes and orders that are none.
         """
         order = orders("raster", np.arange(len(classes)), self.length) if order is None else order
         return Pair(*(NetworkTokens(MarNetwork(model, classes, order, sampler)) for model in (self.target, self.draft)))
@@ -87,6 +73,8 @@ class FashionContinuous:
 def orders(kind: str, replicates: np.ndarray, length: int, seed: int = 0) -> np.ndarray:
     """The places of the tokens of each sequence, in the order they are made in.
 
+    Returns ``int64[B, N]``. Raises ``ValueError`` for another kind or length.
+
     Parameters
     ----------
     kind
@@ -97,16 +85,6 @@ def orders(kind: str, replicates: np.ndarray, length: int, seed: int = 0) -> np.
         N.
     seed
         Of random orders.
-
-    Returns
-    -------
-    numpy.ndarray
-        ``int64[B, N]``.
-
-    Raises
-    ------
-    ValueError
-        For another kind or length.
     """
     check_choice("order", kind, ORDERS)
     raster = np.arange(check_at_least("length", length, 1))
@@ -118,6 +96,9 @@ def orders(kind: str, replicates: np.ndarray, length: int, seed: int = 0) -> np.
 def load_fashion_continuous(folder: Path = SHIPPED, device: torch.device | str = "cpu") -> FashionContinuous:
     """The pair and the autoencoder of a folder.
 
+    Returns the three models, in evaluation mode, their weights frozen. Raises ``CheckpointError`` if a file is missing
+    or broken, describes another model, or was built on another one than stands beside it.
+
     Parameters
     ----------
     folder
@@ -125,16 +106,6 @@ def load_fashion_continuous(folder: Path = SHIPPED, device: torch.device | str =
         ``continuous-autoencoder.safetensors`` are; by default the models that come with simlab.
     device
         Where the weights go.
-
-    Returns
-    -------
-    FashionContinuous
-        The three models, in evaluation mode, their weights frozen.
-
-    Raises
-    ------
-    CheckpointError
-        If a file is missing or broken, describes another model, or was built on another one than stands beside it.
     """
     return FashionContinuous(load_target(folder, device), load_draft(folder, device), load_autoencoder(folder, device))
 
@@ -142,22 +113,9 @@ def load_fashion_continuous(folder: Path = SHIPPED, device: torch.device | str =
 def load_autoencoder(folder: Path = SHIPPED, device: torch.device | str = "cpu") -> Autoencoder:
     """The autoencoder of ``continuous-autoencoder.safetensors``, from pixels to tokens and back.
 
-    Parameters
-    ----------
-    folder
-        Where the file is; by default the models that come with simlab.
-    device
-        Where the weights go.
-
-    Returns
-    -------
-    Autoencoder
-        In evaluation mode, its weights frozen.
-
-    Raises
-    ------
-    CheckpointError
-        If the file is missing or broken, or describes another model.
+    ``folder``: where the file is; by default the models that come with simlab. ``device``: where the weights go.
+    Returns an Autoencoder in evaluation mode, its weights frozen. Raises ``CheckpointError`` if the file is missing or
+    broken, or describes another model.
     """
     return load_model(folder, "continuous-autoencoder", lambda sizes: Autoencoder(AutoencoderConfig(**sizes)), device)
 

@@ -23,47 +23,23 @@ VARIANCES = ("learned", "posterior", "upper", "ddim")
 class Sampler:
     """A way to sample the kernels of a network that was trained on 1000 steps of the cosine schedule.
 
-    Parameters
-    ----------
-    steps
-        T, how many of the 1000 are taken.
-    span
-        How many of the 1000, from the least noisy on, they are spread over. MAR has 1000; but in the last of them
-        nothing is left of a token, and a small network's error there is multiplied by a thousand on the way down.
-    least
-        How many of the least noisy of them are left out, so that the last step goes further and has more noise.
-    spacing
-        Which of the rest are taken: ``"linspace"``, as MAR does, ends with the least noisy, ``"trailing"`` does not.
-    variances
-        ``"learned"``; fixed ones, ``"posterior"`` or ``"upper"``; or ``"ddim"``, those that ``eta`` says.
-    temperature
-        Factor of the noise of every step but of the first states, at least 0.
-    guidance
-        Of the last tokens, at least 0; it rises linearly from the first. At 1 there is none.
-    noisy_end
-        Whether the last step adds its noise: MAR's does not.
-    eta
-        Share of DDPM's noise, from 0 to 1, where variances are DDIM's.
-
-    Raises
-    ------
-    ValueError
-        For any other value.
-
-    References
-    ----------
-    Li et al., arXiv 2406.11838; Song et al., "Denoising diffusion implicit models", 2020, eqs. 12 and 16.
+    Raises ``ValueError`` for any other value. See Li et al., arXiv 2406.11838; Song et al., "Denoising diffusion
+    implicit models", 2020, eqs. 12 and 16.
     """
 
-    steps: int = 25
+    steps: int = 25  # T, how many of the 1000 are taken
+    # how many of the 1000, from the least noisy on, they are spread over. MAR has 1000; but in the last of them nothing
+    # is left of a token, and a small network's error there is multiplied by a thousand on the way down
     span: int = 950
+    # how many of the least noisy of them are left out, so that the last step goes further and has more noise
     least: int = 0
+    # which of the rest are taken: "linspace", as MAR does, ends with the least noisy, "trailing" does not
     spacing: str = "linspace"
-    variances: str = "learned"
-    temperature: float = 1.0
-    guidance: float = 1.0
-    noisy_end: bool = False
-    eta: float = 0.0
+    variances: str = "learned"  # "learned"; fixed ones, "posterior" or "upper"; or "ddim", those that eta says
+    temperature: float = 1.0  # factor of the noise of every step but of the first states, at least 0
+    guidance: float = 1.0  # of the last tokens, at least 0; it rises linearly from the first. At 1 there is none
+    noisy_end: bool = False  # whether the last step adds its noise: MAR's does not
+    eta: float = 0.0  # share of DDPM's noise, from 0 to 1, where variances are DDIM's
 
     def __post_init__(self) -> None:
         check_at_least("steps", self.steps, 1)

@@ -25,6 +25,8 @@ RULES: dict[str, type[Rule]] = {
 def make_rule(name: str, **parameters: Any) -> Rule:
     """The rule of a name.
 
+    Returns what a decoder's ``run`` takes. Raises ``ValueError`` for an unknown name or parameter, or a bad value.
+
     Parameters
     ----------
     name
@@ -32,16 +34,6 @@ def make_rule(name: str, **parameters: Any) -> Rule:
         ``last-step``, ``reflection``, ``last-noise`` or ``target-end``.
     **parameters
         Those of its class, such as ``aligned``.
-
-    Returns
-    -------
-    Rule
-        What a decoder's ``run`` takes.
-
-    Raises
-    ------
-    ValueError
-        For an unknown name or parameter, or a bad value.
     """
     return make("rule", RULES, name, parameters)
 

@@ -26,19 +26,7 @@ from simlab.randomness import Purpose, Tape
 def log_acceptance(log_ratio: np.ndarray) -> np.ndarray:
     """The log of the probability that a draft is accepted, log min(1, rho).
 
-    Parameters
-    ----------
-    log_ratio
-        ``float64[B]``, log rho; NaN is rejected.
-
-    Returns
-    -------
-    numpy.ndarray
-        ``float64[B]``, at most 0.
-
-    References
-    ----------
-    CSpD, section 3.1.
+    ``log_ratio``: ``float64[B]``, log rho; NaN is rejected. Returns ``float64[B]``, at most 0. See CSpD, section 3.1.
     """
     return np.where(np.isnan(log_ratio), -np.inf, np.minimum(log_ratio, 0.0))
 
@@ -46,19 +34,7 @@ def log_acceptance(log_ratio: np.ndarray) -> np.ndarray:
 def proposal_acceptance(log_ratio: np.ndarray) -> np.ndarray:
     """The probability that a proposal is taken, max(0, 1 - 1 / rho).
 
-    Parameters
-    ----------
-    log_ratio
-        ``float64[B]``, log rho; NaN is not taken.
-
-    Returns
-    -------
-    numpy.ndarray
-        ``float64[B]``, from 0 to 1.
-
-    References
-    ----------
-    CSpD, eq. 12.
+    ``log_ratio``: ``float64[B]``, log rho; NaN is not taken. Returns ``float64[B]``, from 0 to 1. See CSpD, eq. 12.
     """
     return -np.expm1(-np.maximum(np.where(np.isnan(log_ratio), 0.0, log_ratio), 0.0))
 
@@ -66,6 +42,10 @@ def proposal_acceptance(log_ratio: np.ndarray) -> np.ndarray:
 @dataclass(frozen=True)
 class Rule(ABC):
     """How a drafted token is verified.
+
+    Raises ``ValueError`` if ``aligned`` is neither True nor False.
+
+    A candidate is the states ``float64[S, B, d]`` of a trajectory from x_0 up, as many as the rule needs.
 
     Parameters
     ----------
@@ -78,15 +58,6 @@ class Rule(ABC):
         What :func:`~simlab.continuous.rules.make_rule` calls it.
     fill_value
         What a token is filled with when proposals have run out.
-
-    Raises
-    ------
-    ValueError
-        If ``aligned`` is neither True nor False.
-
-    Notes
-    -----
-    A candidate is the states ``float64[S, B, d]`` of a trajectory from x_0 up, as many as the rule needs.
     """
 
     aligned: bool = True
@@ -100,32 +71,16 @@ class Rule(ABC):
     def check(self, target: Kernels, draft: Kernels) -> None:
         """Raise unless the ratio exists for these chains.
 
-        Parameters
-        ----------
-        target, draft
-            The chains of a token under both models.
-
-        Raises
-        ------
-        ValueError
-            Where a density that the ratio needs does not exist.
+        ``target``, ``draft``: the chains of a token under both models. Raises ``ValueError`` where a density that the
+        ratio needs does not exist.
         """
 
     @abstractmethod
     def log_ratio(self, pair: TrajectoryPair, candidate: np.ndarray) -> np.ndarray:
         """The log of the ratio rho at a candidate.
 
-        Parameters
-        ----------
-        pair
-            The two trajectories of each token.
-        candidate
-            ``float64[S, B, d]``, from x_0 up.
-
-        Returns
-        -------
-        numpy.ndarray
-            ``float64[B]``.
+        ``pair``: the two trajectories of each token. ``candidate``: ``float64[S, B, d]``, from x_0 up. Returns
+        ``float64[B]``.
         """
 
     def log_draft_ratio(self, pair: TrajectoryPair) -> np.ndarray:
@@ -143,6 +98,8 @@ class Rule(ABC):
     def propose(self, pair: TrajectoryPair, tape: Tape, position: np.ndarray, trial: np.ndarray) -> np.ndarray:
         """A candidate from the target; here its last step once more, from the same x_1.
 
+        Returns ``float64[S, B, d]``, from x_0 up.
+
         Parameters
         ----------
         pair
@@ -153,11 +110,6 @@ class Rule(ABC):
             ``int[B]``, of the tokens in their sequences.
         trial
             ``int[B]``, numbers of the proposals, from 1.
-
-        Returns
-        -------
-        numpy.ndarray
-            ``float64[S, B, d]``, from x_0 up.
         """
         chain = pair.target.chain
         noise = normals(tape, position, Purpose.PROPOSAL, 1, trial, chain.dimension)

@@ -79,17 +79,9 @@ def walked_back(model: Trajectory, candidate: np.ndarray) -> tuple[np.ndarray, n
 def noise_again(model: Trajectory, tape: Tape, position: np.ndarray, trial: np.ndarray) -> np.ndarray:
     """A trajectory's last noise once more, and the steps behind it.
 
-    Parameters
-    ----------
-    model
-        The trajectory, which gives the state before.
-    tape, position, trial
-        Where the normals come from, as for :meth:`~simlab.continuous.rules.base.Rule.propose`.
-
-    Returns
-    -------
-    numpy.ndarray
-        ``float64[k, B, d]``, from x_0 up to x_{k-1}.
+    ``model``: the trajectory, which gives the state before. ``tape``, ``position``, ``trial``: where the normals come
+    from, as for :meth:`~simlab.continuous.rules.base.Rule.propose`. Returns ``float64[k, B, d]``, from x_0 up to
+    x_{k-1}.
     """
     chain, condition, k = model.chain, model.condition, model.chain.last_noise
     step = k if k <= chain.steps else 0  # on the tape

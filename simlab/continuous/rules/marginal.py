@@ -20,12 +20,7 @@ from simlab.randomness import Purpose, Tape
 
 @dataclass(frozen=True)
 class Marginal(Rule):
-    """The ratio of marginal densities: lossless; for chains of fixed variances, whose marginals are normal.
-
-    References
-    ----------
-    CSpD, section 3.1 and A.1.1, eq. 14.
-    """
+    """The ratio of marginal densities: lossless; for chains of fixed variances, whose marginals are normal."""
 
     name = "marginal"
 

@@ -23,9 +23,7 @@ from simlab.randomness import Purpose, Tape
 class Path(Rule):
     """The ratio of the densities of whole trajectories: lossless.
 
-    References
-    ----------
-    CSpD, eqs. 2, 5, 10 to 12, and A.1.2.
+    See CSpD, eqs. 2, 5, 10 to 12, and A.1.2.
     """
 
     name = "path"

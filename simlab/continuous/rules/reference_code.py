@@ -27,22 +27,12 @@ PROPOSALS = 100  # at most, for a rejected token: the ``limit`` of a decoder
 class ReferenceCode(VarianceProduct):
     """The rule of CSpD's published code: lossy.
 
-    Parameters
-    ----------
-    sharpness
-        Factor of squared Mahalanobis distances when a draft is verified, at least 0.
+    Raises ``ValueError`` for a sharpness that is no finite number of at least 0.
 
-    Raises
-    ------
-    ValueError
-        For a sharpness that is no finite number of at least 0.
-
-    Notes
-    -----
     That code makes at most 100 proposals: give a decoder ``limit=PROPOSALS``.
     """
 
-    sharpness: float = 42.0**-2
+    sharpness: float = 42.0**-2  # factor of squared Mahalanobis distances when a draft is verified, at least 0
     name = "cspd-reference"
     fill_value: ClassVar[float] = 0.0  # what a token is filled with when proposals have run out
 

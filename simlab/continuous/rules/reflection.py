@@ -40,9 +40,7 @@ NEAR = 1e-12  # by which share of the largest entry covariances may differ
 class Reflection(LastStep):
     """The ratio of the last step, and the rejected draft's noise reflected: lossless where covariances are one.
 
-    References
-    ----------
-    De Bortoli et al., arXiv 2501.05370.
+    See De Bortoli et al., arXiv 2501.05370.
     """
 
     name = "reflection"

@@ -19,18 +19,9 @@ from simlab.continuous.rules.last_step import LastStep
 
 @dataclass(frozen=True)
 class TwoPath(LastStep):
-    """CSpD's two-path ratio in full, step by step.
+    """CSpD's two-path ratio in full, step by step."""
 
-    Parameters
-    ----------
-    aligned
-        Whether the target's trajectory shares the noise of the draft; by default it has independent noise.
-
-    References
-    ----------
-    CSpD, eq. 4.
-    """
-
+    # whether the target's trajectory shares the noise of the draft; by default it has independent noise
     aligned: bool = False
     name = "two-path"
 

@@ -20,12 +20,7 @@ from simlab.continuous.rules.last_step import LastStep
 
 @dataclass(frozen=True)
 class VarianceProduct(LastStep):
-    """CSpD's rule, the ratio of the last step times the product of variances: biased unless that product is 1.
-
-    References
-    ----------
-    CSpD, eqs. 8, 9 and 13, and Algorithm 1.
-    """
+    """CSpD's rule, the ratio of the last step times the product of variances: biased unless that product is 1."""
 
     name = "variance-product"
 

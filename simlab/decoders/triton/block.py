@@ -144,25 +144,9 @@ def step_back(
     rows = tl.where(behind & kept, POINT - x, j)
     subtract = tl.where((j < W) & (behind | after), code, POINT - V)
     plan_window(
-        plan + b * PLAN * (W + 1),
-        rows,
-        subtract,
-        begin,
-        first,
-        start,
-        new,
-        W,
-        V,
-        END,
-        COLUMNS,
-        ROWS,
-        KEPT,
-        METHOD,
-        SOURCE,
-        False,
-        True,
-        SPAN,
-    )
+        plan + b * PLAN * (W + 1), rows, subtract, begin, first, start, new,
+        W, V, END, COLUMNS, ROWS, KEPT, METHOD, SOURCE, False, True, SPAN,
+    )  # fmt: skip
     tl.store(outcome, count)
     tl.store(outcome + 1, drawn)
     tl.store(outcome + 2, begin * 0 + NONE)

@@ -50,31 +50,16 @@ LARGEST_TILE = 64  # blocks that are added up side by side
 
 
 class FusedState(NamedTuple):
-    """The state of a batch. A step changes all but ``rows`` in place.
+    """The state of a batch. A step changes all but ``rows`` in place."""
 
-    Attributes
-    ----------
-    tokens
-        ``int64[B, N + W + 1]``: committed, then the drafts of the window.
-    report
-        ``int64[4, B]``, all that a host may want to read: the committed length; the drafts accepted and the tokens
-        committed by the last step; and 1 once a row without mass was met, else 0.
-    declared
-        ``int64[B, W]``: the code of the row each draft was drawn from (:mod:`simlab.decoders.triton.rows`).
-    tape
-        ``int64[B, 3]``: replicate, next iteration and seed of each sequence.
-    past
-        ``float[B, H, V]``: rows of the last committed positions, where new drafts are drawn from them.
-    rows
-        ``float[B, M + 1, V]``: those of the last call, or of the draft process.
-    """
-
-    tokens: Tensor
+    tokens: Tensor  # int64[B, N + W + 1]: committed, then the drafts of the window
+    # int64[4, B], all that a host may want to read: the committed length; the drafts accepted and the tokens committed
+    # by the last step; and 1 once a row without mass was met, else 0
     report: Tensor
-    declared: Tensor
-    tape: Tensor
-    past: Tensor
-    rows: Tensor
+    declared: Tensor  # int64[B, W]: the code of the row each draft was drawn from (rows)
+    tape: Tensor  # int64[B, 3]: replicate, next iteration and seed of each sequence
+    past: Tensor  # float[B, H, V]: rows of the last committed positions, where new drafts are drawn from them
+    rows: Tensor  # float[B, M + 1, V]: those of the last call, or of the draft process
 
     @property
     def length(self) -> Tensor:
@@ -84,6 +69,9 @@ class FusedState(NamedTuple):
 
 class Fused:
     """A decoder, fused, for one target and a batch of sequences.
+
+    Raises ``ValueError`` for a decoder or a rule that has no fused form, a process whose rows are not torch's, and as
+    :func:`simlab.decoders.run` does.
 
     Parameters
     ----------
@@ -95,12 +83,6 @@ class Fused:
         B, the number of sequences.
     draft
         The draft process, where the decoder needs one; rows of the target's type.
-
-    Raises
-    ------
-    ValueError
-        For a decoder or a rule that has no fused form, a process whose rows are not torch's, and as
-        :func:`simlab.decoders.run` does.
     """
 
     def __init__(
@@ -126,10 +108,7 @@ class Fused:
     def start(self, tape: Tape) -> FusedState:
         """The state before the first step: :meth:`simlab.decoders.Decoder.init`.
 
-        Parameters
-        ----------
-        tape
-            Seed and replicates of the sequences, B of them.
+        ``tape``: seed and replicates of the sequences, B of them.
         """
         state = self.empty()
         self.restart(state, range(self.batch), [tape.seed] * self.batch, tape.replicates.tolist())
@@ -174,12 +153,8 @@ class Fused:
     def keep(self, state: FusedState, sequences: Sequence[int]) -> FusedState:
         """Go on with some of the sequences, which the processes are told by themselves.
 
-        Parameters
-        ----------
-        state
-            Changed in place; use what is returned.
-        sequences
-            Those that stay, in the order they are to have; ``sequences[i] >= i``.
+        ``state``: changed in place; use what is returned. ``sequences``: those that stay, in the order they are to
+        have; ``sequences[i] >= i``.
         """
         moved = [(to, row) for to, row in enumerate(sequences) if to != row]
         for values in (state.tokens, state.report.T, state.declared, state.tape, state.past):
@@ -190,12 +165,8 @@ class Fused:
     def step(self, state: FusedState, count: int | None = None) -> FusedState:
         """One call of the target for all sequences; those that are over stay as they are.
 
-        Parameters
-        ----------
-        state
-            Changed in place; use what is returned.
-        count
-            How many there are, the first of the batch; all, unless given.
+        ``state``: changed in place; use what is returned. ``count``: how many there are, the first of the batch; all,
+        unless given.
         """
         sizes, everyone = self._sizes, self._everyone[:count]
         tokens, length, count = state.tokens[:count], state.length[:count], len(everyone)

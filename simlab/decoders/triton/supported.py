@@ -33,15 +33,8 @@ FUSED: tuple[type[Decoder], ...] = (
 def unsupported(decoder: Decoder, rule: Rule) -> str | None:
     """Why a decoder has no fused form with this rule.
 
-    Parameters
-    ----------
-    decoder, rule
-        As :func:`simlab.decoders.run` takes them.
-
-    Returns
-    -------
-    str or None
-        The reason as a sentence for people; None where there is a fused form.
+    ``decoder``, ``rule``: as :func:`simlab.decoders.run` takes them. Returns the reason as a sentence for people; None
+    where there is a fused form.
     """
     if type(decoder) not in FUSED:
         known = ", ".join(kind.__name__ for kind in FUSED)

@@ -190,25 +190,9 @@ def walk(
     rows = tl.where(first + i < start, after, rows)
     subtract = tl.where(first + i < start, subtracted, subtract)
     plan_window(
-        plan + b * PLAN * (W + 1),
-        rows,
-        subtract,
-        begin,
-        first,
-        start,
-        new,
-        W,
-        V,
-        END,
-        COLUMNS,
-        ROWS,
-        KEPT,
-        METHOD,
-        SOURCE,
-        POINT_MASS,
-        DRAFTS,
-        SPAN,
-    )
+        plan + b * PLAN * (W + 1), rows, subtract, begin, first, start, new,
+        W, V, END, COLUMNS, ROWS, KEPT, METHOD, SOURCE, POINT_MASS, DRAFTS, SPAN,
+    )  # fmt: skip
     outcome += b * OUTCOME
     tl.store(outcome, count)
     tl.store(outcome + 1, drawn)

@@ -107,25 +107,9 @@ def begin_windows(
     zero = b * 0
     nothing = zero + tl.zeros([SPAN], tl.int64)
     plan_window(
-        plan + b * PLAN * (W + 1),
-        nothing,
-        nothing + POINT - V,
-        zero,
-        zero,
-        zero,
-        zero,
-        W,
-        V,
-        END,
-        COLUMNS,
-        ROWS,
-        0,
-        METHOD,
-        SOURCE,
-        POINT_MASS,
-        DRAFTS,
-        SPAN,
-    )
+        plan + b * PLAN * (W + 1), nothing, nothing + POINT - V, zero, zero, zero, zero,
+        W, V, END, COLUMNS, ROWS, 0, METHOD, SOURCE, POINT_MASS, DRAFTS, SPAN,
+    )  # fmt: skip
     outcome += b * OUTCOME
     tl.store(outcome, zero)
     tl.store(outcome + 1, zero)

@@ -59,6 +59,10 @@ def load_chameleon(
 ) -> HuggingFace:
     """A Chameleon, Lumina-mGPT or Anole of a folder.
 
+    Returns a HuggingFace, its weights frozen, on the CPU. Raises ``CheckpointError`` for a folder that is missing,
+    holds another model, or not all of this one, or a layout that does not fit it. Raises ``ImportError`` where
+    ``transformers`` is missing.
+
     Parameters
     ----------
     folder
@@ -68,18 +72,6 @@ def load_chameleon(
         As for :class:`~simlab.models.adapters.hugging_face.HuggingFace`.
     dtype
         Of the weights; frequencies of positions stay in float32.
-
-    Returns
-    -------
-    HuggingFace
-        Its weights frozen, on the CPU.
-
-    Raises
-    ------
-    CheckpointError
-        For a folder that is missing, holds another model, or not all of this one, or a layout that does not fit it.
-    ImportError
-        Where ``transformers`` is missing.
     """
     names, config, weights = _of_meta(folder) if is_meta(folder) else _of_library(folder)
     heads = {"q": config.num_attention_heads, "k": config.num_key_value_heads}
@@ -112,17 +104,9 @@ def tokenizer_file(folder: Path) -> Path | None:
 def norms_of_heads(weights: Mapping[str, Tensor], heads: Mapping[str, int]) -> dict[str, Tensor]:
     """The weights, the norms of queries and keys with a row for each head.
 
-    Parameters
-    ----------
-    weights
-        By their names in ``transformers``; norms have the shape ``[n, head_dim]``.
-    heads
-        How many there are of ``"q"`` and ``"k"``.
-
-    Returns
-    -------
-    dict
-        Rows repeated where n divides the heads: head h has row ``h // (heads / n)``. Others are as they were.
+    ``weights``: by their names in ``transformers``; norms have the shape ``[n, head_dim]``. ``heads``: how many there
+    are of ``"q"`` and ``"k"``. Returns rows repeated where n divides the heads: head h has row ``h // (heads / n)``.
+    Others are as they were.
     """
 
     def repeated(name: str, tensor: Tensor) -> Tensor:

@@ -36,23 +36,9 @@ def emu3_codes(names: Mapping[str, int]) -> dict[int, int]:
 def vectors_by_token(vectors: np.ndarray, entries: np.ndarray) -> np.ndarray:
     """The vectors of a codebook in the order of tokens.
 
-    Parameters
-    ----------
-    vectors
-        ``float[n, d]``, by entry.
-    entries
-        ``int[V]``, of each token; -1 for a token that is of no image.
-
-    Returns
-    -------
-    numpy.ndarray
-        ``float[V, d]``. Tokens of no image are farther from all others than these are from one another, so that by
-        distance they are nobody's near neighbours.
-
-    Raises
-    ------
-    ValueError
-        For an entry that the codebook has not.
+    ``vectors``: ``float[n, d]``, by entry. ``entries``: ``int[V]``, of each token; -1 for a token that is of no image.
+    Returns ``float[V, d]``. Tokens of no image are farther from all others than these are from one another, so that by
+    distance they are nobody's near neighbours. Raises ``ValueError`` for an entry that the codebook has not.
     """
     vectors, entries = np.asarray(vectors, dtype=np.float64), np.asarray(entries)
     if entries.max(initial=-1) >= len(vectors):

@@ -53,22 +53,10 @@ def load_emu3(
 ) -> HuggingFace:
     """An Emu3 of a folder, in its own layout or in that of ``transformers``.
 
-    Parameters
-    ----------
-    folder
-        With ``config.json`` and safetensors; in its own layout with the two files of the vocabulary too.
-    layout, prefix, unconditional, dtype
-        As for :func:`~simlab.models.adapters.chameleon.load_chameleon`.
-
-    Returns
-    -------
-    HuggingFace
-        Its weights frozen, on the CPU.
-
-    Raises
-    ------
-    CheckpointError, ImportError
-        As :func:`~simlab.models.adapters.chameleon.load_chameleon` does.
+    ``folder``: with ``config.json`` and safetensors; in its own layout with the two files of the vocabulary too.
+    ``layout``, ``prefix``, ``unconditional``, ``dtype``: as for
+    :func:`~simlab.models.adapters.chameleon.load_chameleon`. Returns a HuggingFace, its weights frozen, on the CPU.
+    Raises ``CheckpointError`` and ``ImportError`` as :func:`~simlab.models.adapters.chameleon.load_chameleon` does.
     """
     names, described = vocabulary(folder), read_json(folder / "config.json")
     if described["model_type"] == LIBRARY:

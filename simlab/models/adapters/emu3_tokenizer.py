@@ -71,24 +71,10 @@ def load_emu3_tokenizer(
 ) -> Emu3Tokenizer:
     """The image tokenizer of a folder.
 
-    Parameters
-    ----------
-    folder
-        Of Emu3-VisionTokenizer, or one that has it inside; or of an Emu3 in the layout of ``transformers``.
-    dtype, device
-        Of the weights.
-
-    Returns
-    -------
-    Emu3Tokenizer
-        In evaluation mode, its weights frozen; tokens are entries of its codebook, not ids of a vocabulary.
-
-    Raises
-    ------
-    CheckpointError
-        For a folder that is missing or holds anything else, naming it.
-    ImportError
-        Where ``transformers`` is missing.
+    ``folder``: of Emu3-VisionTokenizer, or one that has it inside; or of an Emu3 in the layout of ``transformers``.
+    ``dtype``, ``device``: of the weights. Returns an Emu3Tokenizer in evaluation mode, its weights frozen; tokens are
+    entries of its codebook, not ids of a vocabulary. Raises ``CheckpointError`` for a folder that is missing or holds
+    anything else, naming it. Raises ``ImportError`` where ``transformers`` is missing.
     """
     folder = next((folder / name for name in reversed(FOLDERS) if (folder / name / "config.json").is_file()), folder)
     described = read_json(folder / "config.json")

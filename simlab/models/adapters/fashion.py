@@ -29,22 +29,9 @@ Model = TypeVar("Model", bound=nn.Module)
 def load_tokenizer(folder: Path = SHIPPED, device: torch.device | str = "cpu") -> Tokenizer:
     """The tokenizer of a folder.
 
-    Parameters
-    ----------
-    folder
-        Where ``tokenizer.safetensors`` is; by default the models that come with simlab.
-    device
-        Where the weights go.
-
-    Returns
-    -------
-    Tokenizer
-        In evaluation mode, its weights frozen.
-
-    Raises
-    ------
-    CheckpointError
-        If the file is missing or broken, describes another model, or was built on another one than stands beside it.
+    ``folder``: where ``tokenizer.safetensors`` is; by default the models that come with simlab. ``device``: where the
+    weights go. Returns a Tokenizer in evaluation mode, its weights frozen. Raises ``CheckpointError`` if the file is
+    missing or broken, describes another model, or was built on another one than stands beside it.
     """
     return load_model(folder, "tokenizer", lambda sizes: Tokenizer(TokenizerConfig(**sizes)), device)
 

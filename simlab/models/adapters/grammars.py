@@ -33,36 +33,17 @@ IMAGE = -1  # among certain ids: any image token
 
 @dataclass(frozen=True)
 class Layout:
-    """An image of rows of tokens, all by the ids of a model.
+    """An image of rows of tokens, all by the ids of a model. Raises ``ValueError`` for ids or sizes that cannot be."""
 
-    Parameters
-    ----------
-    image
-        Ids of the image tokens.
-    rows, columns
-        Image tokens a side.
-    line
-        Id that ends each row, if any.
-    end
-        Ids that end the image.
-    header
-        Ids that a prompt ends with; no part of the sequence: the size is chosen, so nothing is left to draw.
-    null
-        Ids of the prompt that guidance starts from; the header, unless given.
-
-    Raises
-    ------
-    ValueError
-        For ids or sizes that cannot be.
-    """
-
-    image: range
+    image: range  # ids of the image tokens
+    # rows, columns: image tokens a side
     rows: int
     columns: int
-    line: int | None = None
-    end: tuple[int, ...] = ()
+    line: int | None = None  # id that ends each row, if any
+    end: tuple[int, ...] = ()  # ids that end the image
+    # ids that a prompt ends with; no part of the sequence: the size is chosen, so nothing is left to draw
     header: tuple[int, ...] = ()
-    null: tuple[int, ...] | None = None
+    null: tuple[int, ...] | None = None  # ids of the prompt that guidance starts from; the header, unless given
 
     def __post_init__(self) -> None:
         for name in ("rows", "columns"):
@@ -102,20 +83,9 @@ class Layout:
     def grammar(self, ids: np.ndarray | None = None) -> Grammar:
         """The tokens that are allowed at each position.
 
-        Parameters
-        ----------
-        ids
-            ``int[V]``, the vocabulary by the ids of the model; by default that of this layout.
-
-        Returns
-        -------
-        Grammar
-            Of N positions over V tokens: a row for the image tokens, and one for each token that is certain somewhere.
-
-        Raises
-        ------
-        ValueError
-            If a token that is certain somewhere, or every image token, is not in the vocabulary.
+        ``ids``: ``int[V]``, the vocabulary by the ids of the model; by default that of this layout. Returns a Grammar
+        of N positions over V tokens: a row for the image tokens, and one for each token that is certain somewhere.
+        Raises ``ValueError`` if a token that is certain somewhere, or every image token, is not in the vocabulary.
         """
         ids = self.ids if ids is None else np.asarray(ids)
         certain = np.array(self._special, dtype=np.int64)
@@ -128,20 +98,8 @@ class Layout:
     def guidance(self, scale: float) -> tuple[float, ...]:
         """A scale of guidance for each position.
 
-        Parameters
-        ----------
-        scale
-            The scale where there is a choice, at least 0.
-
-        Returns
-        -------
-        tuple of float
-            N of them; 1 where a token is certain.
-
-        Raises
-        ------
-        ValueError
-            Unless ``scale`` is a finite number of at least 0.
+        ``scale``: the scale where there is a choice, at least 0. Returns N of them; 1 where a token is certain. Raises
+        ``ValueError`` unless ``scale`` is a finite number of at least 0.
         """
         check_number("guidance", scale)
         return tuple(float(scale) if token == IMAGE else 1.0 for token in self.certain)
@@ -154,24 +112,8 @@ class Layout:
 def lumina(rows: int = 48, columns: int = 48) -> Layout:
     """Lumina-mGPT: a header of begin and two size tokens; lines; end of image, end of turn.
 
-    Parameters
-    ----------
-    rows, columns
-        Tokens a side, even; 48 are 768 pixels.
-
-    Returns
-    -------
-    Layout
-        With the ids of Chameleon's vocabulary.
-
-    Raises
-    ------
-    ValueError
-        For odd sides, which its size tokens cannot say.
-
-    References
-    ----------
-    Liu et al., arXiv 2408.02657.
+    ``rows``, ``columns``: tokens a side, even; 48 are 768 pixels. Returns a Layout with the ids of Chameleon's
+    vocabulary. Raises ``ValueError`` for odd sides, which its size tokens cannot say.
     """
     for name, side in (("rows", rows), ("columns", columns)):
         if check_at_least(name, side, LUMINA_GRID) % LUMINA_GRID:
@@ -185,15 +127,9 @@ def anole() -> Layout:
 
     Guidance starts from a text that holds nothing but the begin of an image.
 
-    Returns
-    -------
-    Layout
-        With the ids of Chameleon's vocabulary.
-
-    References
-    ----------
-    Chern et al., arXiv 2407.06135; ``ImageDecoder._split_inputs_for_cfg`` in ``chameleon/inference/chameleon.py`` of
-    github.com/GAIR-NLP/anole at af563fa.
+    Returns a Layout with the ids of Chameleon's vocabulary. See Chern et al., arXiv 2407.06135;
+    ``ImageDecoder._split_inputs_for_cfg`` in ``chameleon/inference/chameleon.py`` of github.com/GAIR-NLP/anole at
+    af563fa.
     """
     header, null = (CHAMELEON_BEGIN,), (CHAMELEON_START, CHAMELEON_BEGIN)
     return Layout(CHAMELEON_IMAGE, ANOLE_SIDE, ANOLE_SIDE, None, (CHAMELEON_END,), header, null)
@@ -202,23 +138,7 @@ def anole() -> Layout:
 def emu3(rows: int = EMU3_SIDE, columns: int = EMU3_SIDE) -> Layout:
     """Emu3: lines; end of frame, end of image, end of turn; its header is text, so its processor writes it.
 
-    Parameters
-    ----------
-    rows, columns
-        Tokens a side; 90 at 720 pixels.
-
-    Returns
-    -------
-    Layout
-        With the ids of Emu3's vocabulary.
-
-    Raises
-    ------
-    ValueError
-        For a side below 1.
-
-    References
-    ----------
-    Wang et al., arXiv 2409.18869.
+    ``rows``, ``columns``: tokens a side; 90 at 720 pixels. Returns a Layout with the ids of Emu3's vocabulary. Raises
+    ``ValueError`` for a side below 1.
     """
     return Layout(EMU3_IMAGE, rows, columns, EMU3_LINE, (EMU3_FRAME, EMU3_END, EMU3_STOP))

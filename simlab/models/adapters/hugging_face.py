@@ -53,6 +53,9 @@ class Sizes:
 class HuggingFace(nn.Module):
     """A Chameleon or Emu3 as a backbone, over the sequences of a layout.
 
+    Raises ``ValueError`` for ids that the model has not, codes of other tokens than the layout's, sequences longer than
+    its positions, or a way of attention that takes no mask.
+
     Parameters
     ----------
     model
@@ -67,12 +70,6 @@ class HuggingFace(nn.Module):
         ``int[V]``: decoders see token i for the id ``ids[i]``; by default those of the layout.
     codes
         The entry of the codebook that the id of each image token stands for.
-
-    Raises
-    ------
-    ValueError
-        For ids that the model has not, codes of other tokens than the layout's, sequences longer than its positions, or
-        a way of attention that takes no mask.
     """
 
     ids: Tensor
@@ -180,22 +177,8 @@ class HuggingFace(nn.Module):
 def padded(prompts: Sequence[Sequence[int]], length: int) -> Tensor:
     """Prompts padded on the left.
 
-    Parameters
-    ----------
-    prompts
-        Ids of each, 1 to ``length`` of them.
-    length
-        T, tokens of a condition.
-
-    Returns
-    -------
-    torch.Tensor
-        ``int64[B, T]``, -1 for padding.
-
-    Raises
-    ------
-    ValueError
-        For a prompt that is empty or longer.
+    ``prompts``: ids of each, 1 to ``length`` of them. ``length``: T, tokens of a condition. Returns ``int64[B, T]``, -1
+    for padding. Raises ``ValueError`` for a prompt that is empty or longer.
     """
     for prompt in prompts:
         if not 1 <= len(prompt) <= length:

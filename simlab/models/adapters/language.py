@@ -51,6 +51,9 @@ _supported: WeakKeyDictionary[nn.Module, Heard] = WeakKeyDictionary()  # and wha
 class Language(nn.Module):
     """A causal language model as a backbone.
 
+    Raises ``ValueError`` for a model that is no causal language model, keeps keys and values in another way, whose
+    attention takes no mask for each pair of tokens, or that has fewer positions.
+
     Parameters
     ----------
     model
@@ -60,12 +63,6 @@ class Language(nn.Module):
         left, or with guidance ``int[B, 2, T]``, each with the one that guidance starts from.
     length
         N, tokens that are written behind it.
-
-    Raises
-    ------
-    ValueError
-        For a model that is no causal language model, keeps keys and values in another way, whose attention takes no
-        mask for each pair of tokens, or that has fewer positions.
     """
 
     def __init__(self, model: Any, prefix: int, length: int) -> None:

@@ -15,10 +15,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from simlab.checks import check_at_least, check_choice, check_number, check_shape
+from simlab.checks import check_at_least, check_choice, check_shape
 from simlab.models.architectures.transformer import CONDITIONS, Config, Transformer, rotations
 from simlab.models.checkpoints import CheckpointError, fill, read_weights
-from simlab.models.process.sampling import Sampling
 
 
 class Size(NamedTuple):
@@ -40,8 +39,7 @@ VOCABULARY = 16_384  # codes of the tokenizer
 FACTOR = 16  # pixels a side of a token
 SIDES = (256, 384, 512)  # of the images, in pixels
 NESTED = ("model", "module", "state_dict")  # where a .pt file may keep the weights
-CLASS_GUIDANCE, CLASS_TOP_K = 4.0, 2000  # of the official samplers
-TEXT_GUIDANCE, TEXT_TOP_K = 7.5, 1000
+TEXT_GUIDANCE, TEXT_TOP_K = 7.5, 1000  # of the official sampler
 COMPUTED = ("freqs_cis", "causal_mask")  # tables that a file may hold, and that are computed here
 
 TOKENS = "tok_embeddings.weight"
@@ -51,6 +49,8 @@ CONDITION_KEYS = {"class": "cls_embedding.embedding_table.weight", "text": "cls_
 def official(name: str, size: int | Sequence[int], condition: str = "class") -> Config:
     """The configuration of a published model.
 
+    Returns the sizes, with V = 16384. Raises ``ValueError`` for an unknown name, size or condition.
+
     Parameters
     ----------
     name
@@ -59,16 +59,6 @@ def official(name: str, size: int | Sequence[int], condition: str = "class") -> 
         Of the images, as :func:`token_grid` takes it.
     condition
         ``"class"`` or ``"text"``.
-
-    Returns
-    -------
-    Config
-        The sizes, with V = 16384.
-
-    Raises
-    ------
-    ValueError
-        For an unknown name, size or condition.
     """
     check_choice("name", name, tuple(MODELS))
     layers, dim, heads = MODELS[name]
@@ -86,6 +76,10 @@ def load_gpt(
 ) -> Transformer:
     """The transformer of a LlamaGen checkpoint.
 
+    Returns a Transformer in evaluation mode, its weights frozen. Raises ``CheckpointError`` where the file is no such
+    model: another format, keys that are missing, unexpected, or of another shape, another condition, another
+    vocabulary. Raises ``ValueError`` for an unknown size or condition, or a vocabulary below 1.
+
     Parameters
     ----------
     path
@@ -100,23 +94,6 @@ def load_gpt(
         V, how many codes its tokenizer has.
     dtype, device
         Of the weights.
-
-    Returns
-    -------
-    Transformer
-        In evaluation mode, its weights frozen.
-
-    Raises
-    ------
-    CheckpointError
-        Where the file is no such model: another format, keys that are missing, unexpected, or of another shape, another
-        condition, another vocabulary.
-    ValueError
-        For an unknown size or condition, or a vocabulary below 1.
-
-    References
-    ----------
-    Sun et al., arXiv 2406.06525.
     """
     check_choice("condition", condition, CONDITIONS)
     check_at_least("vocabulary", vocabulary, 1)
@@ -180,20 +157,8 @@ def known_heads(layers: int, dim: int) -> int:
 def token_grid(size: int | Sequence[int]) -> tuple[int, int]:
     """The tokens of an image.
 
-    Parameters
-    ----------
-    size
-        Side of a square image in pixels, 256, 384 or 512; or (rows, columns) of tokens.
-
-    Returns
-    -------
-    rows, columns : int
-        16 pixels a side of a token.
-
-    Raises
-    ------
-    ValueError
-        For any other size.
+    ``size``: side of a square image in pixels, 256, 384 or 512; or (rows, columns) of tokens. Returns a rows, columns :
+    int, 16 pixels a side of a token. Raises ``ValueError`` for any other size.
     """
     if not isinstance(size, int):
         return check_shape(size)
@@ -208,12 +173,8 @@ def token_grid(size: int | Sequence[int]) -> tuple[int, int]:
 def left_padded(texts: Sequence[Tensor], config: Config) -> tuple[Tensor, Tensor]:
     """Vectors of texts, each behind zeros.
 
-    Parameters
-    ----------
-    texts
-        ``float[n, text_dim]`` of the text encoder each, n from 1 to T.
-    config
-        Of the transformer, T = ``text_tokens``.
+    ``texts``: ``float[n, text_dim]`` of the text encoder each, n from 1 to T. ``config``: of the transformer, T =
+    ``text_tokens``. Raises ``ValueError`` for a text of another shape.
 
     Returns
     -------
@@ -221,11 +182,6 @@ def left_padded(texts: Sequence[Tensor], config: Config) -> tuple[Tensor, Tensor
         ``float[B, T, text_dim]``.
     visible : torch.Tensor
         ``bool[B, T]``, which positions are not padding.
-
-    Raises
-    ------
-    ValueError
-        For a text of another shape.
     """
     for text in texts:
         if text.ndim != 2 or not 1 <= len(text) <= config.text_tokens or text.shape[1] != config.text_dim:
@@ -237,22 +193,3 @@ def left_padded(texts: Sequence[Tensor], config: Config) -> tuple[Tensor, Tensor
     lengths = torch.tensor([len(text) for text in texts], device=padded.device)
     positions = torch.arange(config.text_tokens, device=padded.device)
     return padded, positions >= config.text_tokens - lengths[:, None]
-
-
-def class_sampling(guidance: float = CLASS_GUIDANCE) -> Sampling:
-    """How the official sampler draws behind a class: with top-k 2000, and guidance if its scale is above 1.
-
-    Raises ``ValueError`` unless ``guidance`` is a finite number of at least 0.
-    """
-    return _sampling(guidance, CLASS_TOP_K)
-
-
-def text_sampling(guidance: float = TEXT_GUIDANCE) -> Sampling:
-    """The same behind a text: with top-k 1000."""
-    return _sampling(guidance, TEXT_TOP_K)
-
-
-def _sampling(guidance: float, top_k: int) -> Sampling:
-    """A scale of at most 1 is no guidance, as the official sampler has it."""
-    check_number("guidance", guidance)
-    return Sampling(guidance=max(guidance, 1.0), top_k=top_k)

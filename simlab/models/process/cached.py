@@ -69,6 +69,12 @@ class Waiting(NamedTuple):
 class Cached(Process):
     """Sequences of a model with a key-value cache, one for each condition.
 
+    Raises ``ValueError`` for a sampling or ``visible`` that does not fit the model.
+
+    What is kept of a sequence has *places*: nowhere, the condition, the image, nowhere, and as many more as trees have
+    nodes beside their chain. ``slot_of[B, places]`` says in which slot, and ``position_of[B, slots]`` the reverse. The
+    slots of such nodes come right behind the condition's, so that all that can be seen is at the front.
+
     Parameters
     ----------
     model
@@ -85,17 +91,6 @@ class Cached(Process):
         sampler has it.
     clock
         Takes the time of the parts of each call; none, unless given.
-
-    Raises
-    ------
-    ValueError
-        For a sampling or ``visible`` that does not fit the model.
-
-    Notes
-    -----
-    What is kept of a sequence has *places*: nowhere, the condition, the image, nowhere, and as many more as trees have
-    nodes beside their chain. ``slot_of[B, places]`` says in which slot, and ``position_of[B, slots]`` the reverse. The
-    slots of such nodes come right behind the condition's, so that all that can be seen is at the front.
     """
 
     def __init__(
@@ -147,6 +142,9 @@ class Cached(Process):
     def forward_tree(self, tokens: Tensor, start: Tensor, nodes: Tensor, paths: Tensor) -> Tensor:
         """One call with tree attention: each node sees the prefix, the nodes on its path, and itself.
 
+        Returns ``float[B, 1 + M, V]``, rows after the prefix and after each node. Raises ``ValueError`` if ``tokens``
+        are of another number of sequences.
+
         Parameters
         ----------
         tokens
@@ -157,16 +155,6 @@ class Cached(Process):
             ``int[B, M]``, tokens of the tree.
         paths
             ``int[M, D]``, the nodes from the root down to each, itself last, then -1.
-
-        Returns
-        -------
-        torch.Tensor
-            ``float[B, 1 + M, V]``, rows after the prefix and after each node.
-
-        Raises
-        ------
-        ValueError
-            If ``tokens`` are of another number of sequences.
         """
         with self.clock.during("cache"):
             shape = self._shape(paths)
@@ -197,10 +185,7 @@ class Cached(Process):
     def keep(self, rows: Sequence[int]) -> None:
         """Go on with some of the sequences.
 
-        Parameters
-        ----------
-        rows
-            ``int[n]``, those that stay, in the order they are to have; ``rows[i] >= i``.
+        ``rows``: ``int[n]``, those that stay, in the order they are to have; ``rows[i] >= i``.
         """
         for to, row in enumerate(rows):
             if to != row:
@@ -218,6 +203,8 @@ class Cached(Process):
     def enter(self, given: Any, samplings: Sequence[Sampling], visible: Tensor | None = None) -> None:
         """Take sequences into the places of those that have left.
 
+        Raises ``ValueError`` for more sequences than have left, or a sampling that does not fit.
+
         Parameters
         ----------
         given
@@ -226,11 +213,6 @@ class Cached(Process):
             How the rows of each are made; with guidance where those of the others are.
         visible
             ``bool[n, T]``, where the process was made with it.
-
-        Raises
-        ------
-        ValueError
-            For more sequences than have left, or a sampling that does not fit.
         """
         first, last = self.batch, self.batch + len(given)
         if last > self.room:
@@ -370,17 +352,9 @@ class Cached(Process):
     def rows_of(self, features: Tensor, position: Tensor) -> Tensor:
         """The rows that are sampled from.
 
-        Parameters
-        ----------
-        features
-            ``[B, L, dim]``; with guidance ``[2B, L, dim]``, each with its condition and then without.
-        position
-            ``int[B, L]``, of the rows in the image.
-
-        Returns
-        -------
-        torch.Tensor
-            ``float[B, L, V]``; a sequence with rows that are no numbers is marked.
+        ``features``: ``[B, L, dim]``; with guidance ``[2B, L, dim]``, each with its condition and then without.
+        ``position``: ``int[B, L]``, of the rows in the image. Returns ``float[B, L, V]``; a sequence with rows that are
+        no numbers is marked.
         """
         features = features.reshape(-1, self._copies, *features.shape[1:]).transpose(0, 1)
         if len(self._kinds) == 1:

@@ -240,6 +240,8 @@ def feed(
 ) -> tuple[int, int, int]:
     """Check what is held, remember what is fed, and lay it out for the model.
 
+    Returns the slots that are looked at, the first position that is fed, and the last of a row.
+
     Parameters
     ----------
     tokens, start
@@ -261,11 +263,6 @@ def feed(
         :class:`~simlab.models.process.cached.Call`.
     known, slot_of, position_of, fed, status
         What is kept of each sequence; changed.
-
-    Returns
-    -------
-    live, least, most
-        The slots that are looked at, the first position that is fed, and the last of a row.
     """
     batch, width = len(start), chain + len(depths)
     values, position, slot = laid_out[0], laid_out[1], laid_out[2]

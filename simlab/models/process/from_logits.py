@@ -27,6 +27,12 @@ Logits = Callable[[Tensor, Any], Tensor]
 class FromLogits(Process):
     """Sequences of a function of whole sequences, one for each condition; every call computes all of them again.
 
+    Raises ``ValueError`` for a shape below 1, guidance without ``null``, a sampling that does not fit, or logits of
+    another shape.
+
+    A call is as long as the whole sequence, so no method saves time here; what it takes in calls is the same as with
+    a key-value cache (:class:`~simlab.models.process.cached.Cached`).
+
     Parameters
     ----------
     logits
@@ -45,16 +51,6 @@ class FromLogits(Process):
     ----------
     calls
         How often the function was called.
-
-    Raises
-    ------
-    ValueError
-        For a shape below 1, guidance without ``null``, a sampling that does not fit, or logits of another shape.
-
-    Notes
-    -----
-    A call is as long as the whole sequence, so no method saves time here; what it takes in calls is the same as with
-    a key-value cache (:class:`~simlab.models.process.cached.Cached`).
     """
 
     def __init__(

@@ -16,21 +16,11 @@ class Grammar:
 
     ``numpy.asarray`` makes the table of it. Two of the same rows and positions are equal.
 
-    Parameters
-    ----------
-    rows
-        ``bool[R, V]``: the tokens allowed, R mostly a handful.
-    of
-        ``int[N]``: the number of the row of each position.
-
-    Raises
-    ------
-    ValueError
-        For arrays of another shape or type, a number that is no row's, or a row that allows no token.
+    Raises ``ValueError`` for arrays of another shape or type, a number that is no row's, or a row that allows no token.
     """
 
-    rows: np.ndarray
-    of: np.ndarray
+    rows: np.ndarray  # bool[R, V]: the tokens allowed, R mostly a handful
+    of: np.ndarray  # int[N]: the number of the row of each position
 
     def __post_init__(self) -> None:
         rows, of = np.ascontiguousarray(self.rows), np.asarray(self.of)
@@ -66,20 +56,9 @@ class Grammar:
 def as_grammar(table: Any) -> Grammar:
     """``table`` as a :class:`Grammar`: one already, or ``bool[N, V]``.
 
-    Parameters
-    ----------
-    table
-        A grammar, or an array of the tokens allowed at each position.
-
-    Returns
-    -------
-    Grammar
-        With each distinct row once, in the order of their first positions.
-
-    Raises
-    ------
-    ValueError
-        For a table of another shape or type, or a position at which no token is allowed.
+    ``table``: a grammar, or an array of the tokens allowed at each position. Returns a Grammar with each distinct row
+    once, in the order of their first positions. Raises ``ValueError`` for a table of another shape or type, or a
+    position at which no token is allowed.
     """
     if isinstance(table, Grammar):
         return table

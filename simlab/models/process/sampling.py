@@ -35,6 +35,8 @@ _BITS = {np.float32: np.int32, np.float64: np.int64}
 class Sampling:
     """How rows are made of logits.
 
+    Raises ``ValueError`` for a value outside its range, or a position at which no token is allowed.
+
     Parameters
     ----------
     guidance
@@ -48,11 +50,6 @@ class Sampling:
     grammar
         The tokens allowed at each position: ``bool[N, V]``, or a
         :class:`~simlab.models.process.grammar.Grammar`, which is small.
-
-    Raises
-    ------
-    ValueError
-        For a value outside its range, or a position at which no token is allowed.
     """
 
     guidance: float | Sequence[float] = 1.0
@@ -95,15 +92,8 @@ class Sampling:
     def check(self, length: int, vocabulary: int) -> None:
         """Raise unless this fits the sequences of a model.
 
-        Parameters
-        ----------
-        length, vocabulary
-            N and V.
-
-        Raises
-        ------
-        ValueError
-            If there are neither one scale nor N, or the grammar is not ``[N, V]``.
+        ``length``, ``vocabulary``: N and V. Raises ``ValueError`` if there are neither one scale nor N, or the grammar
+        is not ``[N, V]``.
         """
         if len(self._scales.values) not in (1, length):
             raise ValueError(f"guidance has {len(self._scales.values)} scales; expected one, or {length}")
@@ -113,17 +103,9 @@ class Sampling:
     def rows(self, logits: Tensor, position: Tensor) -> Tensor:
         """The pmfs that are sampled from.
 
-        Parameters
-        ----------
-        logits
-            ``float[B, M, V]``; with guidance ``float[2B, M, V]``, the conditional ones first.
-        position
-            ``int[B, M]``, of the rows in the sequence.
-
-        Returns
-        -------
-        torch.Tensor
-            ``float[B, M, V]`` in float32 or better; NaN where the largest logit is no number.
+        ``logits``: ``float[B, M, V]``; with guidance ``float[2B, M, V]``, the conditional ones first. ``position``:
+        ``int[B, M]``, of the rows in the sequence. Returns ``float[B, M, V]`` in float32 or better; NaN where the
+        largest logit is no number.
         """
         logits = at_least_single(logits)
         if not _on_host(logits):
@@ -135,12 +117,8 @@ class Sampling:
     def write(self, logits: np.ndarray, position: np.ndarray, rows: np.ndarray) -> None:
         """Write the pmfs that are sampled from, compiled; any number of threads may do so at once.
 
-        Parameters
-        ----------
-        logits, position
-            As :meth:`rows` takes them, ``float32`` or ``float64``.
-        rows
-            ``float[B, M, V]``, contiguous and of the type of the logits: what is written.
+        ``logits``, ``position``: as :meth:`rows` takes them, ``float32`` or ``float64``. ``rows``: ``float[B, M, V]``,
+        contiguous and of the type of the logits: what is written.
         """
         from simlab.models.process.sampling_compiled import write_rows  # Numba is loaded with the first row
 

@@ -19,6 +19,8 @@ from simlab.processes import Process
 class Uncached(Process):
     """Sequences of a model, one for each condition, without a cache: the reference.
 
+    Raises ``ValueError`` for a sampling or ``visible`` that does not fit the model.
+
     Parameters
     ----------
     model
@@ -29,11 +31,6 @@ class Uncached(Process):
         How rows are made of logits; a plain softmax, unless given.
     visible
         ``bool[B, T]``: the positions of the condition that are not padding; of both halves with guidance.
-
-    Raises
-    ------
-    ValueError
-        For a sampling or ``visible`` that does not fit the model.
     """
 
     def __init__(

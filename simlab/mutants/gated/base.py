@@ -288,34 +288,21 @@ class OverCoins(Source):
 
 @dataclass(frozen=True)
 class Fault:
-    """What is wrong.
+    """What is wrong."""
 
-    Attributes
-    ----------
-    name, number
-        In words that complete "looks like: ..."; the number of the bug in the guide.
-    needs, least
-        What it needs of a contract, and of V.
-    pair
-        Whether only two sequences together show it.
-    stale
-        Whether it needs the call before.
-    faint
-        Whether a law is off by less than what a certificate has to find, or too rarely: such a fault is not drawn.
-    lawless
-        Whether coins that are enumerated do not show it: what depends on how coins are made, or on their ends.
-    streams
-        The generator that is used in a call in place of the one given.
-    """
-
+    # name, number: in words that complete "looks like: ..."; the number of the bug in the guide
     name: str
     number: str = ""
+    # needs, least: what it needs of a contract, and of V
     needs: frozenset[str] = frozenset()
     least: int = 2
-    pair: bool = False
-    stale: bool = False
+    pair: bool = False  # whether only two sequences together show it
+    stale: bool = False  # whether it needs the call before
+    # whether a law is off by less than what a certificate has to find, or too rarely: such a fault is not drawn
     faint: bool = False
+    # whether coins that are enumerated do not show it: what depends on how coins are made, or on their ends
     lawless: bool = False
+    # the generator that is used in a call in place of the one given
     streams: Callable[[Call, np.random.Generator], np.random.Generator] | None = None
 
     @property
@@ -401,27 +388,23 @@ DRAWS: tuple[DrawFault, ...] = (
 )
 
 
+def one_coin(coin: Any) -> Any:
+    """A coin as :meth:`Source.kept` takes it."""
+    found = np.empty(1, object if isinstance(coin, list) else np.float64)
+    found[0] = coin
+    return found
+
+
+def over(p: float, q: float) -> float:
+    """A ratio of masses; of a token that q has not, 1 where p has it."""
+    return p / q if q > 0 else float(p > 0)
+
+
+def not_above(p: float, q: float) -> float:
+    """The same where a coin that is as large is accepted."""
+    return float(np.nextafter(over(p, q), np.inf))
+
+
 def drawn(source: Source, last: Any, weights: Array, right: Array) -> int:
     """A token of ``weights``, or of the ``right`` ones where nothing is left."""
     return source.token(last, weights if weights.any() else right)
-
-
-__all__ = [
-    "DRAWS",
-    "GENERATOR",
-    "Block",
-    "Call",
-    "DrawFault",
-    "Fault",
-    "Generated",
-    "Given",
-    "OverCoins",
-    "Place",
-    "Source",
-    "Wrong",
-    "drawn",
-    "inverted",
-    "of_streams",
-    "perturbed",
-    "raced",
-]

@@ -9,7 +9,18 @@ from typing import Any
 import numpy as np
 
 from simlab.arrays import Array
-from simlab.mutants.gated.base import DRAWS, Block, Fault, Source, Wrong, drawn, of_streams
+from simlab.mutants.gated.base import (
+    DRAWS,
+    Block,
+    Fault,
+    Source,
+    Wrong,
+    drawn,
+    not_above,
+    of_streams,
+    one_coin,
+    over,
+)
 from simlab.mutants.gated.weights import greedy, rooted, squared
 
 Left = tuple[Array, Array]  # what is left of p and q
@@ -17,34 +28,23 @@ Left = tuple[Array, Array]  # what is left of p and q
 
 @dataclass(frozen=True)
 class CandidateFault(Fault):
-    """Where a fault acts.
+    """Where a fault acts."""
 
-    Attributes
-    ----------
-    ratio
-        What a coin is compared with, of the masses that are left of p and of q.
-    coin
-        The number of the candidate whose coin it is compared with.
-    target, draft
-        What is left of p and of q after a rejection: of p, q, what was left of both, and the token; of q, what was left
-        of it, and the token.
-    last
-        The weights after all rejections, of p, q, what is left of p, and what was left of both before the last one.
-    weights, chosen, reused
-        What the last token is drawn from; the index that comes out; whether the last coin is used again.
-    order
-        In which turn candidates are tried.
-    """
-
+    # what a coin is compared with, of the masses that are left of p and of q
     ratio: Callable[[float, float], float] | None = None
-    coin: Callable[[int], int] | None = None
+    coin: Callable[[int], int] | None = None  # the number of the candidate whose coin it is compared with
+    # target, draft: what is left of p and of q after a rejection: of p, q, what was left of both, and the token; of q,
+    # what was left of it, and the token
     target: Callable[[Array, Array, Array, Array, int], Array] | None = None
     draft: Callable[[Array, Array, int], Array] | None = None
+    # the weights after all rejections, of p, q, what is left of p, and what was left of both before the last one
     last: Callable[[Array, Array, Array, Left], Array] | None = None
+    # weights, chosen, reused: what the last token is drawn from; the index that comes out; whether the last coin is
+    # used again
     weights: Callable[[Array], Array] | None = None
     chosen: Callable[[int, int], int] | None = None
     reused: bool = False
-    order: Callable[[Array, Array, Array], Array] | None = None
+    order: Callable[[Array, Array, Array], Array] | None = None  # in which turn candidates are tried
 
 
 RIGHT = CandidateFault("nothing")
@@ -61,24 +61,12 @@ def taken(block: Block, source: Source, wrong: Wrong) -> list[int]:
     for k, x in enumerate(block.drafts.tolist()):
         here = fault if bool(wrong.inside(block, k)) else RIGHT
         coin = uniforms[here.coin(k) if here.coin else k]
-        ratio = _ratio(float(rest[x]), float(left[x]), here)
-        if source.kept(_one(coin), np.array([ratio])):
+        ratio = (here.ratio or over)(float(rest[x]), float(left[x]))
+        if source.kept(one_coin(coin), np.array([ratio])):
             return [x]
         before = rest, left
         rest, left = _after(p, q, rest, left, x, here)
     return [_last(block, p, q, rest, before, uniforms, source, wrong)]
-
-
-def _one(coin: Any) -> Any:
-    found = np.empty(1, object if isinstance(coin, list) else np.float64)
-    found[0] = coin
-    return found
-
-
-def _ratio(p: float, q: float, fault: CandidateFault) -> float:
-    if fault.ratio:
-        return fault.ratio(p, q)
-    return p / q if q > 0 else float(p > 0)
 
 
 def _after(p: Array, q: Array, rest: Array, left: Array, x: int, fault: CandidateFault) -> Left:
@@ -149,30 +137,22 @@ def _missing_on_last(p: Array, q: Array, rest: Array, before: Left) -> Array:
     return found
 
 
-def _not_above(p: float, q: float) -> float:
-    return float(np.nextafter(_over(p, q), np.inf))
-
-
-def _over(p: float, q: float) -> float:
-    return p / q if q > 0 else float(p > 0)
-
-
 def _made() -> tuple[CandidateFault, ...]:
     make = CandidateFault
     found = [
-        make("ratio inverted", "10", ratio=lambda p, q: _over(q, p)),
-        make("ratio times 1.1", "11", ratio=lambda p, q: 1.1 * _over(p, q)),
-        make("ratio times 1.05", "11", ratio=lambda p, q: 1.05 * _over(p, q)),
-        make("ratio times 0.8", "39", ratio=lambda p, q: 0.8 * _over(p, q)),
-        make("0.1 added to the ratio", "39", ratio=lambda p, q: _over(p, q) + 0.1),
-        make("ratio times 1.01", "11", faint=True, ratio=lambda p, q: 1.01 * _over(p, q)),
+        make("ratio inverted", "10", ratio=lambda p, q: over(q, p)),
+        make("ratio times 1.1", "11", ratio=lambda p, q: 1.1 * over(p, q)),
+        make("ratio times 1.05", "11", ratio=lambda p, q: 1.05 * over(p, q)),
+        make("ratio times 0.8", "39", ratio=lambda p, q: 0.8 * over(p, q)),
+        make("0.1 added to the ratio", "39", ratio=lambda p, q: over(p, q) + 0.1),
+        make("ratio times 1.01", "11", faint=True, ratio=lambda p, q: 1.01 * over(p, q)),
         make("verified by argmax", "7", ratio=lambda p, q: 0.0, last=lambda p, q, rest, before: greedy(p)),
-        make("coin <= ratio where the ratio is 0", "19", faint=True, lawless=True, ratio=_not_above),
+        make("coin <= ratio where the ratio is 0", "19", faint=True, lawless=True, ratio=not_above),
         make("candidates unverified", "16", ratio=lambda p, q: 1.0),
         make("candidates accepted where p is at least q", "7", ratio=lambda p, q: float(p >= q)),
         make("candidates accepted with p", "30", ratio=lambda p, q: p),
         make("siblings share a coin", "35", coin=lambda k: 0),
-        make("q before its temperature", "2", ratio=lambda p, q: _over(p, q**0.5)),
+        make("q before its temperature", "2", ratio=lambda p, q: over(p, q**0.5)),
         make("siblings scored with the unconditional q", "30", draft=lambda q, left, x: q),
         make("what is left of q not scaled", "30", draft=_struck),
         make("siblings scored as if they did not exclude the first", "33", draft=_first_not_excluded),

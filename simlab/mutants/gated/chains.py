@@ -40,48 +40,28 @@ Rows = Callable[[Block, Any], tuple[Array, Any]]
 
 @dataclass(frozen=True)
 class ChainFault(Fault):
-    """Where a fault acts, if anywhere.
+    """Where a fault acts, if anywhere."""
 
-    Attributes
-    ----------
-    block
-        The block that is verified in place of one.
-    instead
-        How a block is answered, with the coins of its drafts, where the whole algorithm is another.
-    ratio
-        The ratios ``[gamma]`` that coins are compared with.
-    coins
-        For each draft, the position whose coin it is compared with; or those of another sequence.
-    rows, draft_rows
-        A table, and for each position the row in it that is taken for that of p, or of q.
-    kept
-        How many drafts are taken to be accepted.
-    residual, bonus
-        The weights ``[V]`` after a rejection, and after all drafts.
-    weights, chosen
-        The same after both, and the index that comes out.
-    last
-        What the last token is drawn with.
-    given
-        The bonus token, where bonus tokens are given.
-    tokens
-        What is emitted.
-    """
-
-    block: Callable[[Block], Block] | None = None
+    block: Callable[[Block], Block] | None = None  # the block that is verified in place of one
+    # how a block is answered, with the coins of its drafts, where the whole algorithm is another
     instead: Callable[[Block, Any, Source], list[int]] | None = None
-    ratio: Callable[[Drafted], Array] | None = None
+    ratio: Callable[[Drafted], Array] | None = None  # the ratios [gamma] that coins are compared with
+    # for each draft, the position whose coin it is compared with; or those of another sequence
     coins: Callable[[Block, Any], Any] | None = None
+    # rows, draft_rows: a table, and for each position the row in it that is taken for that of p, or of q
     rows: Rows | None = None
     draft_rows: Rows | None = None
-    kept: Callable[[Block, int], int] | None = None
+    kept: Callable[[Block, int], int] | None = None  # how many drafts are taken to be accepted
+    # residual, bonus: the weights [V] after a rejection, and after all drafts
     residual: Callable[[End], Array] | None = None
     bonus: Callable[[End], Array] | None = None
+    # weights, chosen: the same after both, and the index that comes out
     weights: Callable[[Array], Array] | None = None
     chosen: Callable[[int, int], int] | None = None
+    # what the last token is drawn with
     last: Callable[[Block, int, Any, Any, Source], Callable[[Array], int]] | None = None
-    given: Callable[[Block], int] | None = None
-    tokens: Callable[[Block, list[int]], list[int]] | None = None
+    given: Callable[[Block], int] | None = None  # the bonus token, where bonus tokens are given
+    tokens: Callable[[Block, list[int]], list[int]] | None = None  # what is emitted
 
 
 RIGHT = ChainFault("nothing")

@@ -144,18 +144,9 @@ def known(contract: str) -> dict[str, Fault]:
 def over_coins(contract: str, fault: Fault) -> Callable[..., Any]:
     """What a fault emits for rows, and coins that may be enumerated.
 
-    Parameters
-    ----------
-    contract
-        One of chains, of drafts, or of candidates.
-    fault
-        One of it, or what is right.
-
-    Returns
-    -------
-    Callable
-        Of p, q and drafts as the contract that takes a generator is given them, and coins in its place; of one block,
-        tokens; of a batch, those of every sequence.
+    ``contract``: one of chains, of drafts, or of candidates. ``fault``: one of it, or what is right. Returns a Callable
+    of p, q and drafts as the contract that takes a generator is given them, and coins in its place; of one block,
+    tokens; of a batch, those of every sequence.
     """
     of, wrong = CONTRACTS[contract], Wrong(fault)
 
@@ -404,5 +395,3 @@ def _made() -> tuple[Contract, ...]:
 
 
 CONTRACTS: dict[str, Contract] = {contract.name: contract for contract in _made()}
-
-__all__ = ["CONTRACTS", "Contract", "Gated", "implementation", "reference"]

@@ -78,27 +78,14 @@ def emit(
 
 @dataclass(frozen=True)
 class DecodeFault(ChainFault):
-    """Where a fault acts, beside those of a chain.
+    """Where a fault acts, beside those of a chain."""
 
-    Attributes
-    ----------
-    step
-        How tokens are made, where it is not in blocks.
-    drawn
-        The row that a draft is drawn from, of its q.
-    target
-        The row p of a model after a context.
-    after
-        What becomes of the tokens that come of a block.
-    lasting
-        Whether coins of a block are used in later ones, so that blocks are not independent.
-    """
-
-    step: Step | None = None
-    drawn: Callable[[Array], Array] | None = None
-    target: Callable[[Model, Tokens], Array] | None = None
+    step: Step | None = None  # how tokens are made, where it is not in blocks
+    drawn: Callable[[Array], Array] | None = None  # the row that a draft is drawn from, of its q
+    target: Callable[[Model, Tokens], Array] | None = None  # the row p of a model after a context
+    # what becomes of the tokens that come of a block
     after: Callable[[Request, State, Block, list[int]], State] | None = None
-    lasting: bool = False
+    lasting: bool = False  # whether coins of a block are used in later ones, so that blocks are not independent
 
 
 def drafted(model: Model, context: Tokens) -> Array:
@@ -406,5 +393,3 @@ def _rightly_made() -> tuple[DecodeFault, ...]:
 
 FAULTS: dict[str, DecodeFault] = {fault.name: fault for fault in _made()}
 VARIANTS: dict[str, DecodeFault] = {one.name: one for one in _rightly_made()}  # that differ, and are right
-
-__all__ = ["FAULTS", "RIGHT", "VARIANTS", "DecodeFault", "Decoding", "Request", "in_blocks", "law", "step"]

@@ -31,54 +31,35 @@ Shape = Mapping[str, int]
 
 @dataclass(frozen=True)
 class Facts:
-    """What is known of a place, or, as arrays, of several.
+    """What is known of a place, or, as arrays, of several."""
 
-    Attributes
-    ----------
-    V, gamma, batch, widest
-        Tokens of the vocabulary, drafts of the sequence, sequences of the call, and the most drafts of any of them.
-    sequence, position, call
-        Numbers from 0 on; the position of the bonus token is gamma.
-    draft, p_draft, q_draft
-        The draft at the position, or the last one for the bonus token, and its masses.
-    support
-        How many tokens have mass in the row of p at the position.
-    """
-
+    # V, gamma, batch, widest: tokens of the vocabulary, drafts of the sequence, sequences of the call, and the most
+    # drafts of any of them
     V: Any
     gamma: Any
     batch: Any = 1
     widest: Any = 0
+    # sequence, position, call: numbers from 0 on; the position of the bonus token is gamma
     sequence: Any = 0
     position: Any = 0
     call: Any = 0
+    # draft, p_draft, q_draft: the draft at the position, or the last one for the bonus token, and its masses
     draft: Any = 0
     p_draft: Any = 0.5
     q_draft: Any = 0.5
-    support: Any = 1
+    support: Any = 1  # how many tokens have mass in the row of p at the position
 
 
 @dataclass(frozen=True)
 class Gate:
-    """A predicate on facts.
+    """A predicate on facts."""
 
-    Attributes
-    ----------
-    name, family
-        In words; the family without its parameters.
-    of
-        What it asks for: ``shape``, ``batch``, ``sequence``, ``position``, ``token``, ``row`` or ``call``.
-    open
-        Whether places are inside.
-    share
-        The part of calls inside, of those in the same shape.
-    """
-
+    # name, family: in words; the family without its parameters
     name: str
     family: str
-    of: str
-    open: Callable[[Any], Any]
-    share: float = 1.0
+    of: str  # what it asks for: shape, batch, sequence, position, token, row or call
+    open: Callable[[Any], Any]  # whether places are inside
+    share: float = 1.0  # the part of calls inside, of those in the same shape
 
     @property
     def needs(self) -> frozenset[str]:

@@ -9,7 +9,19 @@ from typing import Any
 import numpy as np
 
 from simlab.arrays import Array
-from simlab.mutants.gated.base import DRAWS, Block, Call, Fault, Place, Source, Wrong, drawn
+from simlab.mutants.gated.base import (
+    DRAWS,
+    Block,
+    Call,
+    Fault,
+    Place,
+    Source,
+    Wrong,
+    drawn,
+    not_above,
+    one_coin,
+    over,
+)
 from simlab.mutants.gated.weights import even, greedy, rooted, squared
 
 
@@ -36,31 +48,19 @@ class Tree:
 
 @dataclass(frozen=True)
 class TreeFault(Fault):
-    """Where a fault acts.
+    """Where a fault acts."""
 
-    Attributes
-    ----------
-    share
-        What a coin is compared with, of the mass of a child's token in what is left of p, and what is left.
-    row
-        The node whose row of p is taken for that of a node.
-    struck, scaled
-        Whether rejected siblings are struck from p, and their masses from what is left.
-    one_coin, reused
-        Whether siblings share a coin; whether the last token is drawn with the last coin.
-    other
-        Whether rows are those of the tree before.
-    weights, chosen
-        What the last token is drawn from, and the index that comes out.
-    """
-
+    # what a coin is compared with, of the mass of a child's token in what is left of p, and what is left
     share: Callable[[float, float], float] | None = None
-    row: Callable[[Tree, int], int] | None = None
+    row: Callable[[Tree, int], int] | None = None  # the node whose row of p is taken for that of a node
+    # struck, scaled: whether rejected siblings are struck from p, and their masses from what is left
     struck: bool = True
     scaled: bool = True
+    # one_coin, reused: whether siblings share a coin; whether the last token is drawn with the last coin
     one_coin: bool = False
     reused: bool = False
-    other: bool = False
+    other: bool = False  # whether rows are those of the tree before
+    # weights, chosen: what the last token is drawn from, and the index that comes out
     weights: Callable[[Array], Array] | None = None
     chosen: Callable[[int, int], int] | None = None
 
@@ -81,7 +81,8 @@ def walked(tree: Tree, source: Source, wrong: Wrong) -> Path:
         for child in tree.children[node]:
             coin = uniforms[first if here.one_coin else min(asked, len(uniforms) - 1)]
             asked += 1
-            if source.kept(_one(coin), np.array([_share(float(rest[tree.tokens[child]]), left, here)])):
+            share = (here.share or over)(float(rest[tree.tokens[child]]), left)
+            if source.kept(one_coin(coin), np.array([share])):
                 child_taken = child
                 break
             left -= float(rest[tree.tokens[child]]) if here.scaled else 0.0
@@ -121,18 +122,6 @@ def _row(tree: Tree, node: int, fault: TreeFault) -> Array:
     return np.asarray(tree.block.p[fault.row(tree, node) if fault.row else node])
 
 
-def _share(mass: float, left: float, fault: TreeFault) -> float:
-    if fault.share:
-        return fault.share(mass, left)
-    return mass / left if left > 0 else float(mass > 0)
-
-
-def _one(coin: Any) -> Any:
-    found = np.empty(1, object if isinstance(coin, list) else np.float64)
-    found[0] = coin
-    return found
-
-
 def _last(block: Block, rest: Array, uniforms: Any, asked: int, depth: int, source: Source, fault: TreeFault) -> int:
     if fault.reused and asked:
         return source.of_coin(uniforms[min(asked, len(uniforms)) - 1], rest)
@@ -152,14 +141,6 @@ def _first_sibling(tree: Tree, node: int) -> int:
     return tree.children[tree.parents[node]][0] if node else 0
 
 
-def _over(mass: float, left: float) -> float:
-    return mass / left if left > 0 else float(mass > 0)
-
-
-def _not_above(mass: float, left: float) -> float:
-    return float(np.nextafter(_over(mass, left), np.inf))
-
-
 def _made() -> tuple[TreeFault, ...]:
     make = TreeFault
     found = [
@@ -173,11 +154,11 @@ def _made() -> tuple[TreeFault, ...]:
         make("siblings share a coin", "35", one_coin=True),
         make("children unverified", "16", share=lambda mass, left: 1.0),
         make("children never accepted", "25", share=lambda mass, left: 0.0),
-        make("ratio times 1.1", "11", share=lambda mass, left: 1.1 * _over(mass, left)),
-        make("ratio times 0.8", "39", share=lambda mass, left: 0.8 * _over(mass, left)),
-        make("0.1 added to the ratio", "39", share=lambda mass, left: 0.1 + _over(mass, left)),
-        make("root of the ratio", "39", share=lambda mass, left: _over(mass, left) ** 0.5),
-        make("coin <= share where the share is 0", "19", faint=True, lawless=True, share=_not_above),
+        make("ratio times 1.1", "11", share=lambda mass, left: 1.1 * over(mass, left)),
+        make("ratio times 0.8", "39", share=lambda mass, left: 0.8 * over(mass, left)),
+        make("0.1 added to the ratio", "39", share=lambda mass, left: 0.1 + over(mass, left)),
+        make("root of the ratio", "39", share=lambda mass, left: over(mass, left) ** 0.5),
+        make("coin <= share where the share is 0", "19", faint=True, lawless=True, share=not_above),
         make("residual reuses the last coin", "26", reused=True),
         make("row of p of another tree", "9", frozenset({"batch"}), other=True),
         make("temperature 1/2 on what is left", "15", weights=squared),
@@ -190,4 +171,3 @@ def _made() -> tuple[TreeFault, ...]:
 
 
 FAULTS: dict[str, TreeFault] = {fault.name: fault for fault in _made()}
-__all__ = ["FAULTS", "RIGHT", "Tree", "TreeFault", "walked"]

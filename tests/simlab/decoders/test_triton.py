@@ -14,7 +14,6 @@ import torch
 from experiments.models.operations import Operations
 from simlab.decoders import DECODERS, make_decoder
 from simlab.decoders.triton import unsupported
-from simlab.decoders.triton.traffic import traffic
 from simlab.randomness import Tape
 from simlab.registry import examples
 from simlab.rules import Speculative, make_rule
@@ -127,16 +126,3 @@ def test_other_rules_and_laws_are_refused_by_name() -> None:
     assert "Amplify" in str(unsupported(make_decoder("sjd", window=2), make_rule("amplify", k=2)))
     assert "relabel" in str(unsupported(make_decoder("sjd-ac", window=2, relabel="law"), make_rule("speculative")))
     assert unsupported(make_decoder("autoregressive"), make_rule("amplify", k=2)) is None
-
-
-def test_bytes_of_a_step() -> None:
-    row = 16384 * 4
-    chain = traffic(make_decoder("sjd", window=64), 16384)
-    # 65 tokens are drawn, and from the row of the first another may be subtracted; or else from all
-    assert chain == {"redraw": 66 * row}
-    assert traffic(make_decoder("sjd-ac", window=64), 16384, batch=3, itemsize=8) == {"redraw": 6 * 130 * row}
-    assert traffic(make_decoder("sjd-block", window=64), 16384) == {"weigh": 4 * 64 * row, "redraw": 130 * row}
-    tree = traffic(make_decoder("sjd-pac", window=64, candidates=4, depth=3), 16384)
-    assert tree == {"draw_candidates": 3 * 4 * row, "verify_families": 3 * 4 * 2 * row, "redraw": 130 * row}
-    assert traffic(make_decoder("speculative", gamma=5), 16384) == {"draw_draft": 2 * 5 * row, "redraw": 2 * row}
-    assert traffic(make_decoder("autoregressive"), 16384) == {"redraw": row}

@@ -17,12 +17,10 @@ from safetensors.torch import save_file
 from simlab.models.adapters.llamagen import (
     MODELS,
     VOCABULARY,
-    class_sampling,
     described,
     left_padded,
     load_gpt,
     official,
-    text_sampling,
     token_grid,
 )
 from simlab.models.architectures.transformer import Config, Transformer, rotations
@@ -252,19 +250,6 @@ def test_tokens_of_an_image() -> None:
         official("M", 256)
     with pytest.raises(ValueError, match="width is 6"):
         VqConfig(width=6, groups=4)
-
-
-def test_sampling_defaults() -> None:
-    behind_class, behind_text = class_sampling(), text_sampling()
-    assert (behind_class.guidance, behind_class.top_k) == (4.0, 2000)
-    assert (behind_text.guidance, behind_text.top_k) == (7.5, 1000)
-    assert (behind_class.temperature, behind_class.top_p) == (1.0, None)
-    # a scale of at most 1 is none
-    assert class_sampling(1.5).guided
-    assert not class_sampling(1.0).guided
-    assert not text_sampling(0.5).guided
-    with pytest.raises(ValueError, match="guidance is -1"):
-        class_sampling(-1)
 
 
 def test_left_padding() -> None:

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from simlab.decoders import Run, make_decoder, run
-from simlab.models.adapters.llamagen import class_sampling, left_padded, load_gpt, text_sampling
+from simlab.models.adapters.llamagen import left_padded, load_gpt
 from simlab.models.architectures.transformer import Config, Transformer, rotations
 from simlab.models.process.cached import Cached
 from simlab.models.process.sampling import Sampling
@@ -219,10 +219,10 @@ def test_the_comparison_tells(bug: str, tmp_path: Path, monkeypatch: pytest.Monk
 
 
 SAMPLINGS = {
-    "class": class_sampling(),
-    "text": text_sampling(),
+    "class": Sampling(guidance=4.0, top_k=2000),
+    "text": Sampling(guidance=7.5, top_k=1000),
     "filtered": Sampling(guidance=3.0, temperature=0.7, top_k=6, top_p=0.8),
-    "plain": class_sampling(1.0),
+    "plain": Sampling(top_k=2000),
 }
 
 
@@ -262,8 +262,9 @@ def test_what_is_padding_does_not_matter(tmp_path: Path) -> None:
     given, visible = conditioned("text", model.config, 3)
     assert visible is not None
     other = given.masked_fill(~visible[..., None], 3.0)
+    text = SAMPLINGS["text"]
     for form in (Cached, Uncached):
-        one, two = (form(model, g, text_sampling(), visible=visible).forward(tokens, start, 5) for g in (given, other))
+        one, two = (form(model, g, text, visible=visible).forward(tokens, start, 5) for g in (given, other))
         torch.testing.assert_close(one, two, **CLOSE)
     with pytest.raises(ValueError, match=r"visible has shape \(3, 4\) and dtype torch.bool; expected bool \(3, 5\)"):
         Cached(model, given, visible=visible[:, 1:])

@@ -57,24 +57,8 @@ SIZES = {
 def official(name: str) -> MarConfig:
     """The sizes of a published model: 256 tokens of 16 numbers, 1000 classes.
 
-    Parameters
-    ----------
-    name
-        ``"B"``, ``"L"`` or ``"H"``.
-
-    Returns
-    -------
-    MarConfig
-        Its sizes.
-
-    Raises
-    ------
-    ValueError
-        For another name.
-
-    References
-    ----------
-    Li et al., arXiv 2406.11838, section 4 and appendix.
+    ``name``: ``"B"``, ``"L"`` or ``"H"``. Returns its sizes. Raises ``ValueError`` for another name. See Li et al.,
+    arXiv 2406.11838, section 4 and appendix.
     """
     check_choice("name", name, tuple(SIZES))
     size = SIZES[name]
@@ -90,6 +74,10 @@ def load_mar(
 ) -> Mar:
     """The transformer and the diffusion head of a checkpoint.
 
+    Returns a Mar in evaluation mode, its weights frozen. Raises ``CheckpointError`` for a file that is no such model:
+    another format, keys that are missing, unexpected or of another shape, each by its name, or NaN. Raises
+    ``ValueError`` for ``heads`` below 1.
+
     Parameters
     ----------
     path
@@ -100,19 +88,6 @@ def load_mar(
         Of the weights.
     part
         What the names of its tensors begin with, where it is a part of another model: ``"mar."`` in Harmon's files.
-
-    Returns
-    -------
-    Mar
-        In evaluation mode, its weights frozen.
-
-    Raises
-    ------
-    CheckpointError
-        For a file that is no such model: another format, keys that are missing, unexpected or of another shape, each
-        by its name, or NaN.
-    ValueError
-        For ``heads`` below 1.
     """
     read = _read(path, AVERAGED)
     weights = {name.removeprefix(part): tensor for name, tensor in read.items() if name.startswith(part)}
@@ -122,22 +97,9 @@ def load_mar(
 def load_kl16(path: Path, dtype: torch.dtype = torch.float32, device: torch.device | str = "cpu") -> Kl16:
     """The autoencoder of a checkpoint.
 
-    Parameters
-    ----------
-    path
-        ``kl16.ckpt``, or what :func:`converted` made of it.
-    dtype, device
-        Of the weights.
-
-    Returns
-    -------
-    Kl16
-        In evaluation mode, its weights frozen.
-
-    Raises
-    ------
-    CheckpointError
-        For a file that is no such autoencoder, as :func:`load_mar`.
+    ``path``: ``kl16.ckpt``, or what :func:`converted` made of it. ``dtype``, ``device``: of the weights. Returns a Kl16
+    in evaluation mode, its weights frozen. Raises ``CheckpointError`` for a file that is no such autoencoder, as
+    :func:`load_mar`.
     """
     read = _read(path, AUTOENCODER)
     weights = {name: tensor for name, tensor in read.items() if not name.startswith(TRAINED_WITH)}
@@ -148,24 +110,9 @@ def load_kl16(path: Path, dtype: torch.dtype = torch.float32, device: torch.devi
 def converted(path: Path, heads: int | None = None) -> bytes:
     """The safetensors file of a published checkpoint of either kind, by the same names and in the same precision.
 
-    Parameters
-    ----------
-    path
-        ``checkpoint-last.pth`` or ``kl16.ckpt``. No pickle is executed.
-    heads
-        For a transformer that has none of the published sizes.
-
-    Returns
-    -------
-    bytes
-        With the kind, ``mar`` or ``kl16``, and its sizes as metadata.
-
-    Raises
-    ------
-    CheckpointError
-        As :func:`load_mar` and :func:`load_kl16`.
-    ValueError
-        For ``heads`` below 1.
+    ``path``: ``checkpoint-last.pth`` or ``kl16.ckpt``. No pickle is executed. ``heads``: for a transformer that has
+    none of the published sizes. Returns bytes with the kind, ``mar`` or ``kl16``, and its sizes as metadata. Raises
+    ``CheckpointError`` as :func:`load_mar` and :func:`load_kl16`. Raises ``ValueError`` for ``heads`` below 1.
     """
     weights = _read(path, AVERAGED + AUTOENCODER)
     dtype = next((tensor.dtype for tensor in weights.values()), torch.float32)

@@ -32,6 +32,10 @@ class Kernel(NamedTuple):
 def kernel(predicted: Tensor, x: Tensor, steps: ForwardSteps, t: int, variances: str = "learned") -> Kernel:
     """Kernel t of the reverse chain.
 
+    Returns means and standard deviations ``float[B, d]``. Raises ``ValueError`` for other variances, and for
+    predictions of another shape. See Ho et al., "Denoising diffusion probabilistic models", 2020, eqs. 7 and 11; Nichol
+    and Dhariwal, 2021, eq. 15.
+
     Parameters
     ----------
     predicted
@@ -44,20 +48,6 @@ def kernel(predicted: Tensor, x: Tensor, steps: ForwardSteps, t: int, variances:
         The step, from 1 to T.
     variances
         ``"learned"``, or fixed ones: ``"posterior"``, betatilde, and ``"upper"``, beta.
-
-    Returns
-    -------
-    Kernel
-        Means and standard deviations ``float[B, d]``.
-
-    Raises
-    ------
-    ValueError
-        For other variances, and for predictions of another shape.
-
-    References
-    ----------
-    Ho et al., "Denoising diffusion probabilistic models", 2020, eqs. 7 and 11; Nichol and Dhariwal, 2021, eq. 15.
     """
     check_choice("variances", variances, VARIANCES)
     learned, size = variances == "learned", x.shape[-1]
@@ -79,6 +69,9 @@ def kernel(predicted: Tensor, x: Tensor, steps: ForwardSteps, t: int, variances:
 def guided(conditional: Tensor, unconditional: Tensor, scale: float | Tensor, size: int) -> Tensor:
     """Classifier-free guidance of predictions.
 
+    Returns the noise e_u + ``scale`` (e_c - e_u), and the conditional's shares of the variance. See Ho and Salimans,
+    "Classifier-free diffusion guidance", arXiv 2207.12598.
+
     Parameters
     ----------
     conditional, unconditional
@@ -87,15 +80,6 @@ def guided(conditional: Tensor, unconditional: Tensor, scale: float | Tensor, si
         1 is no guidance; one for all or ``float[B, 1]``.
     size
         d.
-
-    Returns
-    -------
-    torch.Tensor
-        The noise e_u + ``scale`` (e_c - e_u), and the conditional's shares of the variance.
-
-    References
-    ----------
-    Ho and Salimans, "Classifier-free diffusion guidance", arXiv 2207.12598.
     """
     noise, other = conditional[..., :size], unconditional[..., :size]
     return torch.cat([other + scale * (noise - other), conditional[..., size:]], dim=-1)

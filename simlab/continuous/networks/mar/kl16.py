@@ -23,27 +23,13 @@ LOG_VARIANCES = (-30.0, 20.0)  # that an encoder's are cut to
 
 @dataclass(frozen=True)
 class KlConfig:
-    """Sizes; those of the published autoencoder unless told. Raises ``ValueError`` for sizes that do not go together.
+    """Sizes, by default those of the published autoencoder. Raises ``ValueError`` where they do not go together."""
 
-    Attributes
-    ----------
-    width
-        Channels at full resolution.
-    multiples
-        Of the width, at each resolution.
-    latent
-        d, numbers of a token.
-    blocks
-        At each resolution; one more on the way back.
-    groups
-        Of the group norms.
-    """
-
-    width: int = 128
-    multiples: tuple[int, ...] = (1, 1, 2, 2, 4)
-    latent: int = 16
-    blocks: int = 2
-    groups: int = 32
+    width: int = 128  # channels at full resolution
+    multiples: tuple[int, ...] = (1, 1, 2, 2, 4)  # of the width, at each resolution
+    latent: int = 16  # d, numbers of a token
+    blocks: int = 2  # at each resolution; one more on the way back
+    groups: int = 32  # of the group norms
 
     def __post_init__(self) -> None:
         check_at_least("latent", self.latent, 1)
@@ -69,10 +55,7 @@ class KlConfig:
 class Kl16(nn.Module):
     """Encoder and decoder. Images are ``[B, 3, H, W]`` from 0 to 1, tokens ``[B, N, d]`` in raster order.
 
-    Parameters
-    ----------
-    config
-        Its sizes; those of the published autoencoder unless told.
+    ``config``: its sizes; those of the published autoencoder unless told.
     """
 
     def __init__(self, config: KlConfig | None = None) -> None:
@@ -87,20 +70,8 @@ class Kl16(nn.Module):
     def encode(self, images: Tensor) -> Laws:
         """The law of an image's tokens.
 
-        Parameters
-        ----------
-        images
-            ``float[B, 3, H, W]`` from 0 to 1.
-
-        Returns
-        -------
-        Laws
-            Means and standard deviations ``float[B, N, d]``.
-
-        Raises
-        ------
-        ValueError
-            For other shapes, and sides that are not whole numbers of tokens.
+        ``images``: ``float[B, 3, H, W]`` from 0 to 1. Returns means and standard deviations ``float[B, N, d]``. Raises
+        ``ValueError`` for other shapes, and sides that are not whole numbers of tokens.
         """
         factor = self.config.factor
         if images.ndim != 4 or images.shape[1] != 3 or any(side % factor for side in images.shape[2:]):
@@ -115,22 +86,8 @@ class Kl16(nn.Module):
     def decode(self, tokens: Tensor, shape: tuple[int, int] | None = None) -> Tensor:
         """The images of tokens.
 
-        Parameters
-        ----------
-        tokens
-            ``float[B, N, d]``.
-        shape
-            (rows, columns) of tokens; a square unless told.
-
-        Returns
-        -------
-        torch.Tensor
-            ``float[B, 3, H, W]`` from 0 to 1.
-
-        Raises
-        ------
-        ValueError
-            For tokens of another shape.
+        ``tokens``: ``float[B, N, d]``. ``shape``: (rows, columns) of tokens; a square unless told. Returns
+        ``float[B, 3, H, W]`` from 0 to 1. Raises ``ValueError`` for tokens of another shape.
         """
         rows, columns = check_shape(shape or (isqrt(tokens.shape[1]),) * 2)
         if tokens.ndim != 3 or tokens.shape[1:] != (rows * columns, self.config.latent):

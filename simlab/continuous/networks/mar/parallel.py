@@ -28,22 +28,8 @@ Normals = Callable[..., Tensor]  # from sizes to standard normals
 def mask_schedule(length: int, iterations: int) -> list[int]:
     """How many tokens each iteration leaves; the last leaves none, though guidance counts it as one.
 
-    Parameters
-    ----------
-    length
-        N, tokens of an image.
-    iterations
-        K, from 1 to N.
-
-    Returns
-    -------
-    list of int
-        K falling numbers, at least 1.
-
-    Raises
-    ------
-    ValueError
-        For numbers out of range.
+    ``length``: N, tokens of an image. ``iterations``: K, from 1 to N. Returns K falling numbers, at least 1. Raises
+    ``ValueError`` for numbers out of range.
     """
     check_at_least("length", length, 1)
     if check_at_least("iterations", iterations, 1) > length:
@@ -68,6 +54,9 @@ def sample_tokens(
 ) -> Tensor:
     """Tokens of images, as MAR's published sampler makes them: its last denoising step adds no noise.
 
+    Returns ``float[B, N, d]``, in raster order. Raises ``ValueError`` for numbers out of range, and an ``order`` of
+    another shape. See Li et al., arXiv 2406.11838, sections 3 and 4.3.
+
     Parameters
     ----------
     model
@@ -86,20 +75,6 @@ def sample_tokens(
         Factor of the noise of denoising steps; the noise they start from stays as it is.
     steps
         T, of the diffusion's thousand.
-
-    Returns
-    -------
-    torch.Tensor
-        ``float[B, N, d]``, in raster order.
-
-    Raises
-    ------
-    ValueError
-        For numbers out of range, and an ``order`` of another shape.
-
-    References
-    ----------
-    Li et al., arXiv 2406.11838, sections 3 and 4.3.
     """
     count, length, size = len(classes), model.config.length, model.config.token_dim
     if order.shape != (count, length):

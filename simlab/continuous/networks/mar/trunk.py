@@ -89,6 +89,8 @@ class Mar(nn.Module):
     ) -> Tensor:
         """The conditions of places.
 
+        Returns ``[B, m, dim]``, or ``[B, N, dim]`` by place; that of a place which is known means nothing.
+
         Parameters
         ----------
         classes
@@ -100,11 +102,6 @@ class Mar(nn.Module):
             at places of its own.
         asked
             ``int[B, m]``: the places whose conditions are asked for; all of them by default.
-
-        Returns
-        -------
-        Tensor
-            ``[B, m, dim]``, or ``[B, N, dim]`` by place; that of a place which is known means nothing.
         """
         rows, buffer = len(tokens), self.config.buffer
         inputs = torch.cat([self.embedded(classes)[:, None].expand(-1, buffer, -1), self.z_proj(tokens)], dim=1)
