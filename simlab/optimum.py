@@ -29,8 +29,6 @@ __all__ = ["LARGEST", "Sets", "candidate_sets", "check_sets", "one_row", "optima
 def candidate_sets(q: Any, candidates: int, replacement: bool = False) -> Sets:
     """The law of the set of K candidates from q.
 
-    Returns each set of tokens, and its probability. Raises ``ValueError`` if q is no pmf or not one row, or K < 1.
-
     Parameters
     ----------
     q
@@ -39,6 +37,16 @@ def candidate_sets(q: Any, candidates: int, replacement: bool = False) -> Sets:
         K, at least 1.
     replacement
         Whether they are drawn with replacement.
+
+    Returns
+    -------
+    Sets
+        Each set of tokens, and its probability.
+
+    Raises
+    ------
+    ValueError
+        If q is no pmf or not one row, or K < 1.
     """
     q = one_row(as_pmf(q, "q"), "q")
     law: Sets = {frozenset(): q[0] * 0 + 1}
@@ -62,16 +70,26 @@ def candidate_sets(q: Any, candidates: int, replacement: bool = False) -> Sets:
 def optimal_acceptance(p: Any, sets: Mapping[frozenset[int], Number]) -> Number:
     """The most often a lossless method can keep one of the candidates; exact.
 
-    Returns a ``Fraction`` for exact rows. Raises ``ValueError`` if p is no pmf, not one row or has more than 16 tokens,
-    or a set holds a token that p does not have. See SpecTr, Sun et al., arXiv 2310.15141: the optimal transport whose
-    value this is.
-
     Parameters
     ----------
     p
         The target row ``[V]``, floats or ``Fraction``, V at most 16.
     sets
         The law of the set of candidates, as :func:`candidate_sets` gives it.
+
+    Returns
+    -------
+    Number
+        A ``Fraction`` for exact rows.
+
+    Raises
+    ------
+    ValueError
+        If p is no pmf, not one row or has more than 16 tokens, or a set holds a token that p does not have.
+
+    References
+    ----------
+    SpecTr, Sun et al., arXiv 2310.15141: the optimal transport whose value this is.
     """
     p = one_row(as_pmf(p, "p"), "p")
     check_sets(sets, p)

@@ -75,10 +75,6 @@ def certify(
 ) -> Certificate:
     """Whether what ``function`` emits follows the target's law.
 
-    Returns the verdict and its grounds; with a failure, the smallest case found that fails. Raises ``ValueError`` for
-    an unknown contract, what cannot be called, a number out of range, or a shape that there is not. Whatever
-    ``function`` does is reported, not raised.
-
     Parameters
     ----------
     function
@@ -115,6 +111,17 @@ def certify(
         What it is called in the certificate; its module and name, unless given.
     progress
         Called with the current step and the share of the budget that is spent.
+
+    Returns
+    -------
+    Certificate
+        The verdict and its grounds; with a failure, the smallest case found that fails.
+
+    Raises
+    ------
+    ValueError
+        For an unknown contract, what cannot be called, a number out of range, or a shape that there is not. Whatever
+        ``function`` does is reported, not raised.
     """
     if not callable(function):
         raise ValueError(f"function is {function!r}; expected something that can be called")
@@ -140,17 +147,25 @@ def certify(
 def assert_lossless(function: Function, contract: str = "verify", **options: Any) -> Certificate:
     """The certificate of ``function``, or an error that says what is wrong; for pytest.
 
-    Returns a ``lossless`` one, or, unless ``epsilon`` is given, an ``inconclusive`` one that excludes a TV of 0.1 in
-    the principal cases, and all shapes that were asked for were seen: no deviation was found then either. Raises
-    ``AssertionError`` unless it passes; the message is that of :func:`format_certificate`. Raises ``ValueError`` as
-    :func:`certify` does.
-
     Parameters
     ----------
     function, contract
         As for :func:`certify`.
     **options
         Those of :func:`certify`; with ``calls`` the same calls are made on every machine.
+
+    Returns
+    -------
+    Certificate
+        A ``lossless`` one, or, unless ``epsilon`` is given, an ``inconclusive`` one that excludes a TV of 0.1 in the
+        principal cases, and all shapes that were asked for were seen: no deviation was found then either.
+
+    Raises
+    ------
+    AssertionError
+        Unless it passes; the message is that of :func:`format_certificate`.
+    ValueError
+        As :func:`certify` does.
     """
     certificate = certify(function, contract, **options)
     principal = [line for line in certificate.lines if line.principal]

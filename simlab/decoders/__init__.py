@@ -58,14 +58,17 @@ DECODERS: dict[str, Callable[..., Decoder]] = {
 def make_decoder(name: str, **parameters: Any) -> Decoder:
     """The decoder called ``name``.
 
-    Raises ``ValueError`` for an unknown name or parameter, a missing parameter, or a bad value.
-
     Parameters
     ----------
     name
         A key of ``DECODERS``.
     parameters
         The fields of the decoder's class.
+
+    Raises
+    ------
+    ValueError
+        For an unknown name or parameter, a missing parameter, or a bad value.
     """
     return make("decoder", DECODERS, name, parameters)
 

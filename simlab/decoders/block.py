@@ -18,12 +18,15 @@ from simlab.decoders.joint import Joint, at_most_one
 class Block(Joint):
     """``gamma`` drafts verified together, and one more token. The rule is not used: this is lossless by itself.
 
-    Raises ``ValueError`` for a ``gamma`` that is no whole number >= 1.
-
     Attributes
     ----------
     gamma
         The draft length, >= 1.
+
+    Raises
+    ------
+    ValueError
+        For a ``gamma`` that is no whole number >= 1.
     """
 
     def scales(self, target: Array, draft: Array) -> tuple[Array, Array]:

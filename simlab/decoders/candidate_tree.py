@@ -25,9 +25,6 @@ DRAWN = 1  # the lane of what a verifier emits
 class CandidateTree(DraftTree):
     """A tree of candidates, verified from root to leaf. The rule is not used.
 
-    Raises ``ValueError`` for a branching that is no tree, an unknown name, or a verifier that is not made for such
-    candidates.
-
     Attributes
     ----------
     branching
@@ -37,6 +34,11 @@ class CandidateTree(DraftTree):
         How they are drawn: a name of :data:`simlab.candidates.CANDIDATES`.
     verifier
         How they are tried: a name of :data:`simlab.candidates.VERIFIERS`; ``optimal`` and ``list`` are for few tokens.
+
+    Raises
+    ------
+    ValueError
+        For a branching that is no tree, an unknown name, or a verifier that is not made for such candidates.
     """
 
     replacement: bool = field(init=False, repr=False, default=True)  # said by the candidates

@@ -57,9 +57,6 @@ Ranked = Callable[[Array, int], Array]
 class DynamicTree(Drafted):
     """The likeliest paths of the draft, as one tree, verified in one call; the rule is not used.
 
-    Raises ``ValueError`` for ``top_k`` or ``total`` below 1, or ``depth`` below 0. See EAGLE-2, Li et al., arXiv
-    2406.16858.
-
     Attributes
     ----------
     top_k
@@ -68,6 +65,15 @@ class DynamicTree(Drafted):
         How often the beam is expanded: paths have up to ``depth`` + 1 tokens.
     total
         Nodes that are verified; all there are if they are fewer. EAGLE's ``total_token`` counts the root too.
+
+    Raises
+    ------
+    ValueError
+        For ``top_k`` or ``total`` below 1, or ``depth`` below 0.
+
+    References
+    ----------
+    EAGLE-2, Li et al., arXiv 2406.16858.
     """
 
     top_k: int = 10

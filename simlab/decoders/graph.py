@@ -115,9 +115,6 @@ def run(
 ) -> Run:
     """Decode one sequence a replicate of ``tape``: the tokens and steps of :func:`simlab.decoders.run`.
 
-    Returns the tokens ``int[B, N]`` and the steps ``int[B]``. Raises ``ValueError`` and ``Faulty`` as
-    :func:`simlab.decoders.run` does.
-
     Parameters
     ----------
     decoder, process, rule, tape, draft
@@ -129,6 +126,16 @@ def run(
         What records a step; :func:`record`, unless given.
     told
         Called with the reason where a step cannot be recorded: then every step is launched operation by operation.
+
+    Returns
+    -------
+    Run
+        The tokens ``int[B, N]`` and the steps ``int[B]``.
+
+    Raises
+    ------
+    ValueError, Faulty
+        As :func:`simlab.decoders.run` does.
     """
     check_draft(decoder, process, draft)
     step = BufferedStep(decoder, process, rule, tape, draft)

@@ -36,10 +36,6 @@ Prefix = Literal["running-max", "none", "min"]
 class Hierarchical(Joint):
     """``gamma`` drafts verified together, and one more token. The rule is not used.
 
-    Raises ``ValueError`` for a ``gamma`` that is no whole number >= 1, or another ``final`` or ``prefix``. See Zhou et
-    al., arXiv 2601.05724; ZhouYuxuanYX/Hierarchical-Speculative-Decoding, commit b8575e2,
-    transformers/generation/utils.py, ``_speculative_sampling``.
-
     Attributes
     ----------
     gamma
@@ -48,6 +44,16 @@ class Hierarchical(Joint):
         With what probability all drafts are accepted: ``capped`` or ``uncapped``.
     prefix
         By what the probability of a prefix is scaled: ``running-max``, ``none`` or ``min``.
+
+    Raises
+    ------
+    ValueError
+        For a ``gamma`` that is no whole number >= 1, or another ``final`` or ``prefix``.
+
+    References
+    ----------
+    Zhou et al., arXiv 2601.05724; ZhouYuxuanYX/Hierarchical-Speculative-Decoding, commit b8575e2,
+    transformers/generation/utils.py, ``_speculative_sampling``.
     """
 
     final: Final = "capped"

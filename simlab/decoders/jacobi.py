@@ -36,15 +36,21 @@ class JacobiState(NamedTuple):
 class Jacobi(Decoder[JacobiState]):
     """Jacobi iteration over a window of ``window`` tokens, started at random. The rule is not used.
 
-    Raises ``ValueError`` for a window below 1, or another noise. See Song et al. 2021, as described in SJD, section
-    3.2.
-
     Attributes
     ----------
     window
         Tokens drawn in one call, >= 1.
     noise
         ``fresh``: new randomness in every iteration; ``fixed``: one uniform a position, kept through all iterations.
+
+    Raises
+    ------
+    ValueError
+        For a window below 1, or another noise.
+
+    References
+    ----------
+    Song et al. 2021, as described in SJD, section 3.2.
     """
 
     window: int

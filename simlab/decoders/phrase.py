@@ -74,15 +74,18 @@ class Phrase(SpeculativeDecoder):
 class SjdPv(Sjd):
     """SJD whose window is verified phrase by phrase. The rule is not used.
 
-    Raises ``ValueError`` as :class:`Sjd` does, for a ``phrase`` that is no whole number >= 1, another ``failing``, or a
-    renewal but ``fresh``: coins behind the accepted drafts have been looked at.
-
     Attributes
     ----------
     phrase
         Tokens of a phrase, >= 1; with 1 it is SJD.
     failing
         What follows when a phrase is not accepted: ``discard`` or ``shorten``.
+
+    Raises
+    ------
+    ValueError
+        As :class:`Sjd` does, for a ``phrase`` that is no whole number >= 1, another ``failing``, or a renewal but
+        ``fresh``: coins behind the accepted drafts have been looked at.
     """
 
     phrase: int = 2

@@ -37,10 +37,6 @@ def run(
 ) -> Run:
     """Decode one sequence a replicate of ``tape``.
 
-    Returns the tokens ``int[B, N]`` and the steps ``int[B]``. Raises ``ValueError`` if the decoder needs a draft
-    process and has none, or has one it cannot use. Raises :class:`Faulty` if a process could not go on with a sequence,
-    as a model whose rows hold NaN; the others are finished.
-
     Parameters
     ----------
     decoder
@@ -55,6 +51,18 @@ def run(
         The draft process, where the decoder needs one.
     watch
         ``watch(before, after, info)`` is called after every step with the states around it.
+
+    Returns
+    -------
+    Run
+        The tokens ``int[B, N]`` and the steps ``int[B]``.
+
+    Raises
+    ------
+    ValueError
+        If the decoder needs a draft process and has none, or has one it cannot use.
+    Faulty
+        If a process could not go on with a sequence, as a model whose rows hold NaN; the others are finished.
     """
     check_draft(decoder, process, draft)
     state = decoder.init(process, tape.at(0), len(tape.replicates))

@@ -97,8 +97,6 @@ class DraftTail(NamedTuple):
 class Sjd(Decoder[SjdState]):
     """Speculative Jacobi decoding over a window of ``window`` drafts.
 
-    Raises ``ValueError`` for a window below 1, another initialisation or renewal, or a ``bonus`` that is no bool.
-
     Attributes
     ----------
     window
@@ -110,6 +108,11 @@ class Sjd(Decoder[SjdState]):
         computed; without it, as the paper states the loop, by a new draft.
     renewal
         How drafts behind a rejection are renewed, one of ``RENEWALS``.
+
+    Raises
+    ------
+    ValueError
+        For a window below 1, another initialisation or renewal, or a ``bonus`` that is no bool.
     """
 
     window: int

@@ -33,15 +33,18 @@ Criterion = Literal["clean", "noisy"]
 class Sjd2(Sjd):
     """SJD whose new drafts are noise for ``levels`` calls.
 
-    Raises ``ValueError`` as :class:`Sjd` does, for ``levels`` that are no whole number >= 0, another ``criterion``, or
-    a renewal but ``fresh``.
-
     Attributes
     ----------
     levels
         How many calls see a new draft as noise, >= 0; with 0 it is SJD.
     criterion
         Which drafts may be accepted: ``clean``, tokens alone, or ``noisy``, all.
+
+    Raises
+    ------
+    ValueError
+        As :class:`Sjd` does, for ``levels`` that are no whole number >= 0, another ``criterion``, or a renewal but
+        ``fresh``.
     """
 
     levels: int = 1

@@ -27,14 +27,16 @@ Relabel = Literal["target", "law"]
 class SjdAc(Sjd):
     """SJD that verifies its whole window and replaces only the rejected drafts.
 
-    Raises ``ValueError`` as :class:`Sjd` does, for another ``relabel``, or for ``law`` with another renewal than
-    ``maximal``.
-
     Attributes
     ----------
     relabel
         Which q is declared for a verified draft: the ``target`` row, as engines do, or the ``law`` of what the rule
         emits. They differ for a lossy rule only, and then only the law is true.
+
+    Raises
+    ------
+    ValueError
+        As :class:`Sjd` does, for another ``relabel``, or for ``law`` with another renewal than ``maximal``.
     """
 
     relabel: Relabel = "target"

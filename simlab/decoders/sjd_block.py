@@ -33,12 +33,15 @@ LOSSLESS = Speculative()
 class SjdBlock(Sjd):
     """SJD that accepts drafts of its window jointly. The rule is not used: this is lossless by itself.
 
-    Raises ``ValueError`` as :class:`Sjd` does, or for another ``renewal``.
-
     Attributes
     ----------
     renewal
         How drafts behind the accepted ones are renewed: ``maximal`` or ``fresh``.
+
+    Raises
+    ------
+    ValueError
+        As :class:`Sjd` does, or for another ``renewal``.
     """
 
     renewal: Coupling = field(default="maximal", kw_only=True)

@@ -29,12 +29,15 @@ from simlab.rules import Rule
 class SjdBlockTree(SjdBlock):
     """SJD that accepts drafts of its window jointly, with ``candidates`` drafts at its first position.
 
-    Raises ``ValueError`` as :class:`SjdBlock` does, or for ``candidates`` below 1.
-
     Attributes
     ----------
     candidates
         K, the drafts of the first position, >= 1; with 1 it is :class:`SjdBlock`.
+
+    Raises
+    ------
+    ValueError
+        As :class:`SjdBlock` does, or for ``candidates`` below 1.
     """
 
     candidates: int = 4

@@ -32,13 +32,20 @@ Kept = Literal["first", "dropped"]
 class SjdPac(SjdPd, SjdAc):
     """SJD-PAC: proactive drafting and adaptive continuation together.
 
-    Raises ``ValueError`` as :class:`SjdPd` does, and for another ``kept``. See SJD-PAC, section 4.3 and Algorithm 1.
-
     Attributes
     ----------
     kept
         What becomes of a token that adaptive continuation has left where a tree begins: ``first`` (it is c_1) or
         ``dropped`` (all K candidates are drawn again).
+
+    Raises
+    ------
+    ValueError
+        As :class:`SjdPd` does, and for another ``kept``.
+
+    References
+    ----------
+    SJD-PAC, section 4.3 and Algorithm 1.
     """
 
     kept: Kept = "first"

@@ -48,11 +48,6 @@ from simlab.rules import Rule
 class SjdPd(Sjd):
     """SJD with ``candidates`` drafts for each node at the first ``depth`` positions of the window.
 
-    Raises ``ValueError`` for a value outside its range, or a tree of more nodes than ``budget``. See SJD-PAC, section
-    4.1, appendix A.3, equations 7 and 8.
-
-    With ``bonus`` a token follows every path that ends without a rejection, from the row after it.
-
     Attributes
     ----------
     candidates
@@ -65,6 +60,19 @@ class SjdPd(Sjd):
         The most nodes the tree may have, >= 1; ``None``: any number.
     shared
         Whether all nodes of one position have the same candidates.
+
+    Raises
+    ------
+    ValueError
+        For a value outside its range, or a tree of more nodes than ``budget``.
+
+    Notes
+    -----
+    With ``bonus`` a token follows every path that ends without a rejection, from the row after it.
+
+    References
+    ----------
+    SJD-PAC, section 4.1, appendix A.3, equations 7 and 8.
     """
 
     candidates: int = 4

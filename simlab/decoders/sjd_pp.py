@@ -30,9 +30,6 @@ Declared = Literal["drawn", "newest"]
 class SjdPp(Sjd):
     """SJD that keeps a draft behind a rejection where p(x) > ``tau`` q(x).
 
-    Raises ``ValueError`` as :class:`Sjd` does, for a ``tau`` below 0, another ``declared``, or a renewal, which this is
-    one of.
-
     Attributes
     ----------
     tau
@@ -40,6 +37,11 @@ class SjdPp(Sjd):
     declared
         Which row is declared for the drafts that stay in the window: ``drawn``, the row r that they follow; or
         ``newest``, that of this call, as code for it does.
+
+    Raises
+    ------
+    ValueError
+        As :class:`Sjd` does, for a ``tau`` below 0, another ``declared``, or a renewal, which this is one of.
     """
 
     tau: Number = 0.5

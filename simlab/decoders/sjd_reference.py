@@ -40,9 +40,6 @@ class UnrefinedPointMassSjd(SjdUnrefined, PointMassSjd):
 def sjd_reference(window: int = 16, *, renewal: Renewal = "fresh") -> Sjd:
     """The reference loop over ``window`` tokens.
 
-    Returns SJD with a window of ``window`` - 1 drafts, each new one declared as a point mass. Raises ``ValueError`` for
-    a window below 2, or another renewal.
-
     Parameters
     ----------
     window
@@ -50,5 +47,15 @@ def sjd_reference(window: int = 16, *, renewal: Renewal = "fresh") -> Sjd:
     renewal
         How drafts behind a rejection are renewed: ``fresh`` in SJD's code; the code of Speculative Coupled Decoding is
         the same loop with ``gumbel`` or ``maximal-reference``.
+
+    Returns
+    -------
+    Sjd
+        SJD with a window of ``window`` - 1 drafts, each new one declared as a point mass.
+
+    Raises
+    ------
+    ValueError
+        For a window below 2, or another renewal.
     """
     return PointMassSjd(check_at_least("window", window, 2) - 1, initial="random", bonus=True, renewal=renewal)

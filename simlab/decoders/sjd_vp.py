@@ -28,15 +28,17 @@ from simlab.rules import Rule
 class SjdVp(Sjd):
     """SJD that draws drafts behind a rejection from [p + ``strength`` (p - q)]+.
 
-    Raises ``ValueError`` as :class:`Sjd` does, for a ``strength`` below 0, another ``declared``, or a renewal, which
-    this is one of.
-
     Attributes
     ----------
     strength
         How far the row goes on in the direction of its change, >= 0; 0 is SJD.
     declared
         Which row is declared for them: ``drawn``, or ``newest``, the row p.
+
+    Raises
+    ------
+    ValueError
+        As :class:`Sjd` does, for a ``strength`` below 0, another ``declared``, or a renewal, which this is one of.
     """
 
     strength: Number = 0.5

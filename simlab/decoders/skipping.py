@@ -23,14 +23,17 @@ from simlab.rules import Rule
 class Skipping(SpeculativeDecoder):
     """Speculative decoding that does not verify the first ``skipped`` of its ``gamma`` drafts.
 
-    Raises ``ValueError`` for a ``gamma`` that is no whole number >= 1, or a ``skipped`` that is none from 1 to gamma.
-
     Attributes
     ----------
     gamma
         The draft length, >= 1.
     skipped
         How many drafts of a call are committed unverified, from 1 to gamma.
+
+    Raises
+    ------
+    ValueError
+        For a ``gamma`` that is no whole number >= 1, or a ``skipped`` that is none from 1 to gamma.
     """
 
     skipped: int = 1

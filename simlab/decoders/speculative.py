@@ -20,13 +20,19 @@ from simlab.rules import Rule
 class SpeculativeDecoder(Drafted):
     """``gamma`` tokens drafted one after the other, verified in one call, and one more from the target.
 
-    Raises ``ValueError`` for a ``gamma`` that is no whole number >= 1. See Leviathan et al., arXiv 2211.17192,
-    Algorithm 1.
-
     Attributes
     ----------
     gamma
         The draft length, >= 1.
+
+    Raises
+    ------
+    ValueError
+        For a ``gamma`` that is no whole number >= 1.
+
+    References
+    ----------
+    Leviathan et al., arXiv 2211.17192, Algorithm 1.
     """
 
     gamma: int

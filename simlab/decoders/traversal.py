@@ -22,8 +22,6 @@ from simlab.rules import Rule
 class Traversal(DraftTree):
     """A tree of drafts verified from leaf to root. The rule is not used: this is lossless by itself.
 
-    Raises ``ValueError`` for a branching that is no tree. See Weng et al., arXiv 2505.12398, abstract.
-
     Attributes
     ----------
     branching
@@ -31,6 +29,15 @@ class Traversal(DraftTree):
         (:mod:`simlab.decoders.levels`).
     replacement
         Whether siblings are drawn independently; else each without those before it.
+
+    Raises
+    ------
+    ValueError
+        For a branching that is no tree.
+
+    References
+    ----------
+    Weng et al., arXiv 2505.12398, abstract.
     """
 
     def verify_tree(

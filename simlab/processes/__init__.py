@@ -25,14 +25,19 @@ from simlab.registry import make
 def digits_pair(seed: int = 0) -> Pair:
     """The network and the table fitted to handwritten digits (:mod:`simlab.processes.digits`).
 
-    Returns target, draft, and as codebook the grey levels, ``float[V, 1]``.
-
-    It takes scikit-learn.
-
     Parameters
     ----------
     seed
         Decides the split of the images and the fit; any but 0 takes seconds.
+
+    Returns
+    -------
+    Pair
+        Target, draft, and as codebook the grey levels, ``float[V, 1]``.
+
+    Notes
+    -----
+    It takes scikit-learn.
     """
     from simlab.processes.digits import fit_digits
     from simlab.processes.digits_network import VOCABULARY
@@ -53,8 +58,6 @@ PROCESSES: dict[str, Callable[..., Pair]] = {
 def make_process(name: str, processors: Mapping[str, Any] | None = None, **parameters: Any) -> Pair:
     """The target and draft called ``name``.
 
-    Raises ``ValueError`` for an unknown name, parameter or processor, or a bad value.
-
     Parameters
     ----------
     name
@@ -63,6 +66,11 @@ def make_process(name: str, processors: Mapping[str, Any] | None = None, **param
         Any of temperature, top_k and top_p, for both.
     parameters
         Those of the function in ``PROCESSES``.
+
+    Raises
+    ------
+    ValueError
+        For an unknown name, parameter or processor, or a bad value.
     """
     pair = make("process", PROCESSES, name, parameters)
     return pair if processors is None else sampled(pair, processors)

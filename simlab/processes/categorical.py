@@ -48,8 +48,6 @@ def categorical_pair(
 ) -> Pair:
     """A target and a draft of independent tokens.
 
-    Raises ``ValueError`` for a value outside its range, or a TV that rows as flat as this cannot have.
-
     Parameters
     ----------
     vocabulary, length
@@ -66,6 +64,11 @@ def categorical_pair(
         and at least 2 where there are 2 positions: a row off by one must not go unseen.
     shape
         The grid (rows, columns); one row by default.
+
+    Raises
+    ------
+    ValueError
+        For a value outside its range, or a TV that rows as flat as this cannot have.
     """
     rows.check_entropy(entropy, vocabulary)
     shape = line_or_grid(length, shape)

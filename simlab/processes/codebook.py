@@ -30,8 +30,6 @@ def codebook_pair(
 ) -> Pair:
     """A target, a draft and their codebook.
 
-    Raises ``ValueError`` for a value outside its range.
-
     Parameters
     ----------
     vocabulary, length, dimension
@@ -47,6 +45,11 @@ def codebook_pair(
         other rotations, scaled back to the same length. TV grows from 0 with it.
     shape
         The grid (rows, columns); one row by default.
+
+    Raises
+    ------
+    ValueError
+        For a value outside its range.
     """
     check_at_least("vocabulary", vocabulary, 2)
     check_at_least("dimension", dimension, 1)

@@ -16,14 +16,17 @@ from simlab.processes.base import Process, places
 class Ending(Process):
     """``process`` up to the first token ``end``, and that token from there on.
 
-    Raises ``ValueError`` unless ``end`` is in the vocabulary.
-
     Parameters
     ----------
     process
         The model.
     end
         The token that ends a sequence.
+
+    Raises
+    ------
+    ValueError
+        Unless ``end`` is in the vocabulary.
     """
 
     def __init__(self, process: Process, end: int) -> None:

@@ -56,8 +56,6 @@ def local_pair(
 ) -> Pair:
     """A target, a draft of it, and the codebook.
 
-    Raises ``ValueError`` for a value outside its range.
-
     Parameters
     ----------
     vocabulary, shape, dimension
@@ -81,6 +79,11 @@ def local_pair(
         rotations and another content, scaled back to the same size. TV grows from 0 with it.
     seed, image
         The model (codebook and rotations), and the image it draws (content and hardness).
+
+    Raises
+    ------
+    ValueError
+        For a value outside its range.
     """
     shape = check_shape(shape)
     rows.check_entropy(entropy, vocabulary)

@@ -56,8 +56,6 @@ def markov_pair(
 ) -> Pair:
     """A target and a draft of tokens that depend on the last ``order``.
 
-    Raises ``ValueError`` for a value outside its range, or a TV that rows as flat as this cannot have.
-
     Parameters
     ----------
     vocabulary, length
@@ -75,6 +73,11 @@ def markov_pair(
         The mean TV between the rows of target and draft over contexts, attained to rounding.
     shape
         The grid (rows, columns); one row by default.
+
+    Raises
+    ------
+    ValueError
+        For a value outside its range, or a TV that rows as flat as this cannot have.
     """
     check_at_least("vocabulary", vocabulary, 2)
     shape = line_or_grid(length, shape)

@@ -22,9 +22,6 @@ from simlab.processes.base import Process, places
 class Processed(Process):
     """The rows of ``process`` after a sampler's processors.
 
-    Raises ``ValueError`` for a value outside its range, a grammar of another shape or without a token somewhere,
-    guidance without an unconditional process, or one over other sequences.
-
     Parameters
     ----------
     process
@@ -37,6 +34,12 @@ class Processed(Process):
         The model without the condition, and the scale; 1 is the conditional model. Whole for exact processes.
     grammar
         ``bool[N, V]``: the tokens allowed at each position, at least one everywhere.
+
+    Raises
+    ------
+    ValueError
+        For a value outside its range, a grammar of another shape or without a token somewhere, guidance without an
+        unconditional process, or one over other sequences.
     """
 
     def __init__(

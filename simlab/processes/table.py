@@ -16,9 +16,6 @@ from simlab.processes.base import Process
 class TableProcess(Process):
     """A process over a context-dependent table.
 
-    Raises ``ValueError`` for sizes below 1, a shape that does not hold ``length`` tokens, and (when it is asked for) a
-    row that is no pmf over V tokens, naming the prefix.
-
     Parameters
     ----------
     vocabulary, length
@@ -28,6 +25,12 @@ class TableProcess(Process):
         exact if the first row holds only integers and ``Fraction``, and float64 otherwise.
     shape
         The grid ``(rows, columns)``; one row of ``length`` columns by default.
+
+    Raises
+    ------
+    ValueError
+        For sizes below 1, a shape that does not hold ``length`` tokens, and (when it is asked for) a row that is no pmf
+        over V tokens, naming the prefix.
     """
 
     def __init__(

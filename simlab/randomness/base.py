@@ -122,8 +122,6 @@ class Randomness(ABC):
     def draw(self, pmf: Array, position: Array, purpose: Purpose, lane: Lane = 0) -> Array:
         """A token from each row of ``pmf``.
 
-        Returns ``int[B, M]``.
-
         Parameters
         ----------
         pmf
@@ -134,6 +132,11 @@ class Randomness(ABC):
             What the tokens are drawn for.
         lane
             One number, or M of them: tells tokens drawn at one position apart.
+
+        Returns
+        -------
+        Array
+            ``int[B, M]``.
         """
 
     @abstractmethod

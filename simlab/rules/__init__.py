@@ -60,14 +60,17 @@ RULES: dict[str, type[Rule]] = {
 def make_rule(name: str, **parameters: Any) -> Rule:
     """The rule called ``name``.
 
-    Raises ``ValueError`` for an unknown name or parameter, a missing parameter, or a bad value.
-
     Parameters
     ----------
     name
         A key of ``RULES``.
     parameters
         The fields of the rule's class.
+
+    Raises
+    ------
+    ValueError
+        For an unknown name or parameter, a missing parameter, or a bad value.
     """
     return make("rule", RULES, name, parameters)
 

@@ -16,12 +16,19 @@ from simlab.rules.base import RatioRule, mass
 class Addition(RatioRule):
     """Accept x with min(1, (p(x) + epsilon)/q(x)).
 
-    Raises ``ValueError`` for an ``epsilon`` that is negative or no number. See GSD, section 5 ("Addition") and Table 1.
-
     Attributes
     ----------
     epsilon
         Probability added to p(x), >= 0; 0 is lossless.
+
+    Raises
+    ------
+    ValueError
+        For an ``epsilon`` that is negative or no number.
+
+    References
+    ----------
+    GSD, section 5 ("Addition") and Table 1.
     """
 
     epsilon: Number

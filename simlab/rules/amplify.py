@@ -16,12 +16,19 @@ from simlab.rules.base import RatioRule, mass
 class Amplify(RatioRule):
     """Accept x with min(1, k p(x)/q(x)).
 
-    Raises ``ValueError`` for a ``k`` that is negative or no number. See GSD, section 5 ("Amplify") and Table 1.
-
     Attributes
     ----------
     k
         The factor, >= 0; 1 is lossless.
+
+    Raises
+    ------
+    ValueError
+        For a ``k`` that is negative or no number.
+
+    References
+    ----------
+    GSD, section 5 ("Amplify") and Table 1.
     """
 
     k: Number

@@ -72,22 +72,27 @@ class Rule(ABC):
     def accept(self, p: Array, q: Array, x: Array) -> Array:
         """The probability of accepting x.
 
-        Returns ``float[...]``, in [0, 1]: 1 where q(x) = 0, 0 where the draft mass is 0 otherwise. Raises
-        ``ValueError`` where p or q is no pmf, shapes differ, or x is outside the vocabulary.
-
         Parameters
         ----------
         p, q
             ``float[..., V]``: the pmfs of target and draft, or exact rows of ``Fraction``.
         x
             ``int[...]``: the token drafted from q.
+
+        Returns
+        -------
+        Array
+            ``float[...]``, in [0, 1]: 1 where q(x) = 0, 0 where the draft mass is 0 otherwise.
+
+        Raises
+        ------
+        ValueError
+            Where p or q is no pmf, shapes differ, or x is outside the vocabulary.
         """
         return self.accept_rows(*_checked(p, q, x))
 
     def residual(self, p: Array, q: Array, x: Array) -> Array:
         """The pmf to draw from after rejecting x.
-
-        Returns ``float[..., V]``: the residual; p where it has no mass. Raises ``ValueError`` as :meth:`accept` does.
 
         Parameters
         ----------
@@ -95,6 +100,16 @@ class Rule(ABC):
             ``float[..., V]``: the pmfs of target and draft, or exact rows of ``Fraction``.
         x
             ``int[...]``: the rejected token.
+
+        Returns
+        -------
+        Array
+            ``float[..., V]``: the residual; p where it has no mass.
+
+        Raises
+        ------
+        ValueError
+            As :meth:`accept` does.
         """
         return self.residual_rows(*_checked(p, q, x))
 

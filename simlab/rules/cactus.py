@@ -41,13 +41,19 @@ def _exact_root(value: Fraction) -> Fraction:
 class Cactus(RatioRule):
     """Accept x with min(1, h(x)/q(x)), h(x) = min(1, p(x) + sqrt(2 ``delta`` p(x) (1 - p(x)))); residual [h - q]+.
 
-    Raises ``ValueError`` for a ``delta`` that is negative or no number. See Hao and Mou, arXiv 2604.04987;
-    github.com/MANGA-UOFA/Cactus, commit 3b01b816d18b.
-
     Attributes
     ----------
     delta
         The divergence allowed, in nats, >= 0; 0 is lossless.
+
+    Raises
+    ------
+    ValueError
+        For a ``delta`` that is negative or no number.
+
+    References
+    ----------
+    Hao and Mou, arXiv 2604.04987; github.com/MANGA-UOFA/Cactus, commit 3b01b816d18b.
     """
 
     delta: Number

@@ -23,13 +23,20 @@ from simlab.rules.truncation import likely
 class Cascade(RatioRule):
     """Accept x with min(1, c(x)/q(x)), c the law of a cascade; what is emitted is c.
 
-    Raises ``ValueError`` for a ``threshold`` outside [0, 1]. See Narasimhan et al., arXiv 2405.19261.
-
     Attributes
     ----------
     threshold
         0 to 1; the draft decides on tokens of p at least so many times as likely as the likeliest. 0 accepts
         everything.
+
+    Raises
+    ------
+    ValueError
+        For a ``threshold`` outside [0, 1].
+
+    References
+    ----------
+    Narasimhan et al., arXiv 2405.19261.
     """
 
     threshold: Number

@@ -31,9 +31,6 @@ Window = Literal["printed", "clamped", "centred"]
 class DynamicGrouped(RatioRule):
     """Accept x with min(1, P(C_x)/Q(C_x)), C_x a window of about ``size`` ranks around x.
 
-    Raises ``ValueError`` for a value outside its range, another window, or distances that are missing or no table. See
-    GSD, Algorithm 3.
-
     Attributes
     ----------
     size
@@ -46,6 +43,15 @@ class DynamicGrouped(RatioRule):
         ``float[V, V]``, needed with ``max_distance``.
     window
         How the slice of Algorithm 3 is read: ``printed``, ``clamped`` or ``centred``.
+
+    Raises
+    ------
+    ValueError
+        For a value outside its range, another window, or distances that are missing or no table.
+
+    References
+    ----------
+    GSD, Algorithm 3.
     """
 
     size: int

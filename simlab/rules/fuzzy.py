@@ -41,11 +41,6 @@ DIVERGENCES: dict[str, Callable[[Array, Array], Array]] = {"tv": total_variation
 class Fuzzy(Rule):
     """Accept x surely where the divergence of p and q is at most ``threshold``, whatever x is.
 
-    Raises ``ValueError`` for a ``threshold`` that is negative or no number, or an unknown name. See Holsman et al.,
-    arXiv 2502.20704.
-
-    ``js`` and ``kl`` are compared in floating point, for exact rows too.
-
     Attributes
     ----------
     threshold
@@ -54,6 +49,19 @@ class Fuzzy(Rule):
         ``tv``; ``js``, Jensen-Shannon in nats; or ``kl``, the sum of p log(p/q).
     beyond
         What happens where it is larger: ``target`` rejects and draws from p, ``speculative`` is the lossless rule.
+
+    Raises
+    ------
+    ValueError
+        For a ``threshold`` that is negative or no number, or an unknown name.
+
+    Notes
+    -----
+    ``js`` and ``kl`` are compared in floating point, for exact rows too.
+
+    References
+    ----------
+    Holsman et al., arXiv 2502.20704.
     """
 
     threshold: Number

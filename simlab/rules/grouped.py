@@ -20,13 +20,19 @@ from simlab.rules.base import RatioRule, acceptance_ratio, group_masses
 class Grouped(RatioRule):
     """Accept x with min(1, P(C(x))/Q(C(x))), C(x) the tokens that share the label of x.
 
-    Raises ``ValueError`` for labels that are no sequence, or hold anything but whole numbers >= 0. See GSD, equations 2
-    to 4.
-
     Attributes
     ----------
     labels
         The group of every token: V whole numbers >= 0.
+
+    Raises
+    ------
+    ValueError
+        For labels that are no sequence, or hold anything but whole numbers >= 0.
+
+    References
+    ----------
+    GSD, equations 2 to 4.
     """
 
     labels: Sequence[int] | np.ndarray

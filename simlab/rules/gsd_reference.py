@@ -28,8 +28,6 @@ from simlab.rules.dynamic_grouped import (
 class GsdReference(RatioRule):
     """Accept x with min(1, P(C_x)/Q(C_x)), C_x the ranks r - ``below`` to r + ``above``.
 
-    Raises ``ValueError`` for a value outside its range, or distances that are missing or no table.
-
     Attributes
     ----------
     below, above
@@ -40,6 +38,11 @@ class GsdReference(RatioRule):
         Tokens y of the window stay if ``distances[x][y]`` is below this; ``None``: all stay.
     distances
         ``float[V, V]``, needed with ``max_distance``.
+
+    Raises
+    ------
+    ValueError
+        For a value outside its range, or distances that are missing or no table.
     """
 
     below: int = 7

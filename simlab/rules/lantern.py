@@ -180,8 +180,6 @@ class NeighbourhoodRule(RatioRule):
 class Lantern(NeighbourhoodRule):
     """LANTERN's rule: neighbours join while ``bound`` stays strictly below ``delta``.
 
-    Raises ``ValueError`` for a bad table of neighbours, a ``delta`` outside [0, 1], or another bound.
-
     Attributes
     ----------
     neighbours
@@ -190,6 +188,11 @@ class Lantern(NeighbourhoodRule):
         The most that p may be moved, 0 to 1; with 0 no token that has mass joins, and the rule is lossless.
     bound
         What ``delta`` bounds: ``tv``, ``jsd`` (in nats), ``jsd-bits`` or ``jsd-root``.
+
+    Raises
+    ------
+    ValueError
+        For a bad table of neighbours, a ``delta`` outside [0, 1], or another bound.
     """
 
     delta: Number = 0.2
@@ -208,16 +211,21 @@ class Lantern(NeighbourhoodRule):
 class LanternMultiplicative(NeighbourhoodRule):
     """LANTERN++'s rule: neighbours join while they add at most (``factor`` - 1) p(x) to p(x).
 
-    Raises ``ValueError`` for a bad table of neighbours, or a ``factor`` below 1.
-
-    The reference code of LANTERN reads a bound above 1 this way.
-
     Attributes
     ----------
     neighbours
         ``neighbours[x]`` lists the nearest tokens of x, nearest first, without x.
     factor
         >= 1; 1 is lossless.
+
+    Raises
+    ------
+    ValueError
+        For a bad table of neighbours, or a ``factor`` below 1.
+
+    Notes
+    -----
+    The reference code of LANTERN reads a bound above 1 this way.
     """
 
     factor: Number = 2

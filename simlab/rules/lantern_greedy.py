@@ -18,12 +18,14 @@ from simlab.rules.lantern import Lantern
 class LanternGreedy(Lantern):
     """Accept x surely if it is the argmax of p_A(. given x), the first of equals; never otherwise.
 
-    The draft row is looked at only where q(x) = 0, which is accepted, as by every rule.
-
     Attributes
     ----------
     neighbours, delta, bound
         Those of :class:`Lantern`.
+
+    Notes
+    -----
+    The draft row is looked at only where q(x) = 0, which is accepted, as by every rule.
     """
 
     def accept_rows(self, p: Array, q: Array, x: Array) -> Array:

@@ -34,10 +34,6 @@ TREES = ("dynamic", "static", "static-p")
 class LanternReference(NeighbourhoodRule):
     """Accept x with P(A), over q(x) in a static tree; residuals as the code has them.
 
-    Raises ``ValueError`` for a bad table of neighbours, a value outside its range, or an unknown tree.
-
-    With empty lists it is the lossless rule, in a dynamic tree for a draft that is a point mass.
-
     Attributes
     ----------
     neighbours
@@ -49,6 +45,15 @@ class LanternReference(NeighbourhoodRule):
         How many neighbours may join, >= 0; ``None``: all that are listed.
     tree
         ``dynamic``, ``static`` or ``static-p``.
+
+    Raises
+    ------
+    ValueError
+        For a bad table of neighbours, a value outside its range, or an unknown tree.
+
+    Notes
+    -----
+    With empty lists it is the lossless rule, in a dynamic tree for a draft that is a point mass.
     """
 
     delta: Number = 0.2

@@ -21,14 +21,17 @@ RESIDUALS = ("target", "lenient")
 class Lenience(RatioRule):
     """Accept x with min(1, p(x)/(l q(x))).
 
-    Raises ``ValueError`` for a ``factor`` outside (0, 1] or an unknown ``residual``.
-
     Parameters
     ----------
     factor
         l, above 0 and at most 1; 1 is lossless.
     residual
         ``target``: [p - q]+; ``lenient``: [p - l q]+.
+
+    Raises
+    ------
+    ValueError
+        For a ``factor`` outside (0, 1] or an unknown ``residual``.
     """
 
     factor: Number

@@ -28,17 +28,26 @@ NO_MASS = -1e300  # the logarithm of no mass: below every other, and a number
 class Mars(Rule):
     """Accept the two likeliest tokens surely where z2/z1 > ``threshold``; else as the lossless rule does.
 
-    Raises ``ValueError`` for a value that is no number, or a negative threshold. See Song et al., arXiv 2601.15498.
-
-    The logits are compared in floating point, for exact rows too. Of equally likely tokens the first counts as
-    likelier.
-
     Attributes
     ----------
     normaliser
         log sum exp z of the target's logits z, which p does not tell; any number.
     threshold
         Of the ratio of the second largest logit to the largest, >= 0; the published code's is 0.9.
+
+    Raises
+    ------
+    ValueError
+        For a value that is no number, or a negative threshold.
+
+    Notes
+    -----
+    The logits are compared in floating point, for exact rows too. Of equally likely tokens the first counts as
+    likelier.
+
+    References
+    ----------
+    Song et al., arXiv 2601.15498.
     """
 
     normaliser: Number

@@ -20,12 +20,14 @@ from simlab.rules.mars import Mars
 class MarsReference(Mars):
     """Accept the two likeliest and nothing else where z2/z1 > ``threshold``; elsewhere as the lossless rule does.
 
-    The residual is p where the position is relaxed; elsewhere p with max(p(x) - q(x), 0) on the rejected x.
-
     Attributes
     ----------
     normaliser, threshold
         Those of :class:`Mars`.
+
+    Notes
+    -----
+    The residual is p where the position is relaxed; elsewhere p with max(p(x) - q(x), 0) on the rejected x.
     """
 
     def accept_rows(self, p: Array, q: Array, x: Array) -> Array:

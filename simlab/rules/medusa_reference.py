@@ -25,11 +25,6 @@ LITTLE = 1e-5  # beside p in the logarithm
 class MedusaReference(Rule):
     """Accept x surely if p(x) > min(``epsilon``, ``delta`` exp(-H)), never otherwise.
 
-    Raises ``ValueError`` for a value that is negative or no number, or an unknown ``residual``.
-
-    The threshold is taken in floating point, for exact rows too. The functions of ``medusa/model/utils.py`` have the
-    two numbers the other way round as their defaults.
-
     Parameters
     ----------
     epsilon
@@ -39,6 +34,16 @@ class MedusaReference(Rule):
     residual
         ``likeliest``: the likeliest token, the first of equals; ``truncated``: p without the tokens below the
         threshold.
+
+    Raises
+    ------
+    ValueError
+        For a value that is negative or no number, or an unknown ``residual``.
+
+    Notes
+    -----
+    The threshold is taken in floating point, for exact rows too. The functions of ``medusa/model/utils.py`` have the
+    two numbers the other way round as their defaults.
     """
 
     epsilon: Number

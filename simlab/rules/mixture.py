@@ -19,14 +19,19 @@ from simlab.rules.base import RatioRule, mass
 class Mixture(RatioRule):
     """Accept x with min(1, m(x)/q(x)), m = ``weight`` p + (1 - ``weight``) q; what is emitted is m.
 
-    Raises ``ValueError`` for a ``weight`` outside [0, 1].
-
-    The residual is [m - q]+, in proportion to [p - q]+.
-
     Attributes
     ----------
     weight
         The share of the target, 0 to 1; 1 is lossless, 0 accepts everything.
+
+    Raises
+    ------
+    ValueError
+        For a ``weight`` outside [0, 1].
+
+    Notes
+    -----
+    The residual is [m - q]+, in proportion to [p - q]+.
     """
 
     weight: Number

@@ -87,12 +87,6 @@ def codebook_neighbours(
 ) -> np.ndarray:
     """The ``count`` nearest tokens of each token, nearest first, without the token itself.
 
-    Returns ``int64[V, count]``; tokens at equal distance stand in the order of their numbers. Raises ``ValueError`` for
-    a codebook that is no finite table, a vector of length 0 where a length is needed, an unknown measure, or a count
-    outside its range. Raises ``NotEnoughMemory`` for a table that memory does not hold.
-
-    Takes O(V) memory beside the result.
-
     Parameters
     ----------
     codebook
@@ -107,6 +101,23 @@ def codebook_neighbours(
         decoded.
     seed
         Decides the order of ``random``, >= 0.
+
+    Returns
+    -------
+    numpy.ndarray
+        ``int64[V, count]``; tokens at equal distance stand in the order of their numbers.
+
+    Raises
+    ------
+    ValueError
+        For a codebook that is no finite table, a vector of length 0 where a length is needed, an unknown measure, or a
+        count outside its range.
+    NotEnoughMemory
+        For a table that memory does not hold.
+
+    Notes
+    -----
+    Takes O(V) memory beside the result.
     """
     vectors = _vectors(codebook)
     size = len(vectors)
@@ -139,15 +150,24 @@ def _smallest(values: np.ndarray, count: int) -> np.ndarray:
 def codebook_distances(codebook: Any, normalised: bool = False) -> np.ndarray:
     """The L2 distances between the vectors of a codebook.
 
-    Returns ``float64[V, V]``. Raises ``ValueError`` for a codebook that is no finite table, or a vector of length 0
-    where a length is needed. Raises ``NotEnoughMemory`` for a table that memory does not hold.
-
     Parameters
     ----------
     codebook
         ``float[V, d]``: the embeddings.
     normalised
         Whether vectors are first scaled to unit length.
+
+    Returns
+    -------
+    numpy.ndarray
+        ``float64[V, V]``.
+
+    Raises
+    ------
+    ValueError
+        For a codebook that is no finite table, or a vector of length 0 where a length is needed.
+    NotEnoughMemory
+        For a table that memory does not hold.
     """
     vectors = _vectors(codebook)
     check_memory(f"the distances of {len(vectors)} vectors", len(vectors) ** 2 * 8)

@@ -20,14 +20,19 @@ from simlab.rules.base import RatioRule, every_token, mass
 class OptimalLossy(RatioRule):
     """Accept x with min(1, p_t(x)/q(x)); what is emitted is min(``tv``, TV(p, q)) away from p.
 
-    Raises ``ValueError`` for a ``tv`` outside [0, 1].
-
-    p_t = p + t (q - p) with t = min(1, tv/TV(p, q)); the residual is [p - q]+.
-
     Attributes
     ----------
     tv
         The total variation that may be spent, 0 to 1; 0 is lossless.
+
+    Raises
+    ------
+    ValueError
+        For a ``tv`` outside [0, 1].
+
+    Notes
+    -----
+    p_t = p + t (q - p) with t = min(1, tv/TV(p, q)); the residual is [p - q]+.
     """
 
     tv: Number

@@ -15,7 +15,9 @@ from simlab.rules.base import RatioRule, mass
 class Speculative(RatioRule):
     """Accept x with min(1, p(x)/q(x)); what is emitted follows p exactly.
 
-    See Leviathan et al., arXiv 2211.17192, Algorithm 1.
+    References
+    ----------
+    Leviathan et al., arXiv 2211.17192, Algorithm 1.
     """
 
     def _masses(self, p: Array, q: Array, x: Array) -> tuple[Array, Array]:

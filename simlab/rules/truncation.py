@@ -27,14 +27,17 @@ def likely(p: Array, threshold: Number) -> Array:
 class Truncation(Rule):
     """Accept x surely if p(x) >= ``threshold`` max p, never otherwise.
 
-    Raises ``ValueError`` for a ``threshold`` outside [0, 1] or an unknown ``residual``.
-
     Parameters
     ----------
     threshold
         0 to 1; 0 accepts everything, 1 only the likeliest.
     residual
         ``truncated``: p cut to the tokens that are accepted; ``target``: p.
+
+    Raises
+    ------
+    ValueError
+        For a ``threshold`` outside [0, 1] or an unknown ``residual``.
     """
 
     threshold: Number

@@ -21,16 +21,25 @@ from simlab.rules.base import Rule, every_token
 class Typical(Rule):
     """Accept x surely if p(x) > min(``epsilon``, ``delta`` exp(-H(p))), never otherwise.
 
-    Raises ``ValueError`` for a value that is negative or no number. See Cai et al., arXiv 2401.10774, section 2.3.1.
-
-    After a rejection the token is drawn from p.
-
     Attributes
     ----------
     epsilon
         The cap of the threshold, a probability, >= 0; by default Medusa's.
     delta
         The factor of exp(-H(p)), H in nats, >= 0; by default Medusa's.
+
+    Raises
+    ------
+    ValueError
+        For a value that is negative or no number.
+
+    Notes
+    -----
+    After a rejection the token is drawn from p.
+
+    References
+    ----------
+    Cai et al., arXiv 2401.10774, section 2.3.1.
     """
 
     epsilon: Number = 0.09

@@ -100,18 +100,26 @@ def pooled(values: np.ndarray, order: np.ndarray, shared: int) -> np.ndarray:
 class GTest(AgainstLaw):
     """Whether counts follow ``law``, by the G-test with Williams' correction.
 
-    Raises ``ValueError`` if ``law`` is no pmf, or ``least`` is not a finite number of at least 0. See Williams,
-    Biometrika 63, 1976, for the correction.
-
-    Where n is so small that one cell is left, nothing but an outcome the law excludes raises an alarm, and nothing is
-    detectable. A deviation is the TV of the true law from ``law``.
-
     Parameters
     ----------
     law
         A :class:`~simlab.statistics.laws.Law` or what makes one: a mapping to probabilities, or a row ``[V]``.
     least
         How often a cell must be expected; rarer outcomes share one.
+
+    Raises
+    ------
+    ValueError
+        If ``law`` is no pmf, or ``least`` is not a finite number of at least 0.
+
+    Notes
+    -----
+    Where n is so small that one cell is left, nothing but an outcome the law excludes raises an alarm, and nothing is
+    detectable. A deviation is the TV of the true law from ``law``.
+
+    References
+    ----------
+    Williams, Biometrika 63, 1976, for the correction.
     """
 
     def __init__(self, law: Any, least: float = LEAST) -> None:

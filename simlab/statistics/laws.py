@@ -14,8 +14,6 @@ from simlab.checks import as_pmf
 class Law:
     """A known law over finitely many outcomes.
 
-    Raises ``ValueError`` if ``values`` is no pmf, or not one row.
-
     Parameters
     ----------
     values
@@ -32,6 +30,11 @@ class Law:
         ``int64[K]``, the places of outcomes with a probability above 0.
     mass
         ``float64[K]``, their probabilities, summing to one.
+
+    Raises
+    ------
+    ValueError
+        If ``values`` is no pmf, or not one row.
     """
 
     def __init__(self, values: Any, what: str = "law") -> None:
@@ -146,12 +149,15 @@ def observations(seen: np.ndarray, excluded: np.ndarray) -> int:
 def tally(rows: Any) -> dict[Any, int]:
     """How often each row or number occurs.
 
-    Returns a dict from a tuple of N tokens, or a number, to its count: what tests take as counts.
-
     Parameters
     ----------
     rows
         ``[n, N]``, sequences, or ``[n]``, single tokens.
+
+    Returns
+    -------
+    dict
+        From a tuple of N tokens, or a number, to its count: what tests take as counts.
     """
     values, counts = np.unique(np.asarray(rows), axis=0, return_counts=True)
     keys = map(tuple, values.tolist()) if values.ndim > 1 else values.tolist()

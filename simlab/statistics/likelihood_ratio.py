@@ -29,11 +29,6 @@ OUTSIDE = 70.0  # what lies off the lattice is below 2 e^-70
 class Directed(AgainstLaw):
     """Whether counts follow ``law``, by a test that looks towards the law ``towards``.
 
-    Raises ``ValueError`` if one is no pmf, or the two are the same.
-
-    A deviation is the TV of a law on the way from the one to the other, ``law + share (towards - law)``. No test of the
-    same level has more power at ``towards`` (Neyman and Pearson), but for the rounding of scores.
-
     Parameters
     ----------
     law
@@ -45,6 +40,16 @@ class Directed(AgainstLaw):
     ----------
     most
         TV between the two laws, the farthest deviation.
+
+    Raises
+    ------
+    ValueError
+        If one is no pmf, or the two are the same.
+
+    Notes
+    -----
+    A deviation is the TV of a law on the way from the one to the other, ``law + share (towards - law)``. No test of the
+    same level has more power at ``towards`` (Neyman and Pearson), but for the rounding of scores.
     """
 
     def __init__(self, law: Any, towards: Any) -> None:

@@ -54,12 +54,20 @@ class Estimate:
 def estimate(values: Any) -> Estimate:
     """The mean of numbers, with its standard error.
 
-    Returns mean, standard error and n. Raises ``ValueError`` if the shape is another, or a number is not finite.
-
     Parameters
     ----------
     values
         ``float[n]``, finite, n >= 2.
+
+    Returns
+    -------
+    Estimate
+        Mean, standard error and n.
+
+    Raises
+    ------
+    ValueError
+        If the shape is another, or a number is not finite.
     """
     numbers = _numbers(values)
     return Estimate(float(numbers.mean()), float(numbers.std(ddof=1) / np.sqrt(len(numbers))), len(numbers))
@@ -68,13 +76,20 @@ def estimate(values: Any) -> Estimate:
 def paired(first: Any, second: Any) -> Estimate:
     """The mean of first - second, image by image: what both share does not widen it.
 
-    Returns mean of the differences, its standard error and n. Raises ``ValueError`` if lengths differ, n is below 2, or
-    a number is not finite.
-
     Parameters
     ----------
     first, second
         ``float[n]`` in the same order, finite, n >= 2.
+
+    Returns
+    -------
+    Estimate
+        Mean of the differences, its standard error and n.
+
+    Raises
+    ------
+    ValueError
+        If lengths differ, n is below 2, or a number is not finite.
     """
     one, other = _numbers(first), _numbers(second)
     if one.shape != other.shape:
@@ -85,10 +100,6 @@ def paired(first: Any, second: Any) -> Estimate:
 def mean_interval(values: Any, confidence: float, least: float, most: float) -> tuple[float, float]:
     """An interval that holds the mean of bounded numbers with at least the wanted confidence.
 
-    Returns the ends, within ``least`` and ``most``. Raises ``ValueError`` if confidence is out of range, n is below 2,
-    or a number is out of bounds. See Maurer and Pontil, "Empirical Bernstein bounds and sample variance penalization",
-    COLT 2009, Theorem 4.
-
     Parameters
     ----------
     values
@@ -97,6 +108,20 @@ def mean_interval(values: Any, confidence: float, least: float, most: float) -> 
         Least coverage, between 0 and 1.
     least, most
         Bounds of the numbers, known beforehand.
+
+    Returns
+    -------
+    low, high : float
+        The ends, within ``least`` and ``most``.
+
+    Raises
+    ------
+    ValueError
+        If confidence is out of range, n is below 2, or a number is out of bounds.
+
+    References
+    ----------
+    Maurer and Pontil, "Empirical Bernstein bounds and sample variance penalization", COLT 2009, Theorem 4.
     """
     check_share("confidence", confidence)
     numbers = _numbers(values, least, most)
@@ -110,10 +135,6 @@ def mean_interval(values: Any, confidence: float, least: float, most: float) -> 
 class MeanTest(Planned):
     """Whether bounded numbers have this mean; its level is never exceeded, nor nearly met.
 
-    Raises ``ValueError`` if ``mean`` is out of bounds, ``most`` is not above ``least``, or ``spread`` is not from 0 to
-    half the range. See Maurer and Pontil, "Empirical Bernstein bounds and sample variance penalization", COLT 2009,
-    Theorems 4 and 10.
-
     Parameters
     ----------
     mean
@@ -122,6 +143,15 @@ class MeanTest(Planned):
         Bounds of the numbers.
     spread
         The standard deviation that plans suppose; the largest possible, half the range, unless given.
+
+    Raises
+    ------
+    ValueError
+        If ``mean`` is out of bounds, ``most`` is not above ``least``, or ``spread`` is not from 0 to half the range.
+
+    References
+    ----------
+    Maurer and Pontil, "Empirical Bernstein bounds and sample variance penalization", COLT 2009, Theorems 4 and 10.
     """
 
     unit = "mean"

@@ -31,8 +31,6 @@ WEIGHTS = 2 * 4.0 ** np.arange(10)  # of the priors, in pairs
 class Paired(Planned):
     """Whether pairs of outcomes, one of either sample, follow one unknown law; after every pair.
 
-    In plans, n is the number of pairs, and a deviation the TV of the two laws over ``outcomes`` of them.
-
     Attributes
     ----------
     first, second
@@ -41,6 +39,10 @@ class Paired(Planned):
         Pairs so far.
     highest
         The largest log e-value so far.
+
+    Notes
+    -----
+    In plans, n is the number of pairs, and a deviation the TV of the two laws over ``outcomes`` of them.
 
     Examples
     --------

@@ -45,9 +45,6 @@ def binomial_power(n: int, level: float, rate: float, true: float) -> float:
 def proportion_interval(successes: int, n: int, confidence: float) -> tuple[float, float]:
     """Clopper and Pearson's interval of a rate, two-sided.
 
-    Returns the ends, within 0 and 1. Raises ``ValueError`` if a number is out of range. See Clopper and Pearson,
-    Biometrika 26, 1934.
-
     Parameters
     ----------
     successes
@@ -56,6 +53,20 @@ def proportion_interval(successes: int, n: int, confidence: float) -> tuple[floa
         Number of trials, at least 1.
     confidence
         Least probability that the interval holds the rate, between 0 and 1.
+
+    Returns
+    -------
+    low, high : float
+        The ends, within 0 and 1.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range.
+
+    References
+    ----------
+    Clopper and Pearson, Biometrika 26, 1934.
     """
     n = check_at_least("n", n, 1)
     successes = check_at_least("successes", successes, 0)
@@ -69,14 +80,19 @@ def proportion_interval(successes: int, n: int, confidence: float) -> tuple[floa
 class ProportionTest(Planned):
     """Whether a proportion is ``rate``, by the exact binomial test.
 
-    Raises ``ValueError`` if ``rate`` is not from 0 to 1.
-
-    Two-sided by doubling the smaller tail. A deviation is how far the true rate is from ``rate``, either way.
-
     Parameters
     ----------
     rate
         The proportion under the null hypothesis, from 0 to 1.
+
+    Raises
+    ------
+    ValueError
+        If ``rate`` is not from 0 to 1.
+
+    Notes
+    -----
+    Two-sided by doubling the smaller tail. A deviation is how far the true rate is from ``rate``, either way.
     """
 
     unit = "rate"

@@ -30,11 +30,6 @@ class Sequential(Planned):
 
     :meth:`update` gives the test after a batch; it is never changed itself.
 
-    Raises ``ValueError`` if a law is no pmf, or one of ``towards`` is over other outcomes. See Ramdas et al.,
-    "Game-theoretic statistics and safe anytime-valid inference", Statist. Sci. 38, 2023.
-
-    In plans, n is how many observations there are in all: an alarm by then.
-
     Parameters
     ----------
     law
@@ -50,6 +45,19 @@ class Sequential(Planned):
         ``int64[...]``, how often an outcome was seen that the law excludes.
     highest
         ``float64[...]``, the largest log e-value so far.
+
+    Raises
+    ------
+    ValueError
+        If a law is no pmf, or one of ``towards`` is over other outcomes.
+
+    Notes
+    -----
+    In plans, n is how many observations there are in all: an alarm by then.
+
+    References
+    ----------
+    Ramdas et al., "Game-theoretic statistics and safe anytime-valid inference", Statist. Sci. 38, 2023.
 
     Examples
     --------
@@ -139,13 +147,20 @@ class Sequential(Planned):
     def tv_upper(self, confidence: float) -> float:
         """How far a pass has got: an upper limit on TV from the law, whenever one looks.
 
-        Returns the limit, at most 1. Raises ``ValueError`` unless 0 < confidence < 1, or if the test holds more than
-        one row of counts.
-
         Parameters
         ----------
         confidence
             Probability with which the limit holds at all times, between 0 and 1.
+
+        Returns
+        -------
+        float
+            The limit, at most 1.
+
+        Raises
+        ------
+        ValueError
+            Unless 0 < confidence < 1, or if the test holds more than one row of counts.
         """
         return event_bound(self.law, self.seen, self.excluded, always(confidence))
 

@@ -31,12 +31,6 @@ HALVINGS = 36  # of the interval a limit is in; its upper end is taken, so that 
 def tv_upper(counts: Any, law: Any, confidence: float) -> float:
     """An upper limit on the TV between ``law`` and what the counts follow, for one n fixed beforehand.
 
-    Returns the limit, at most 1. Raises ``ValueError`` if ``law`` is no pmf, counts do not fit it, or confidence is not
-    between 0 and 1.
-
-    Clopper and Pearson's one-sided limit on the event {w > p}, at its most over events. At confidence 1 - a it is at
-    most TV(x/n, p) + sqrt(log(1/a) / (2 n)), up to a relative 1e-4.
-
     Parameters
     ----------
     counts
@@ -45,6 +39,21 @@ def tv_upper(counts: Any, law: Any, confidence: float) -> float:
         A ``Law``, a mapping to probabilities or a row ``[V]``.
     confidence
         Probability with which the limit holds, between 0 and 1.
+
+    Returns
+    -------
+    float
+        The limit, at most 1.
+
+    Raises
+    ------
+    ValueError
+        If ``law`` is no pmf, counts do not fit it, or confidence is not between 0 and 1.
+
+    Notes
+    -----
+    Clopper and Pearson's one-sided limit on the event {w > p}, at its most over events. At confidence 1 - a it is at
+    most TV(x/n, p) + sqrt(log(1/a) / (2 n)), up to a relative 1e-4.
     """
     known = Law.of(law)
     return event_bound(known, *known.counts(counts), once(confidence))

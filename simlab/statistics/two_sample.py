@@ -23,16 +23,21 @@ from simlab.statistics.power import Planned
 class TwoSampleG(Planned):
     """Whether two samples follow one law, by the G-test of homogeneity.
 
-    Raises ``ValueError`` if ``cells`` is below 2.
-
-    A deviation is the TV of the two laws over those cells. In plans, n is the size of either sample. With two cells the
-    exact hypergeometric test takes the place of chi-square.
-
     Parameters
     ----------
     cells
         The most cells used, at least 2: the most frequent outcomes stand alone where they are expected ``LEAST`` times
         in either sample, the others share one.
+
+    Raises
+    ------
+    ValueError
+        If ``cells`` is below 2.
+
+    Notes
+    -----
+    A deviation is the TV of the two laws over those cells. In plans, n is the size of either sample. With two cells the
+    exact hypergeometric test takes the place of chi-square.
     """
 
     def __init__(self, cells: int = 64) -> None:

@@ -34,9 +34,6 @@ class Outcome(IntEnum):
 class Decoded(NamedTuple):
     """Finished sequences, the outcome of each position, proposals and calls.
 
-    A sequence with a NaN token ends in time, since there is nothing to go on from: with ``Truncating`` at that token,
-    with ``InPlace`` at the end of a block whose last token is NaN. What was never made after that is ``MISSING``.
-
     Attributes
     ----------
     tokens
@@ -47,6 +44,11 @@ class Decoded(NamedTuple):
         ``int64[B, N]``, proposals made for each token.
     calls
         ``int64[B]``, calls of the target.
+
+    Notes
+    -----
+    A sequence with a NaN token ends in time, since there is nothing to go on from: with ``Truncating`` at that token,
+    with ``InPlace`` at the end of a block whose last token is NaN. What was never made after that is ``MISSING``.
     """
 
     tokens: np.ndarray  # float64[B, N, d]
@@ -125,8 +127,6 @@ class Turn(NamedTuple):
 class Decoder(ABC):
     """What turns drafts and a rule into sequences.
 
-    Raises ``ValueError`` for a number that is not whole or too small.
-
     Parameters
     ----------
     gamma
@@ -135,6 +135,11 @@ class Decoder(ABC):
         Tokens at the start that the target draws itself.
     limit
         The most proposals for a rejected token.
+
+    Raises
+    ------
+    ValueError
+        For a number that is not whole or too small.
     """
 
     gamma: int
@@ -159,10 +164,6 @@ class Decoder(ABC):
     ) -> Decoded:
         """Decode one sequence a replicate of ``tape``.
 
-        Returns tokens ``float64[B, N, d]`` and what became of each. Raises ``ValueError`` where the two models do not
-        go together, the rule's ratio does not exist for them, or the tape has no room; with ``InPlace`` for a target
-        whose tokens cannot be integrated out.
-
         Parameters
         ----------
         target, draft
@@ -173,6 +174,17 @@ class Decoder(ABC):
             The random numbers, one replicate a sequence.
         watch
             Is shown what was verified, as it was.
+
+        Returns
+        -------
+        Decoded
+            Tokens ``float64[B, N, d]`` and what became of each.
+
+        Raises
+        ------
+        ValueError
+            Where the two models do not go together, the rule's ratio does not exist for them, or the tape has no room;
+            with ``InPlace`` for a target whose tokens cannot be integrated out.
         """
         check_given(target, draft, rule, tape)
         for chain in self.chains(target):

@@ -25,12 +25,14 @@ from simlab.continuous.models.trajectories import TrajectoryPair
 class InPlace(Decoder):
     """Blocks of drafts, each accepted or replaced in place; a block without a last token ends a sequence.
 
-    The target does not see the drafts of its block, as in CSpD's published code; tokens between are integrated out.
-
     Parameters
     ----------
     gamma, prefill, limit
         As for :class:`~simlab.continuous.decoders.base.Decoder`.
+
+    Notes
+    -----
+    The target does not see the drafts of its block, as in CSpD's published code; tokens between are integrated out.
     """
 
     def chains(self, target: SequenceModel) -> Sequence[Kernels]:

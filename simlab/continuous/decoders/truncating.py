@@ -24,12 +24,14 @@ from simlab.continuous.models.trajectories import TrajectoryPair, joined
 class Truncating(Decoder):
     """Blocks of drafts, cut at the first token that is not the draft.
 
-    See CSpD, Algorithm 1 and section 3.2; the token after a block without rejection as in Leviathan et al.
-
     Parameters
     ----------
     gamma, prefill, limit
         As for :class:`~simlab.continuous.decoders.base.Decoder`.
+
+    References
+    ----------
+    CSpD, Algorithm 1 and section 3.2; the token after a block without rejection as in Leviathan et al.
     """
 
     def goes_on(self, accepted: np.ndarray, emitted: np.ndarray, draft: np.ndarray) -> np.ndarray:

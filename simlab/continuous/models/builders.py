@@ -23,14 +23,22 @@ def affine_chain(
 ) -> Chain:
     """A diagonal chain from N(0, I): x_{t-1} = slope_t x_t + condition_gain_t c + offset_t + sd_t e.
 
-    Returns a chain of T kernels with fixed variances. Raises ``ValueError`` for other shapes and a negative sd.
-
     Parameters
     ----------
     steps, dimension
         T and d.
     slope, sd, offset, condition_gain
         Each a number, ``[T]`` with the last step (t = 1) first, or ``[T, d]``.
+
+    Returns
+    -------
+    Chain
+        A chain of T kernels with fixed variances.
+
+    Raises
+    ------
+    ValueError
+        For other shapes and a negative sd.
     """
     shape = check_at_least("steps", steps, 1), check_at_least("dimension", dimension, 1)
     each = partial(_each_step, shape=shape)
@@ -50,14 +58,22 @@ def affine(
 ) -> Tokens:
     """Tokens made by an affine chain, whose last step adds the condition, ``ar_coefficient`` times the token before.
 
-    Returns a target or a draft. Raises ``ValueError`` as those two do.
-
     Parameters
     ----------
     steps, dimension, slope, sd, offset
         As for :func:`affine_chain`.
     length, ar_coefficient, first
         As for :class:`~simlab.continuous.models.sequences.Tokens`.
+
+    Returns
+    -------
+    Tokens
+        A target or a draft.
+
+    Raises
+    ------
+    ValueError
+        As those two do.
     """
     chain = affine_chain(steps, slope, sd, offset, np.eye(check_at_least("steps", steps, 1))[0], dimension)
     variance = np.diag(chain.marginal(np.zeros((1, chain.dimension))).covariance)
@@ -77,9 +93,6 @@ def ddpm(
 ) -> Tokens:
     """Tokens made by the reverse chain of DDPM for normal data.
 
-    Returns a target or a draft. Raises ``ValueError`` for any other value. See Ho et al., "Denoising diffusion
-    probabilistic models", 2020.
-
     Parameters
     ----------
     dimension
@@ -93,6 +106,20 @@ def ddpm(
         ``"exact"`` posteriors, or DDPM's ``"posterior"`` or ``"upper"`` variances, which are those of no process.
     length, ar_coefficient, level, first
         Of sequences: see :class:`~simlab.continuous.models.sequences.Tokens`.
+
+    Returns
+    -------
+    Tokens
+        A target or a draft.
+
+    Raises
+    ------
+    ValueError
+        For any other value.
+
+    References
+    ----------
+    Ho et al., "Denoising diffusion probabilistic models", 2020.
     """
     build = partial(ddpm_chain, abar=abar, kernels=kernels)
     return Tokens(build, _covariance(dimension, variance, correlation), length, ar_coefficient, level, first)
@@ -112,9 +139,6 @@ def ddim(
 ) -> Tokens:
     """Tokens made by DDIM's sampler.
 
-    Returns a target or a draft. Raises ``ValueError`` for any other value. See Song et al., "Denoising diffusion
-    implicit models", 2020, eqs. 12 and 16.
-
     Parameters
     ----------
     eta
@@ -123,6 +147,20 @@ def ddim(
         Standard deviation of the last step, which has no density without it.
     dimension, abar, variance, correlation, length, ar_coefficient, level, first
         As for :func:`ddpm`.
+
+    Returns
+    -------
+    Tokens
+        A target or a draft.
+
+    Raises
+    ------
+    ValueError
+        For any other value.
+
+    References
+    ----------
+    Song et al., "Denoising diffusion implicit models", 2020, eqs. 12 and 16.
     """
     build = partial(ddim_chain, abar=abar, eta=eta, end=end)
     return Tokens(build, _covariance(dimension, variance, correlation), length, ar_coefficient, level, first)

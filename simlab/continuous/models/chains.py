@@ -38,9 +38,6 @@ class LearnedRange(NamedTuple):
 class Chain(Kernels):
     """The kernels of one model, and where they start.
 
-    Raises ``ValueError`` for shapes that do not go together, what is no finite number, a learned range beside dense
-    matrices, and a ``noisy_end`` that is neither True nor False. See CSpD, eqs. 1 and 3.
-
     Parameters
     ----------
     slope, condition_gain, factor
@@ -58,6 +55,16 @@ class Chain(Kernels):
     ----------
     steps, dimension
         T and d.
+
+    Raises
+    ------
+    ValueError
+        For shapes that do not go together, what is no finite number, a learned range beside dense matrices, and a
+        ``noisy_end`` that is neither True nor False.
+
+    References
+    ----------
+    CSpD, eqs. 1 and 3.
     """
 
     slope: np.ndarray

@@ -29,13 +29,6 @@ KERNELS = ("exact", "posterior", "upper")
 def schedule(name: str, train_steps: int = 1000, steps: int | None = None, spacing: str = "trailing") -> np.ndarray:
     """The noise levels abar_1 to abar_T of a schedule, respaced to fewer steps.
 
-    Returns ``float64[T]``, falling, between 0 and 1. Raises ``ValueError`` for an unknown name or spacing, or more
-    steps than there are to choose from. See Nichol and Dhariwal, "Improved denoising diffusion probabilistic models",
-    2021, eq. 17, for ``"cosine"``.
-
-    A single step is the last. It is what the last step is made of: sqrt(beta_1) for 100 of 1000 is 0.0435 with
-    ``"trailing"`` and 0.0100 with ``"linspace"`` if linear, and 0.0251 and 0.0064 if cosine.
-
     Parameters
     ----------
     name
@@ -47,6 +40,25 @@ def schedule(name: str, train_steps: int = 1000, steps: int | None = None, spaci
     spacing
         ``"trailing"`` counts back from the last, 10, 20, ..., 1000 for 100 of 1000; ``"linspace"`` takes the first and
         the last and others evenly between, 1, 11, 21, ..., 1000, as the code of Nichol and Dhariwal does.
+
+    Returns
+    -------
+    numpy.ndarray
+        ``float64[T]``, falling, between 0 and 1.
+
+    Raises
+    ------
+    ValueError
+        For an unknown name or spacing, or more steps than there are to choose from.
+
+    Notes
+    -----
+    A single step is the last. It is what the last step is made of: sqrt(beta_1) for 100 of 1000 is 0.0435 with
+    ``"trailing"`` and 0.0100 with ``"linspace"`` if linear, and 0.0251 and 0.0064 if cosine.
+
+    References
+    ----------
+    Nichol and Dhariwal, "Improved denoising diffusion probabilistic models", 2021, eq. 17, for ``"cosine"``.
     """
     check_choice("schedule", name, SCHEDULES)
     total = check_at_least("train_steps", train_steps, 1)

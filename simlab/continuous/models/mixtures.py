@@ -38,9 +38,6 @@ from simlab.randomness.inverse_cdf import inverse_cdf
 class Mixture:
     """K normal laws and how likely each is.
 
-    Raises ``ValueError`` for shapes that do not go together, numbers that are not finite, weights that are no pmf, and
-    a covariance that is singular: then there is no density. See CSpD, E.1, eq. 52.
-
     Parameters
     ----------
     log_weights
@@ -49,6 +46,16 @@ class Mixture:
         ``[K, d]``.
     roots
         Roots of the covariances: ``[K, d]`` if they are diagonal, standard deviations then, else ``[K, d, d]``.
+
+    Raises
+    ------
+    ValueError
+        For shapes that do not go together, numbers that are not finite, weights that are no pmf, and a covariance that
+        is singular: then there is no density.
+
+    References
+    ----------
+    CSpD, E.1, eq. 52.
     """
 
     log_weights: np.ndarray
@@ -112,8 +119,6 @@ class Mixture:
     def draw(self, tape: Tape, position: np.ndarray, purpose: Purpose, trial: int = 0) -> np.ndarray:
         """Tokens of the mixture: a component by a coin, and then normals.
 
-        Returns ``float64[B, d]``.
-
         Parameters
         ----------
         tape
@@ -122,6 +127,11 @@ class Mixture:
             ``int[B]``, of the tokens in their sequences.
         purpose, trial
             Which numbers of the tape are used.
+
+        Returns
+        -------
+        numpy.ndarray
+            ``float64[B, d]``.
         """
         noise = normals(tape, position, purpose, 1, trial, self.dimension)  # the coin has the place of step 0
         return self.place(self.choose(coins(tape, position, purpose, trial)), noise)

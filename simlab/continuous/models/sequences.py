@@ -26,8 +26,6 @@ from simlab.continuous.tape import check_room
 class Tokens(SequenceModel):
     """A model of sequences of tokens of d numbers.
 
-    Raises ``ValueError`` for anything else.
-
     Parameters
     ----------
     build
@@ -40,6 +38,11 @@ class Tokens(SequenceModel):
         Phi: a number, ``[d]`` for a diagonal one, or ``[d, d]`` beside dense covariances.
     level, first
         Numbers or ``[d]``: the constant part of a condition, and what stands before the first token.
+
+    Raises
+    ------
+    ValueError
+        For anything else.
     """
 
     build: Callable[[np.ndarray], Chain]

@@ -25,8 +25,6 @@ RULES: dict[str, type[Rule]] = {
 def make_rule(name: str, **parameters: Any) -> Rule:
     """The rule of a name.
 
-    Returns what a decoder's ``run`` takes. Raises ``ValueError`` for an unknown name or parameter, or a bad value.
-
     Parameters
     ----------
     name
@@ -34,6 +32,16 @@ def make_rule(name: str, **parameters: Any) -> Rule:
         ``last-step``, ``reflection``, ``last-noise`` or ``target-end``.
     **parameters
         Those of its class, such as ``aligned``.
+
+    Returns
+    -------
+    Rule
+        What a decoder's ``run`` takes.
+
+    Raises
+    ------
+    ValueError
+        For an unknown name or parameter, or a bad value.
     """
     return make("rule", RULES, name, parameters)
 

@@ -43,10 +43,6 @@ def proposal_acceptance(log_ratio: np.ndarray) -> np.ndarray:
 class Rule(ABC):
     """How a drafted token is verified.
 
-    Raises ``ValueError`` if ``aligned`` is neither True nor False.
-
-    A candidate is the states ``float64[S, B, d]`` of a trajectory from x_0 up, as many as the rule needs.
-
     Parameters
     ----------
     aligned
@@ -58,6 +54,15 @@ class Rule(ABC):
         What :func:`~simlab.continuous.rules.make_rule` calls it.
     fill_value
         What a token is filled with when proposals have run out.
+
+    Raises
+    ------
+    ValueError
+        If ``aligned`` is neither True nor False.
+
+    Notes
+    -----
+    A candidate is the states ``float64[S, B, d]`` of a trajectory from x_0 up, as many as the rule needs.
     """
 
     aligned: bool = True

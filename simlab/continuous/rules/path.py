@@ -23,7 +23,9 @@ from simlab.randomness import Purpose, Tape
 class Path(Rule):
     """The ratio of the densities of whole trajectories: lossless.
 
-    See CSpD, eqs. 2, 5, 10 to 12, and A.1.2.
+    References
+    ----------
+    CSpD, eqs. 2, 5, 10 to 12, and A.1.2.
     """
 
     name = "path"

@@ -50,9 +50,6 @@ def simulate(
 
     A decoder or a rule that has no compiled form is run in its reference form.
 
-    Raises ``ValueError`` for a process whose rows are neither NumPy floats nor those of torch on a CPU, and as
-    :func:`simlab.decoders.run` does. Raises ``RuntimeError`` if a process could not go on with a sequence.
-
     Parameters
     ----------
     decoder, process, rule, tape, draft
@@ -64,6 +61,14 @@ def simulate(
         ``watch(sequences, before, accepted, committed)`` is called after every step of a batch: which sequences took
         it, the state they were in before, the drafts each has accepted, those behind the end of the sequence included,
         and the tokens added to each.
+
+    Raises
+    ------
+    ValueError
+        For a process whose rows are neither NumPy floats nor those of torch on a CPU, and as
+        :func:`simlab.decoders.run` does.
+    RuntimeError
+        If a process could not go on with a sequence.
     """
     from simlab.decoders.compiled.kernels import kernel_of
 

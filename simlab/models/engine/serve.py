@@ -38,8 +38,6 @@ def serve(
 ) -> Iterator[Result]:
     """Decode requests, at most ``batch`` at a time.
 
-    Raises ``ValueError`` for a batch below 1, or a request that does not fit the model.
-
     Parameters
     ----------
     model
@@ -65,6 +63,11 @@ def serve(
     ------
     Result
         Of each request, as soon as it is over, by its ``index``.
+
+    Raises
+    ------
+    ValueError
+        For a batch below 1, or a request that does not fit the model.
     """
     check_at_least("batch", batch, 1)
     before = 0

@@ -69,12 +69,6 @@ class Waiting(NamedTuple):
 class Cached(Process):
     """Sequences of a model with a key-value cache, one for each condition.
 
-    Raises ``ValueError`` for a sampling or ``visible`` that does not fit the model.
-
-    What is kept of a sequence has *places*: nowhere, the condition, the image, nowhere, and as many more as trees have
-    nodes beside their chain. ``slot_of[B, places]`` says in which slot, and ``position_of[B, slots]`` the reverse. The
-    slots of such nodes come right behind the condition's, so that all that can be seen is at the front.
-
     Parameters
     ----------
     model
@@ -91,6 +85,17 @@ class Cached(Process):
         sampler has it.
     clock
         Takes the time of the parts of each call; none, unless given.
+
+    Raises
+    ------
+    ValueError
+        For a sampling or ``visible`` that does not fit the model.
+
+    Notes
+    -----
+    What is kept of a sequence has *places*: nowhere, the condition, the image, nowhere, and as many more as trees have
+    nodes beside their chain. ``slot_of[B, places]`` says in which slot, and ``position_of[B, slots]`` the reverse. The
+    slots of such nodes come right behind the condition's, so that all that can be seen is at the front.
     """
 
     def __init__(

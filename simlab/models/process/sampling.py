@@ -35,8 +35,6 @@ _BITS = {np.float32: np.int32, np.float64: np.int64}
 class Sampling:
     """How rows are made of logits.
 
-    Raises ``ValueError`` for a value outside its range, or a position at which no token is allowed.
-
     Parameters
     ----------
     guidance
@@ -50,6 +48,11 @@ class Sampling:
     grammar
         The tokens allowed at each position: ``bool[N, V]``, or a
         :class:`~simlab.models.process.grammar.Grammar`, which is small.
+
+    Raises
+    ------
+    ValueError
+        For a value outside its range, or a position at which no token is allowed.
     """
 
     guidance: float | Sequence[float] = 1.0

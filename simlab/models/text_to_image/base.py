@@ -96,8 +96,6 @@ def draw(
 ) -> Iterator[Drawn]:
     """Draw an image of each prompt.
 
-    Raises ``ValueError`` for no prompt, an empty one, seeds of another number, or a decoder that needs a draft model.
-
     Parameters
     ----------
     model
@@ -120,6 +118,11 @@ def draw(
     ------
     Drawn
         Of each prompt, as soon as it is over.
+
+    Raises
+    ------
+    ValueError
+        For no prompt, an empty one, seeds of another number, or a decoder that needs a draft model.
     """
     if not prompts or not all(prompt.strip() for prompt in prompts):
         raise ValueError(f"prompts are {list(prompts)}; expected at least one, and words in each")

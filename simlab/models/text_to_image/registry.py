@@ -33,10 +33,6 @@ def load(
 ) -> TextToImage:
     """A model that draws texts, from its published files.
 
-    Returns a TextToImage for :func:`draw`. Raises ``ValueError`` for an unknown kind, a size that the model does not
-    draw, and, as :class:`~simlab.models.checkpoints.CheckpointError`, files that are missing or hold anything else.
-    Raises ``ImportError`` where ``transformers`` is missing.
-
     Parameters
     ----------
     kind
@@ -50,6 +46,19 @@ def load(
         Of the weights but those of image tokenizers; by default bfloat16 on a CUDA device, else float32.
     device
         Where the weights go.
+
+    Returns
+    -------
+    TextToImage
+        For :func:`draw`.
+
+    Raises
+    ------
+    ValueError
+        For an unknown kind, a size that the model does not draw, and, as
+        :class:`~simlab.models.checkpoints.CheckpointError`, files that are missing or hold anything else.
+    ImportError
+        Where ``transformers`` is missing.
     """
     check_choice("kind", kind, tuple(KINDS))
     usual = torch.bfloat16 if torch.device(device).type == "cuda" else torch.float32
@@ -70,9 +79,6 @@ def text_to_image(
 ) -> list[Drawn]:
     """Images of prompts, by a model of others with the settings of its own code.
 
-    Returns a list of Drawn in the order of the prompts. Raises ``ValueError`` and ``ImportError`` as :func:`load` and
-    :func:`draw` do.
-
     Parameters
     ----------
     kind, folder, size, dtype, device
@@ -84,6 +90,16 @@ def text_to_image(
         which change no image's law, unless given.
     more
         ``preset``, ``batch``, ``cancelled`` and ``notify``, as for :func:`draw`.
+
+    Returns
+    -------
+    list of Drawn
+        In the order of the prompts.
+
+    Raises
+    ------
+    ValueError, ImportError
+        As :func:`load` and :func:`draw` do.
     """
     decoder, rule = decoder or make_decoder("sjd-ac", window=WINDOW), rule or Speculative()
     drawn = draw(load(kind, folder, size, dtype, device), prompts, decoder, rule, seeds, **more)

@@ -80,12 +80,15 @@ class Scene:
 def deviation(fault: str, gate: Gate, contract: str) -> Deviation:
     """The first TV of at least ``ENOUGH`` that is found, or the largest; 0 where the gate never opens.
 
-    Returns a Deviation for a gate of calls, the TV of the mean of all calls; 0 for a fault that is faint.
-
     Parameters
     ----------
     fault, gate, contract
         A name of the contract's faults, the gate, and a name of :data:`~simlab.mutants.gated.contracts.CONTRACTS`.
+
+    Returns
+    -------
+    Deviation
+        For a gate of calls, the TV of the mean of all calls; 0 for a fault that is faint.
     """
     one = CONTRACTS[contract].faults[fault]
     if one.faint or not CONTRACTS[contract].fits(one, gate):
