@@ -104,16 +104,6 @@ def test_one_visit_accepts_the_common_mass() -> None:
         assert both == F(1, 3)  # 1 - TV of the first row and the uniform one
 
 
-# What it says ----------------------------------------------------------------------------------------------------
-
-
-def test_bad_values() -> None:
-    with pytest.raises(ValueError, match="renewal is 'maximal'; expected 'fresh': nothing stays in the window"):
-        make_decoder("sjd-unrefined", window=3, renewal="maximal")
-    with pytest.raises(ValueError, match="renewal is 'gumbel'; expected 'maximal', whose drafts are relabelled by law"):
-        make_decoder("sjd-ac", window=3, renewal="gumbel", relabel="law")
-
-
 def test_what_has_no_fused_form_is_refused_by_name() -> None:
     for renewal in ("gumbel", "maximal-reference"):
         reason = unsupported(Sjd(3, renewal=renewal), RULE)
@@ -153,15 +143,6 @@ def test_reused_drafts_and_the_row_they_follow(threshold: F, biased: F, calls: F
     assert (bias(drawn, chain), steps(drawn, chain)) == (0, honest)
 
 
-def test_reuse_is_refused_where_it_makes_no_sense() -> None:
-    with pytest.raises(ValueError, match="tau is -1; expected a finite number >= 0"):
-        make_decoder("sjd-pp", window=3, tau=-1)
-    with pytest.raises(ValueError, match="declared is 'old'"):
-        make_decoder("sjd-pp", window=3, declared="old")
-    with pytest.raises(ValueError, match="renewal is 'maximal'; expected 'fresh'"):
-        make_decoder("sjd-pp", window=3, renewal="maximal")
-
-
 # Blocks of a window, and rows that go on as they changed ---------------------------------------------------------
 
 
@@ -181,32 +162,9 @@ def test_a_row_without_strength_is_the_newest(seed: int) -> None:
     assert bias(SjdVp(3, strength=F(1, 2), declared="newest"), process) > 0
 
 
-def test_bad_values_of_windows() -> None:
-    with pytest.raises(ValueError, match="renewal is 'gumbel'; expected one of fresh, maximal"):
-        make_decoder("sjd-block", window=3, renewal="gumbel")
-    with pytest.raises(ValueError, match="strength is -1; expected a finite number >= 0"):
-        make_decoder("sjd-vp", window=3, strength=-1)
-    with pytest.raises(ValueError, match="renewal is 'maximal'; expected 'fresh'"):
-        make_decoder("sjd-vp", window=3, renewal="maximal")
-
-
 def test_noise_of_no_call_and_no_sibling_are_the_decoders_without_them() -> None:
     process = random_process(34, 2, 3, zeros=0.0)
     assert sequence_law(Sjd2(2, levels=0), process, RULE) == sequence_law(Sjd(2), process, RULE)
     assert sequence_law(SjdBlockTree(2, candidates=1), process, RULE) == sequence_law(SjdBlock(2), process, RULE)
     assert bias(Sjd2(2, levels=2), process) == bias(SjdBlockTree(2, candidates=2), process) == 0
     assert bias(Sjd2(2, criterion="noisy"), process) > 0
-
-
-@pytest.mark.parametrize(
-    ("name", "given", "said"),
-    [
-        ("sjd2", {"levels": -1}, "levels is -1; expected a whole number >= 0"),
-        ("sjd2", {"criterion": "all"}, "criterion is 'all'"),
-        ("sjd2", {"renewal": "maximal"}, "renewal is 'maximal'; expected 'fresh'"),
-        ("sjd-block-tree", {"candidates": 0}, "candidates is 0; expected a whole number >= 1"),
-    ],
-)
-def test_what_makes_no_sense_of_noise_and_siblings(name: str, given: dict[str, Any], said: str) -> None:
-    with pytest.raises(ValueError, match=said):
-        make_decoder(name, window=3, **given)
