@@ -23,11 +23,8 @@ from simlab.candidates import (
     Candidates,
     Deterministic,
     Greedy,
-    GreedyVerifier,
     Independent,
     KSeq,
-    ListSampling,
-    Optimal,
     Recursive,
     SampleAndMatch,
     Verified,
@@ -167,36 +164,6 @@ class NoResidual(Recursive):
         return Verified(accepted, (1 - accepted.sum(axis=-1))[..., None] * p)
 
 
-class HalfOfLast(GreedyVerifier):
-    """Scores the last candidate with q, from which it was not drawn."""
-
-    def verify(self, p: Any, q: Any, x: Any, candidates: Candidates) -> Verified:
-        return Recursive().verify(p, q, x[..., -1:], Independent())
-
-
-class RenormalisedFlow(Optimal):
-    """Always keeps a candidate, in proportion to the flow."""
-
-    def verify(self, p: Any, q: Any, x: Any, candidates: Candidates) -> Verified:
-        found = super().verify(p, q, x, candidates)
-        return Verified(found.accepted / found.accepted.sum(axis=-1)[..., None], found.drawn * 0)
-
-
-class OfDrafts(SampleAndMatch):
-    """Emits the first candidate where p does not match it."""
-
-    def verify(self, p: Any, q: Any, x: Any, candidates: Candidates) -> Verified:
-        return super().verify(q, q, x, candidates)
-
-
-class OneRace(ListSampling):
-    """The target runs in the first race alone, as if there were one candidate, and any may match."""
-
-    def verify(self, p: Any, q: Any, x: Any, candidates: Candidates) -> Verified:
-        found = super().verify(p, q, x, candidates)
-        return Verified(found.accepted / found.accepted.sum(axis=-1)[..., None], found.drawn * 0)
-
-
 @pytest.mark.parametrize(
     ("verifier", "candidates"),
     [
@@ -204,10 +171,6 @@ class OneRace(ListSampling):
         (NoResidual(), Independent()),
         (Recursive(make_rule("amplify", k=2)), WithoutReplacement()),
         (KSeq(rho=1), Independent()),  # below the smallest that is valid
-        (HalfOfLast(), Greedy()),
-        (RenormalisedFlow(), Independent()),
-        (OfDrafts(), Deterministic()),
-        (OneRace(), Independent()),
     ],
     ids=lambda made: type(made).__name__,
 )

@@ -80,7 +80,7 @@ def test_others_reject_it(name: str) -> None:
 ROOT = float(np.sqrt(0.46) / np.sqrt([0.46, 0.54]).sum())  # drafts at temperature 2, which are scored as such
 SECOND = 0.54 * 0.3 / 0.46
 LOOPS: dict[str, tuple[Callable[[], Any], int, tuple[float | None, ...], Any]] = {  # tokens, edges, and the law
-    # q = (.46, .54) drafts token 1 always, kept with .3 / .54 = 5 / 9; else [p - q]+ gives token 0: two coins, two tokens
+    # q = (.46, .54) drafts token 1 always, kept with .3 / .54 = 5 / 9; else [p - q]+ gives 0: two coins, two tokens
     "flashspec scores greedy drafts with a soft q": (
         lambda: flashspec.engine(gamma=1),
         1,

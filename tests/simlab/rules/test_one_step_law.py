@@ -65,6 +65,14 @@ def pairs(size: int, count: int, seed: int = 0) -> list[tuple[np.ndarray, np.nda
     return [tuple(np.array(random_row(random, size), dtype=object) for _ in "pq") for _ in range(count)]  # type: ignore[misc]
 
 
+def without_ties(size: int, seed: int) -> np.ndarray:
+    """A rational row, a third of its entries 0, whose sums are at no threshold: floats decide there as they round."""
+    random = Random(seed)
+    weights = [random.choice([0, 1, 1]) * random.randint(1, 10**6) for _ in range(size)]
+    weights[random.randrange(size)] += 1
+    return np.array([F(weight, sum(weights)) for weight in weights], dtype=object)
+
+
 def equal(one: Step, other: Step) -> bool:
     return bool(one.acceptance == other.acceptance and (one.law == other.law).all())
 
@@ -80,7 +88,8 @@ def test_every_form_is_the_definition(name: str, narrow: bool, data: st.DataObje
     """
     size = data.draw(st.sampled_from([1, 3, 6]))
     rule = make_rule(name, **data.draw(parameters(name, size)))
-    for p, q in pairs(size, 4, data.draw(st.integers(1, 2**32))):
+    for _ in range(3):
+        p, q = (without_ties(size, data.draw(st.integers(0, 2**32))) for _ in "pq")
         exact = by_definition(rule, p, q)
         assert equal(rule.step_rows(p, q), exact)
         assert equal(as_functions(rule).step_rows(p, q), exact)

@@ -145,7 +145,8 @@ def test_a_batch_is_its_rows(name: str, data: st.DataObject) -> None:
     for arithmetic, make in ARITHMETICS.items():
         p, q = (make([row[side] for row in batch]).reshape(2, 2, size) for side in (0, 1))
         x = tokens(arithmetic, drafted).reshape(2, 2)
-        for ask in (rule.accept, rule.residual, lambda p, q, x: rule.step_rows(p, q).law):
+        law = [lambda p, q, x: rule.step_rows(p, q).law] if arithmetic == "fractions" else []
+        for ask in (rule.accept, rule.residual, *law):
             found = ask(p, q, x)
             assert tuple(found.shape[:2]) == (2, 2)
             for place in np.ndindex(2, 2):
