@@ -13,8 +13,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from simlab.decoders import Decoder, Run, make_decoder, run
 from simlab.processes import Process
@@ -29,10 +27,11 @@ from tests.support.cases import (
     SPECULATIVE,
     UNREFINED,
     by_decoder,
+    others,
+    tables,
     tree,
 )
 from tests.support.dense import DenseProcess, floats
-from tests.support.strategies import parameters
 from theory.example_processes import random_process
 
 pytestmark = pytest.mark.parity
@@ -87,25 +86,19 @@ def test_forms_of_a_process_give_identical_sequences(name: str, parameters: dict
     assert 0 <= table.tokens.min() <= table.tokens.max() < V
 
 
-@pytest.mark.parametrize("count", [4, pytest.param(40, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("rule", RULES)
-def test_so_they_do_with_every_rule(rule: str, count: int) -> None:
-    """In NumPy and torch, of decoders that differ in what they ask of a rule."""
-    decoders = [
+@pytest.mark.parametrize(("rule", "setting"), others(RULES, [], tables(V)), ids=str)
+@by_decoder(
+    [
         ("speculative", {"gamma": 2}),
         ("sjd", {"window": 3}),
         ("sjd-ac", {"window": 3}),
         ("sjd-pd", tree(3, 2, 2)),
         ("sjd-pac", tree(2, 2, 2, "full", relabel="law")),
     ]
-
-    @settings(max_examples=count, deadline=None)
-    @given(parameters(rule, V), st.sampled_from(decoders))
-    def check(setting: dict[str, Any], case: tuple[str, dict[str, Any]]) -> None:
-        decoder, made = make_decoder(case[0], **case[1]), make_rule(rule, **setting)
-        assert same(decoded(decoder, made, "numpy"), decoded(decoder, made, "torch"))
-
-    check()
+)
+def test_so_they_do_with_every_rule(name: str, parameters: dict[str, Any], rule: str, setting: dict[str, Any]) -> None:
+    decoder, made = make_decoder(name, **parameters), make_rule(rule, **setting)
+    assert same(decoded(decoder, made, "numpy"), decoded(decoder, made, "torch"))
 
 
 @by_some_decoder
