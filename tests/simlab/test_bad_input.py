@@ -146,7 +146,7 @@ def reference(**given: Any) -> Callable[[], Any]:
 
 FAR = {"max_distance": 1}
 BUSHY: dict[str, Any] = {"window": 64, "candidates": 4, "depth": 3, "tree": "full"}
-PAIR: dict[str, Any] = {"verifier": "optimal", "p": EXACT, "q": EXACT, "candidates": 2}
+PAIR: dict[str, Any] = {"name": "list", "p": EXACT, "q": EXACT, "candidates": 2}
 BAD_PARAMETERS = [  # what goes beyond kinds: tests/simlab/test_bad_parameters.py
     (lambda: make_decoder("sjd-reference", window=1), "window is 1", "whole number >= 2"),
     *[
@@ -239,10 +239,10 @@ BAD_PARAMETERS = [  # what goes beyond kinds: tests/simlab/test_bad_parameters.p
     *[
         (lambda given=given: verifier_acceptance(**{**PAIR, **given}), named, "expected")
         for given, named in (
-            ({"verifier": "best"}, "unknown verifier 'best'"),
+            ({"name": "best"}, "unknown verifier 'best'"),
             ({"candidates": 0}, "candidates is 0"),
             ({"replacement": "no"}, "replacement is 'no'"),
-            ({"p": [EXACT, EXACT], "q": [EXACT, EXACT]}, ""),
+            ({"p": [EXACT, EXACT], "q": [EXACT, EXACT]}, "shape (2, 2)"),
         )
     ],
     (lambda: make_rule("lenience", factor=0), "factor is 0", "expected a number above 0"),
