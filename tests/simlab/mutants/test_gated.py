@@ -35,6 +35,7 @@ LAWS = (  # contracts that differ in the law that a fault comes to
     *("verify", "verify_batch", "chain_tokens", "flat_exponential", "flat_tokens"),
     *("chain_logits", "chain_logits_joint", "verify_candidates", "draft", "decode", "tree_parents", "tree_siblings"),
 )
+QUICK = ("verify", "verify_batch", "verify_candidates", "draft", "decode", "tree_parents")  # one of each group
 Law = Mapping[Any, float]
 
 
@@ -61,7 +62,9 @@ def test_without_a_fault_the_law_is_the_target(name: str) -> None:
             assert measured(scene, rows, Wrong(of.right, ALWAYS), of).tv < ROUNDING
 
 
-@pytest.mark.parametrize("name", LAWS)
+@pytest.mark.parametrize(
+    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in LAWS]
+)
 def test_behind_a_closed_gate_every_fault_is_exactly_lossless(name: str) -> None:
     of = CONTRACTS[name]
     for fault in of.faults.values():
