@@ -51,7 +51,7 @@ def made(name: str) -> tuple[Process, Process]:
     return pair.target, pair.draft
 
 
-by_process = pytest.mark.parametrize(("name", "which"), product([*CASES, "digits"], (0, 1)))
+by_process = pytest.mark.parametrize(("name", "which"), list(product([*CASES, "digits"], (0, 1))))
 
 
 def alone(process: Process, prefix: np.ndarray) -> np.ndarray:
