@@ -2,14 +2,19 @@
 
 In CI (``CI=true``) a skipped test is a failure, unless it waits for a CUDA device or a browser. In a module that sets
 ``DEFAULT_EVERY = n``, one in n cases of each parametrised test runs by default, and the others are slow. With
-``SLOW_PART=k/n`` only the k-th of n parts of the slow tests is run: CI takes halves in turn, day by day.
+``SLOW_PART=k/n`` only the k-th of n parts of the slow tests is run: CI takes halves in turn, day by day. Of workers
+that run side by side one compiles a kernel, and the others find it on disk.
 """
 
 from __future__ import annotations
 
+import fcntl
 import os
+import tempfile
+import threading
 from collections import Counter
 from collections.abc import Generator
+from pathlib import Path
 from typing import Any
 from zlib import crc32
 
@@ -21,6 +26,40 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 WAITS = {"cuda": "a CUDA device", "browser": "a browser"}  # by markers, what tests wait for
 STRICT = os.environ.get("CI", "").lower() == "true"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    worker = getattr(config, "workerinput", None)
+    if worker is not None and worker["workercount"] > 1:
+        path = Path(tempfile.gettempdir()) / f"simlab-kernels-{worker['testrunuid']}"
+        compile_in_turn(path)
+        config.add_cleanup(lambda: path.unlink(missing_ok=True))
+
+
+def compile_in_turn(path: Path) -> None:
+    """From now on kernels are compiled by one process at a time of those that lock ``path``.
+
+    Before it compiles anything, Numba looks for it on disk, where the one before has left it.
+    """
+    from numba.core.dispatcher import Dispatcher
+
+    compile, ours, depth = Dispatcher.compile, threading.RLock(), 0
+    file = path.open("w")
+
+    def in_turn(dispatcher: Any, signature: Any) -> Any:
+        nonlocal depth
+        with ours:  # a kernel compiles those that it calls
+            if depth == 0:
+                fcntl.flock(file, fcntl.LOCK_EX)
+            depth += 1
+            try:
+                return compile(dispatcher, signature)
+            finally:
+                depth -= 1
+                if depth == 0:
+                    fcntl.flock(file, fcntl.LOCK_UN)
+
+    Dispatcher.compile = in_turn
 
 
 @pytest.hookimpl(wrapper=True)

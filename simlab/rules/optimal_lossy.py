@@ -43,7 +43,7 @@ class OptimalLossy(RatioRule):
     def _masses(self, p: Array, q: Array, x: Array) -> tuple[Array, Array]:
         xp, one = namespace(p), number(1, p)
         apart = total_variation(p, q)
-        share = number(self.tv, p) / xp.where(apart > 0, apart, one)
+        share = (0 * apart + number(self.tv, p)) / xp.where(apart > 0, apart, one)  # torch: number/row rounds twice
         share = xp.where(share < one, share, one)
         target, draft = mass(p, x), mass(q, x)
         return target + share * (draft - target), draft

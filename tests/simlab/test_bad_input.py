@@ -15,14 +15,16 @@ import numpy as np
 import pytest
 import torch
 
+from simlab.candidates import Greedy, KSeq, make_verifier, verified_law
 from simlab.checks import as_pmf
 from simlab.decoders import make_decoder, run
 from simlab.processes import TableProcess
 from simlab.randomness import Tape
-from simlab.rules import make_rule
+from simlab.rules import codebook_distances, codebook_neighbours, make_rule
 from theory.acceptance import expected_tokens, speedup
+from theory.candidates import verifier_acceptance
 from theory.distances import kl, tv, wasserstein1
-from theory.exact import acceptance, block_law, sequence_law, step_law, transitions
+from theory.exact import acceptance, block_acceptance, block_law, sequence_law, step_law, transitions
 
 pytestmark = pytest.mark.property
 
@@ -143,6 +145,8 @@ def reference(**given: Any) -> Callable[[], Any]:
 
 
 FAR = {"max_distance": 1}
+BUSHY: dict[str, Any] = {"window": 64, "candidates": 4, "depth": 3, "tree": "full"}
+PAIR: dict[str, Any] = {"name": "list", "p": EXACT, "q": EXACT, "candidates": 2}
 BAD_PARAMETERS = [  # what goes beyond kinds: tests/simlab/test_bad_parameters.py
     (lambda: make_decoder("sjd-reference", window=1), "window is 1", "whole number >= 2"),
     *[
@@ -176,6 +180,69 @@ BAD_PARAMETERS = [  # what goes beyond kinds: tests/simlab/test_bad_parameters.p
             ("lenience", "factor"),
             ("truncation", "threshold"),
             ("cascade", "threshold"),
+        )
+    ],
+    *[
+        (lambda name=name: make_rule(name, neighbours=[[1], [0]], delta=F(9, 8)), "delta is Fraction(9, 8)", "to 1")
+        for name in ("lantern", "lantern-greedy")
+    ],
+    *[
+        (
+            lambda factor=factor: make_rule("lantern-multiplicative", neighbours=[[1], [0]], factor=factor),
+            f"factor is {factor!r}",
+            "expected a finite number >= 1",
+        )
+        for factor in (0, 0.99, F(7, 8))
+    ],
+    *[
+        (lambda name=name, own=own: make_decoder(name, **own), named, expected)
+        for name, own, named, expected in (
+            ("skipping", {"gamma": 2, "skipped": 3}, "skipped is 3", "expected at most gamma, 2"),
+            ("sjd-pv", {"window": 2, "renewal": "maximal"}, "renewal is 'maximal'", "expected 'fresh' with phrases"),
+            (
+                "sjd-unrefined",
+                {"window": 3, "renewal": "maximal"},
+                "renewal is 'maximal'",
+                "nothing stays in the window",
+            ),
+            (
+                "sjd-ac",
+                {"window": 3, "renewal": "gumbel", "relabel": "law"},
+                "renewal is 'gumbel'",
+                "expected 'maximal'",
+            ),
+            ("sjd-block", {"window": 3, "renewal": "gumbel"}, "renewal is 'gumbel'", "expected one of fresh, maximal"),
+            *(
+                (name, {"window": 3, "renewal": "maximal"}, "renewal", "expected 'fresh'")
+                for name in ("sjd-pp", "sjd-vp", "sjd2")
+            ),
+            *(
+                (name, {**BUSHY, "budget": 64}, "budget is 64 but the tree has 145 nodes", "81 too many")
+                for name in ("sjd-pd", "sjd-pac")
+            ),
+            ("traversal", {"branching": []}, "branching is []", "expected how many children a node of each level has"),
+            ("traversal", {"branching": "21"}, "branching is '21'", "expected how many children"),
+            ("traversal", {"branching": 2}, "branching is 2", "expected how many children"),
+            ("traversal", {"branching": [2, 0]}, "a number of branching is 0", "expected a whole number >= 1"),
+            ("traversal", {"branching": [[0], [1, 0]]}, "the node [1, 0] but not [1]", "expected the parent and"),
+            ("candidate-tree", {"branching": (2,), "verifier": "greedy"}, "", "expected Greedy"),
+            ("candidate-tree", {"branching": "mc_sim"}, "branching is 'mc_sim'", "or one of mc_sim_7b_63, "),
+            ("candidate-tree", {"branching": [[0], []]}, "the node []", "expected the way down to each"),
+            ("candidate-tree", {"branching": [[0], 1]}, "the node 1", "expected the way down to each"),
+            ("candidate-tree", {"branching": [[0], [0]]}, "2 nodes, some of them twice", "expected each once"),
+            ("candidate-tree", {"branching": [[0], [-1]]}, "a number of branching is -1", "a whole number >= 0"),
+            ("candidate-tree", {"branching": [[0], [2]]}, "the node [2] but not [1]", "expected the parent and"),
+        )
+    ],
+    (lambda: make_verifier("k-seq", rho=F(1, 2)), "rho is", "expected"),
+    (lambda: verified_law(KSeq(), Greedy(), np.array(EXACT), np.array(EXACT), 2), "", "expected Independent"),
+    *[
+        (lambda given=given: verifier_acceptance(**{**PAIR, **given}), named, "expected")
+        for given, named in (
+            ({"name": "best"}, "unknown verifier 'best'"),
+            ({"candidates": 0}, "candidates is 0"),
+            ({"replacement": "no"}, "replacement is 'no'"),
+            ({"p": [EXACT, EXACT], "q": [EXACT, EXACT]}, "shape (2, 2)"),
         )
     ],
     (lambda: make_rule("lenience", factor=0), "factor is 0", "expected a number above 0"),
@@ -213,6 +280,89 @@ BAD_PARAMETERS = [  # what goes beyond kinds: tests/simlab/test_bad_parameters.p
 @pytest.mark.parametrize(("call", "named", "expected"), BAD_PARAMETERS, ids=[named for _, named, _ in BAD_PARAMETERS])
 def test_parameters(call: Callable[[], Any], named: str, expected: str) -> None:
     refused(call, named, expected)
+
+
+# Neighbours and codebooks ----------------------------------------------------------------------------------------
+
+BAD_LISTS = [
+    ([[1], [1]], "neighbours[1] holds 1 itself", "expected only other tokens"),
+    ([[1, 2, 1], [], []], "neighbours[0] holds 1 more than once", "expected each token at most once"),
+    ([[2], []], "neighbours[0] holds 2", "expected tokens 0 to 1"),
+    *[([[], [x]], f"neighbours[1] holds {x!r}", "expected tokens 0 to 1") for x in (-1, 0.0, False, None, "0", [0])],
+    *[([[], x], f"neighbours[1] is {x!r}", "expected a list of tokens") for x in (0, "0", None, {0})],
+    (np.array([1, 0]), "neighbours[0] is 1", "expected a list of tokens"),
+    (np.array([[1.0], [0.0]]), "neighbours[0] holds 1.0", "expected tokens 0 to 1"),
+    (np.array([[0], [0]]), "neighbours[0] holds 0 itself", "expected only other tokens"),
+    *[(lists, f"neighbours is {lists!r}", "expected a list") for lists in ([], "01", 2, None, {0: [1]})],
+]
+
+
+@pytest.mark.parametrize(("lists", "named", "expected"), BAD_LISTS, ids=[named for _, named, _ in BAD_LISTS])
+def test_neighbours(lists: Any, named: str, expected: str) -> None:
+    for name in ("lantern", "lantern-multiplicative", "lantern-greedy", "lantern-reference"):
+        refused(lambda name=name: make_rule(name, neighbours=lists), named, expected)
+
+
+def test_neighbours_of_another_vocabulary() -> None:
+    for name in ("lantern", "lantern-multiplicative", "lantern-greedy", "lantern-reference"):
+        rule = make_rule(name, neighbours=[[1], [0], []])
+        for ask in (lambda rule: rule.accept(HALF, HALF, 0), lambda rule: step_law(rule, HALF, HALF)):
+            refused(lambda ask=ask, rule=rule: ask(rule), "neighbours lists 3 tokens", "expected V = 2")
+
+
+def test_lists_may_be_arrays_and_tuples() -> None:
+    lists = [[1, 2], [0, 2], [1, 0]]
+    given = lists, np.array(lists), tuple(map(tuple, lists)), [np.array(row) for row in lists]
+    rows = [0.5, 0.25, 0.25], [0.25, 0.25, 0.5]
+    laws = {str(step_law(make_rule("lantern", neighbours=near, delta=0.5), *rows)) for near in given}
+    assert len(laws) == 1
+    assert laws != {str(step_law(SPECULATIVE, *rows))}
+
+
+SQUARE = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]
+BAD_CODEBOOKS = [
+    ([[1.0, NAN], [0.0, 1.0]], "codebook holds NaN or infinity", "expected numbers"),
+    ([[1.0, INF], [0.0, 1.0]], "codebook holds NaN or infinity", "expected numbers"),
+    *[
+        (book, f"codebook has shape {np.shape(book)}", "expected [V, dimensions]")
+        for book in ([1.0, 2.0], [[[1.0]]], [[], []], 3.0)
+    ],
+    *[
+        (book, f"codebook is {book!r}", "expected a table of numbers")
+        for book in ([[1.0, 2.0], [1.0]], "codes", [["a"], ["b"]])
+    ],
+]
+
+
+@pytest.mark.parametrize(("codebook", "named", "expected"), BAD_CODEBOOKS, ids=[named for _, named, _ in BAD_CODEBOOKS])
+def test_codebooks(codebook: Any, named: str, expected: str) -> None:
+    refused(lambda: codebook_neighbours(codebook, 1), named, expected)
+    refused(lambda: codebook_distances(codebook), named, expected)
+
+
+def test_a_vector_without_direction() -> None:
+    book = [*SQUARE, [0.0, 0.0]]
+    for call in (
+        lambda: codebook_neighbours(book, 1, normalised=True),
+        lambda: codebook_neighbours(book, 1, "cosine"),
+        lambda: codebook_distances(book, normalised=True),
+    ):
+        refused(call, "codebook[3] has length 0", "expected vectors with a direction")
+    assert codebook_neighbours(book, 1)[3].tolist() == [0]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        *[{"count": count} for count in (0, -1, 2.0, 1.5, "2", None, True, 3, 100)],
+        *[{"measure": measure} for measure in ("l1", None)],
+        *[{"measure": "random", "seed": seed} for seed in (-1, 0.5, None, True)],
+    ],
+    ids=repr,
+)
+def test_parameters_of_neighbours(given: dict[str, Any]) -> None:
+    key, value = list(given.items())[-1]
+    refused(lambda: codebook_neighbours(SQUARE, **{"count": 1, **given}), f"{key} is {value!r}", "expected")
 
 
 # Processes -----------------------------------------------------------------------------------------------------
@@ -283,6 +433,7 @@ def test_later_rows_of_tables_name_their_prefix(exact: bool) -> None:
 LAWS = {
     "sequence_law": sequence_law,
     "block_law": block_law,
+    "block_acceptance": block_acceptance,
     "transitions": lambda *given, **more: list(transitions(*given, **more)),
     "run": lambda decoder, process, rule, draft=None: run(decoder, process, rule, Tape(0, 2), draft),
 }

@@ -1,42 +1,23 @@
-"""The rules and decoders the tests go through, by name, with parameters that matter at a small vocabulary.
+"""The decoders the tests go through, by name, with parameters that matter at a small vocabulary, and tables of rules.
 
-What is registered and not listed here is gone through too, with parameters out of its signature.
+What is registered and not listed here is gone through too, with parameters out of its signature. Parameters of rules
+are drawn by :mod:`tests.support.strategies`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from fractions import Fraction
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
-from simlab import decoders, rules
+from simlab import decoders
 from simlab.decoders.initial import INITIALS
 from simlab.registry import examples
-from simlab.rules.fuzzy import BEYOND, DIVERGENCES
-from simlab.rules.lantern_reference import TREES as KINDS
-from simlab.rules.lenience import RESIDUALS as LENIENT
-from simlab.rules.medusa_reference import RESIDUALS as AFTER_MEDUSA
-from simlab.rules.truncation import RESIDUALS as CUT
 
 Cases = list[tuple[str, dict[str, Any]]]
 WINDOWS = ("printed", "clamped", "centred")
 BOUNDS = ("tv", "jsd", "jsd-bits", "jsd-root")
-
-
-HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)
-SUCCESSORS: Cases = [  # lossy rules that take no table
-    *(("mixture", {"weight": weight}) for weight in (0, QUARTER, 1)),
-    *(("lenience", {"factor": HALF, "residual": residual}) for residual in LENIENT),
-    *(("cactus", {"delta": delta}) for delta in (0, Fraction(1, 32), 2)),
-    *(("truncation", {"threshold": HALF, "residual": residual}) for residual in CUT),
-    *(("cascade", {"threshold": threshold}) for threshold in (0, HALF, 1)),
-    *(("fuzzy", {"threshold": QUARTER, "divergence": d, "beyond": beyond}) for d in DIVERGENCES for beyond in BEYOND),
-    *(("mars", {"normaliser": normaliser}) for normaliser in (-1, 20)),
-    *(("mars-reference", {"normaliser": normaliser}) for normaliser in (2, 20)),
-    *(("medusa-reference", {"epsilon": QUARTER, "delta": 2, "residual": residual}) for residual in AFTER_MEDUSA),
-]
 
 
 def line(vocabulary: int) -> list[list[int]]:
@@ -69,72 +50,15 @@ def tables(vocabulary: int) -> dict[str, Any]:
     return {"labels": labels, "distances": line(vocabulary), "neighbours": nearest(vocabulary)}
 
 
-def rule_parameters(vocabulary: int) -> Cases:
-    """Every rule, with labels, distances and neighbours over ``vocabulary`` tokens; floats that binary can hold."""
-    labels = tables(vocabulary)["labels"]
-    filters = {"max_gap": Fraction(1, 8), "max_distance": 1, "distances": line(vocabulary)}
-    near = {"neighbours": nearest(vocabulary)}
-    listed: Cases = [
-        ("speculative", {}),
-        ("amplify", {"k": Fraction(3, 2)}),
-        ("amplify", {"k": Fraction(1, 2)}),
-        ("amplify", {"k": 0}),
-        ("addition", {"epsilon": Fraction(1, 16)}),
-        ("grouped", {"labels": labels}),
-        ("grouped-group-residual", {"labels": labels}),
-        *(("dynamic-grouped", {"size": size, "window": window}) for size in (1, 2, 3, 4, 9) for window in WINDOWS),
-        *(("dynamic-grouped", {"size": 4, "window": window, **filters}) for window in WINDOWS),
-        ("gsd-reference", {}),
-        ("gsd-reference", {"below": 1, "above": 1}),
-        ("gsd-reference", {"below": 0, "above": 2, **filters}),
-        *(("lantern", {"delta": delta, **near}) for delta in (0, Fraction(1, 8), 1)),
-        *(("lantern", {"delta": Fraction(1, 8), "bound": bound, **near}) for bound in BOUNDS[1:]),
-        ("lantern", {"delta": 1, "neighbours": alone(vocabulary)}),
-        *(("lantern-multiplicative", {"factor": factor, **near}) for factor in (1, 2)),
-        *(("lantern-greedy", {"delta": delta, **near}) for delta in (0, Fraction(1, 4))),
-        *(
-            ("lantern-reference", {"delta": delta, "tree": t, **near})
-            for t in KINDS
-            for delta in (0, Fraction(1, 4), 2)
-        ),
-        *(("lantern-reference", {"delta": Fraction(1, 4), "k": 1, "tree": tree, **near}) for tree in KINDS),
-        ("typical", {}),
-        ("typical", {"epsilon": Fraction(1, 4), "delta": 2}),
-        *(("optimal-lossy", {"tv": tv}) for tv in (0, Fraction(1, 8), 1)),
-        *SUCCESSORS,
-    ]
-    return listed + others(rules.RULES, listed, tables(vocabulary))
-
-
 def named(name: str, parameters: dict[str, Any]) -> str:
     """A short name for a test."""
     tables = ("labels", "distances", "neighbours")
-    inner = ", ".join(f"{key}={value}" for key, value in parameters.items() if key not in tables)
-    inner += ", alone" if not any(map(len, parameters.get("neighbours", [[0]]))) else ""
-    return f"{name}({inner})"
-
-
-def rule_names(names: Iterable[str]) -> list[Any]:
-    """``names`` of rules to parametrise over; those of ``SUCCESSORS`` are slow, and have quick tests of their own."""
-    later = {name for name, _ in SUCCESSORS}
-    return [pytest.param(name, marks=pytest.mark.slow) if name in later else name for name in names]
-
-
-def every_rule(argument: str = "name, parameters") -> pytest.MarkDecorator:
-    """Parametrise over all rules at a vocabulary of 3; :func:`sized` fits them to another."""
-    later = [case[0] for case in SUCCESSORS]
-    cases = [
-        pytest.param(*case, marks=pytest.mark.slow if case[0] in later else (), id=named(*case))
-        for case in rule_parameters(3)
-    ]
-    return pytest.mark.parametrize(argument, cases)
+    return f"{name}({', '.join(f'{key}={value}' for key, value in parameters.items() if key not in tables)})"
 
 
 def sized(parameters: dict[str, Any], vocabulary: int) -> dict[str, Any]:
     """``parameters`` with labels, distances and neighbours for another vocabulary."""
     fresh = tables(vocabulary)
-    if not any(map(len, parameters.get("neighbours", [[0]]))):
-        fresh["neighbours"] = alone(vocabulary)
     return {key: fresh.get(key, value) for key, value in parameters.items()}
 
 

@@ -13,10 +13,8 @@ from simlab.certify.contracts.blocks import Tokens
 from simlab.certify.engine.evidence import Evidence, calls_needed
 from simlab.certify.engine.scripted import Call, Piece, mispredicted, random_scripts
 from simlab.certify.engine.tasks import Sample
-from simlab.mutants.gated.contracts import CONTRACTS, over_coins
 from simlab.randomness.coins import outcomes
 
-lossless = over_coins("verify", CONTRACTS["verify"].right)  # of p, q, drafts and coins
 REACHABLE = 300_000  # calls of a case that a minute has room for
 TRIED = 2  # cases for which calls are counted
 
@@ -33,7 +31,8 @@ def accepted(p: np.ndarray, q: np.ndarray, x: int) -> float:
 
 def calls_to_tell_apart(cases: Sequence[Case], name: str) -> float:
     """The fewest calls, power 0.999, after which bets on a known bug raise the alarm; infinite where none do."""
-    laws = [(case, case.known_laws[name]) for case in cases if name in case.known_laws]
+    under = [(case, case.law_under(name)) for case in cases if name in case.bugs]
+    laws = [(case, law) for case, law in under if law is not None]
     laws.sort(key=lambda found: -_divergence(found[1], found[0].events[0].law))
     level = Evidence(cases).level
     needed = [calls_needed(case, law, level, 0.999) for case, law in laws[:TRIED] if _off(case, law)]

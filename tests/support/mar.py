@@ -6,7 +6,7 @@ Nothing of the package's loaders or networks is used here.
 
 from __future__ import annotations
 
-from math import cos, exp, floor, log, pi, sqrt
+from math import cos, exp, log, pi, sqrt
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,6 +15,7 @@ import torch
 from scipy.special import erf
 
 from tests.support.layers import Layers
+from tests.support.vqgan import PlainVqgan
 
 Shapes = dict[str, tuple[int, ...]]
 Weights = dict[str, np.ndarray]
@@ -214,15 +215,6 @@ class Schedule:
         return self.beta(t) * (1 - self.before(t)) / (1 - self.alpha_bar[t])
 
 
-def mask_lengths(length: int, iterations: int) -> list[int]:
-    """How many tokens are still masked after each iteration of MAR's sampler."""
-    left, found = length, []
-    for step in range(iterations):
-        left = max(1, min(left - 1, floor(length * cos(pi / 2 * (step + 1) / iterations))))
-        found.append(left if step < iterations - 1 else 0)
-    return found
-
-
 def silu(x: np.ndarray) -> np.ndarray:
     return x / (1 + np.exp(-x))
 
@@ -277,70 +269,16 @@ def write_kl16(file: Path, seed: int = 0) -> Weights:
     return weights
 
 
-class PlainKl16:
-    """The autoencoder over its weights, for one image ``[C, H, W]``."""
+class PlainKl16(PlainVqgan):
+    """The autoencoder over its weights."""
 
     def __init__(self, weights: Weights) -> None:
-        self.held = weights
+        super().__init__(as_tensors(weights))
 
-    def conv(self, name: str, x: np.ndarray, stride: int = 1, before: int = 1, behind: int = 1) -> np.ndarray:
-        kernel, bias = self.held[f"{name}.weight"], self.held[f"{name}.bias"]
-        side = kernel.shape[2]
-        if side > 1:
-            x = np.pad(x, ((0, 0), (before, behind), (before, behind)))
-        rows, columns = ((size - side) // stride + 1 for size in x.shape[1:])
-        found = np.empty((len(kernel), rows, columns))
-        for i in range(rows):
-            for j in range(columns):
-                window = x[:, i * stride : i * stride + side, j * stride : j * stride + side]
-                found[:, i, j] = np.tensordot(kernel, window, 3) + bias
-        return found
+    def encode(self, images: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Mean and standard deviation ``[B, N, d]`` of the tokens of images ``[B, 3, H, W]`` from 0 to 1."""
+        moments = self.conv("quant_conv", self.encoded(images)).flatten(2).transpose(1, 2)
+        return 0.2325 * moments[..., :LATENT], 0.2325 * torch.exp(moments[..., LATENT:].clip(-30, 20) / 2)
 
-    def norm(self, name: str, x: np.ndarray) -> np.ndarray:
-        """32 groups, each by its mean and spread over its channels and places."""
-        groups = x.reshape(32, -1)
-        away = groups - groups.mean(1, keepdims=True)
-        scaled = (away / np.sqrt((away**2).mean(1, keepdims=True) + 1e-6)).reshape(x.shape)
-        return scaled * self.held[f"{name}.weight"][:, None, None] + self.held[f"{name}.bias"][:, None, None]
-
-    def residual(self, name: str, x: np.ndarray) -> np.ndarray:
-        h = self.conv(f"{name}.conv1", silu(self.norm(f"{name}.norm1", x)))
-        h = self.conv(f"{name}.conv2", silu(self.norm(f"{name}.norm2", h)))
-        return h + (self.conv(f"{name}.nin_shortcut", x) if f"{name}.nin_shortcut.weight" in self.held else x)
-
-    def attention(self, name: str, x: np.ndarray) -> np.ndarray:
-        normed = self.norm(f"{name}.norm", x)
-        query, key, value = (self.conv(f"{name}.{part}", normed).reshape(len(x), -1) for part in "qkv")
-        weights = np.exp(query.T @ key / sqrt(len(x)))
-        seen = value @ (weights / weights.sum(1, keepdims=True)).T
-        return x + self.conv(f"{name}.proj_out", seen.reshape(x.shape))
-
-    def middle(self, side: str, x: np.ndarray) -> np.ndarray:
-        x = self.attention(f"{side}.mid.attn_1", self.residual(f"{side}.mid.block_1", x))
-        return self.residual(f"{side}.mid.block_2", x)
-
-    def encode(self, image: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Mean and standard deviation ``[N, d]`` of the tokens of an image ``[3, H, W]`` from 0 to 1."""
-        x = self.conv("encoder.conv_in", 2 * image - 1)
-        for level in range(len(MULTIPLES)):
-            for block in range(BLOCKS):
-                x = self.residual(f"encoder.down.{level}.block.{block}", x)
-                if level == len(MULTIPLES) - 1:
-                    x = self.attention(f"encoder.down.{level}.attn.{block}", x)
-            if level < len(MULTIPLES) - 1:
-                x = self.conv(f"encoder.down.{level}.downsample.conv", x, stride=2, before=0, behind=1)
-        x = silu(self.norm("encoder.norm_out", self.middle("encoder", x)))
-        moments = self.conv("quant_conv", self.conv("encoder.conv_out", x)).reshape(2 * LATENT, -1).T
-        return 0.2325 * moments[:, :LATENT], 0.2325 * np.exp(np.clip(moments[:, LATENT:], -30, 20) / 2)
-
-    def decode(self, tokens: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
-        """``[3, H, W]``, from 0 to 1."""
-        x = self.conv("post_quant_conv", (tokens / 0.2325).T.reshape(LATENT, *shape))
-        x = self.middle("decoder", self.conv("decoder.conv_in", x))
-        for level in reversed(range(len(MULTIPLES))):
-            for block in range(BLOCKS + 1):
-                x = self.residual(f"decoder.up.{level}.block.{block}", x)
-            if level:
-                x = self.conv(f"decoder.up.{level}.upsample.conv", x.repeat(2, axis=1).repeat(2, axis=2))
-        x = self.conv("decoder.conv_out", silu(self.norm("decoder.norm_out", x)))
-        return (np.clip(x, -1, 1) + 1) / 2
+    def decode(self, tokens: torch.Tensor, shape: tuple[int, int]) -> torch.Tensor:
+        return self.decoded(self.conv("post_quant_conv", (tokens / 0.2325).transpose(1, 2).unflatten(2, shape)))

@@ -7,7 +7,7 @@ is off, the law it should then follow is written out by hand.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("flashspec")
 
 VERIFIERS = ("transformers", "flashspec", "specdec")
+EARLY = "transformers-early-exit"
 P, Q = np.array([[0.5, 0.5], [0.3, 0.7]]), np.array([[0.9, 0.1]])
 EXCLUDING, HALF = np.array([[0.0, 1.0], [0.5, 0.5]]), np.array([[0.5, 0.5]])
 
@@ -76,43 +77,57 @@ def test_others_reject_it(name: str) -> None:
 # Loops ---------------------------------------------------------------------------------------------------------
 
 
-def first_decoded(decode: Any, length: int, *edges: float | None) -> Array:
-    return first_token(lambda rng: decode(constant, length, rng), *edges)
+ROOT = float(np.sqrt(0.46) / np.sqrt([0.46, 0.54]).sum())  # drafts at temperature 2, which are scored as such
+SECOND = 0.54 * 0.3 / 0.46
+LOOPS: dict[str, tuple[Callable[[], Any], int, tuple[float | None, ...], Any]] = {  # tokens, edges, and the law
+    # q = (.46, .54) drafts token 1 always, kept with .3 / .54 = 5 / 9; else [p - q]+ gives 0: two coins, two tokens
+    "flashspec scores greedy drafts with a soft q": (
+        lambda: flashspec.engine(gamma=1),
+        1,
+        (5 / 9, None, None, None),
+        [4 / 9, 5 / 9],
+    ),
+    "alone in its batch a draft is drawn from q": (
+        lambda: flashspec.engine(batch=1),
+        1,
+        (0.46, None, 5 / 9, None),
+        ROW,
+    ),
+    # drafts follow q = (.46, .54) and are scored with (.54, .46), for the vocabulary is listed in another order: token
+    # 0 is kept always, token 1 with .3 / .46; else [p - (.54, .46)]+ gives token 0
+    "universal assisted decoding takes one token for another": (
+        universal.generate,
+        2,
+        (0.54, 0.3 / 0.46, None),
+        [1 - SECOND, SECOND],
+    ),
+    "where the vocabulary is listed by number it does not": (
+        lambda: universal.generate(universal.by_number),
+        2,
+        (0.46, 0.3 / 0.54, None),
+        ROW,
+    ),
+    # drafts of the early layer are kept where the coin is below 5 / 9, as those of an assistant
+    **{name: (partial(made, name), 2, (0.46, 5 / 9, None), ROW) for name in ("transformers-generate", EARLY)},
+    # drafts are drawn from the root of q, scaled, and scored with it: that is lossless, though not what is asked
+    "transformers-generate-temperature": (
+        partial(made, "transformers-generate-temperature"),
+        2,
+        (ROOT, 0.3 / (1 - ROOT), None),
+        ROW,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_the_first_token_of_a_loop(name: str) -> None:
+    make, length, edges, law = LOOPS[name]
+    decode = make()
+    np.testing.assert_allclose(first_token(lambda rng: decode(constant, length, rng), *edges), law)
 
 
 def test_the_draft_is_p_moved_on() -> None:
     np.testing.assert_allclose(drafted(constant)(()), [0.46, 0.54])
-
-
-def test_the_engine_of_flashspec_scores_greedy_drafts_with_a_soft_q() -> None:
-    """q = (.46, .54) drafts token 1 always, kept with .3 / .54 = 5 / 9; else [p - q]+ gives token 0.
-
-    Alone in its batch it is drawn from q, as it must be.
-    """
-    off = first_decoded(flashspec.engine(gamma=1), 1, 5 / 9, None, None, None)  # two coins, two tokens
-    np.testing.assert_allclose(off, [4 / 9, 5 / 9])
-    np.testing.assert_allclose(first_decoded(flashspec.engine(batch=1), 1, 0.46, None, 5 / 9, None), ROW)
-
-
-def test_universal_assisted_decoding_takes_one_token_for_another() -> None:
-    """Drafts follow q = (.46, .54) and are scored with (.54, .46), for the vocabulary is listed in another order.
-
-    Token 0 is kept always, token 1 with .3 / .46; else [p - (.54, .46)]+ gives token 0. Where it is listed by number,
-    token 1 is kept with .3 / .54.
-    """
-    second = 0.54 * 0.3 / 0.46
-    off = first_decoded(universal.generate(), 2, 0.54, 0.3 / 0.46, None)  # the draft, the coin, the residual
-    np.testing.assert_allclose(off, [1 - second, second])
-    np.testing.assert_allclose(first_decoded(universal.generate(universal.by_number), 2, 0.46, 0.3 / 0.54, None), ROW)
-
-
-def test_generate_of_transformers_follows_the_target() -> None:
-    np.testing.assert_allclose(first_decoded(made("transformers-generate"), 2, 0.46, 5 / 9, None), ROW)
-
-
-def test_an_early_exit_of_transformers_follows_the_target() -> None:
-    """Its drafts are those of the early layer: kept where the coin is below 5 / 9, as those of an assistant."""
-    np.testing.assert_allclose(first_decoded(made("transformers-early-exit"), 2, 0.46, 5 / 9, None), ROW)
 
 
 def test_prompt_lookup_of_transformers_keeps_what_the_target_draws_again() -> None:
@@ -120,13 +135,6 @@ def test_prompt_lookup_of_transformers_keeps_what_the_target_draws_again() -> No
     decode = made("transformers-prompt-lookup")
     assert decode(constant, 3, Scripted((0.1, 0.1, 0.1, 0.1))) == [0, 0, 0]
     law = first_token(lambda rng: decode(constant, 2, rng)[1:], None, 0.7, None)
-    np.testing.assert_allclose(law, ROW)
-
-
-def test_generate_of_transformers_applies_a_temperature_twice_to_its_assistant() -> None:
-    """Drafts are drawn from the root of q, scaled, and scored with it: that is lossless, though not what is asked."""
-    root = np.sqrt([0.46, 0.54]) / np.sqrt([0.46, 0.54]).sum()
-    law = first_decoded(made("transformers-generate-temperature"), 2, root[0], 0.3 / root[1], None)
     np.testing.assert_allclose(law, ROW)
 
 
@@ -197,10 +205,6 @@ def test_a_missing_device_certifies_nothing(name: str, monkeypatch: pytest.Monke
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
     with pytest.raises(ValueError, match=f"{name} needs a CUDA device, and there is none here; nothing was certified"):
         adapter(name).make()
-
-
-def test_every_adapter_is_named_after_itself() -> None:
-    assert all(name == found.name and found.about.endswith(".") for name, found in ADAPTERS.items())
 
 
 @pytest.mark.cuda

@@ -12,7 +12,7 @@ from scipy.special import softmax
 
 from simlab.certify.battery import verifying
 from simlab.certify.battery.blocks import large_blocks, long_blocks
-from simlab.certify.contracts.base import Broken, Function, Successive, as_emitted
+from simlab.certify.contracts.base import Function, Successive
 from simlab.certify.contracts.blocks import Block, Events, joint, windows
 from simlab.certify.contracts.registry import CONTRACTS, OPERATORS
 from simlab.certify.engine.exact import AtTheEdge, check_edges, enumerate_law
@@ -25,7 +25,7 @@ from simlab.certify.engine.scripted import (
     law_of,
     possible_edges,
 )
-from simlab.mutants.catalogue import bugs, correct
+from simlab.mutants.catalogue import correct
 from simlab.mutants.gated.chains import excess
 from simlab.mutants.gated.contracts import implementation
 from simlab.mutants.gated.correct import CORRECT as CORRECT_ONES
@@ -288,48 +288,6 @@ def test_laws_of_long_and_large_blocks_sum_to_one() -> None:
             law = events.law(named.block)
             assert law.sum() == pytest.approx(1)
             assert len(law) <= 64
-
-
-def test_names_of_implementations_are_their_own() -> None:
-    names = [(one.contract, one.name) for one in (*bugs(), *correct())]
-    assert len(names) == len(set(names))
-
-
-# Answers -------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("answer", "tokens"),
-    [
-        ([1, 0], (1, 0)),
-        (np.array([2]), (2,)),
-        ((np.int64(1),), (1,)),
-        (np.array([[1, 2]]), (1, 2)),
-        (np.int64(2), (2,)),
-    ],
-)
-def test_tokens_are_read_from_what_people_return(answer: object, tokens: tuple[int, ...]) -> None:
-    assert as_emitted(answer, 3, 2) == tokens
-
-
-@pytest.mark.parametrize(
-    ("answer", "told"),
-    [
-        (None, "expected tokens"),
-        ([], "returns 0 tokens"),
-        ([0, 1, 2], "returns 3 tokens"),
-        ([3], "returns token 3; expected 0 to 2"),
-        ([-1], "returns token -1"),
-        ([0.5], "expected tokens"),
-        ([float("nan")], "expected tokens"),
-        ([True], "expected tokens"),
-        ("01", "expected tokens"),
-        ([[0], [1]], "expected tokens"),
-    ],
-)
-def test_what_is_no_token_is_told(answer: object, told: str) -> None:
-    with pytest.raises(Broken, match=told):
-        as_emitted(answer, 3, 2)
 
 
 def test_possible_edges_hold_the_ratios_and_the_steps_of_cdfs() -> None:

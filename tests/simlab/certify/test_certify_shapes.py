@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from experiments.certification.self_test_known import Hidden
 from simlab.arrays import Array
 from simlab.certify import CONTRACTS, certify
 from simlab.certify.certificate import RangeEvidence
@@ -341,11 +342,11 @@ def test_a_shape_that_is_declined_is_left_out_and_one_that_fails_is_not() -> Non
         table = np.zeros(20)
         return right(p, q, drafts, rng) if table[len(drafts) - 1] == 0 else []
 
-    found = certify(declines, calls=16)
+    found = certify(Hidden(declines), calls=16)  # nothing is enumerated, which takes seconds
     assert found.verdict == "inconclusive"
     assert found.shapes
     assert any("more than 20 drafts are not supported" in one.why for one in found.shapes.cells)
-    assert certify(fails, calls=16).verdict == "breaks"
+    assert certify(Hidden(fails), calls=16).verdict == "breaks"
 
 
 @pytest.mark.exact
@@ -364,4 +365,3 @@ def test_a_coin_that_is_exactly_zero_is_an_edge_and_fails_if_asked() -> None:
     assert "a coin is 0" in found.summary
     assert found.failure is None
     assert certify(verify, calls=8, strict=True).verdict == "lossy"
-    assert certify(_verify(), calls=8).edge is None

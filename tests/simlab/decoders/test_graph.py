@@ -27,7 +27,7 @@ from tests.support.networks import SAMPLINGS, as_on_a_device, classes, model
 from theory.example_processes import random_process
 
 pytestmark = pytest.mark.parity
-DEFAULT_EVERY = 4
+DEFAULT_EVERY = 8
 
 RULE = make_rule("speculative")
 SEED, REPLICATES = 7, 6

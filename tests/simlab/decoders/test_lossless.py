@@ -1,11 +1,14 @@
 """Every registered decoder that is said to be lossless emits the target's law, whatever its options, in rationals.
 
 Hypothesis draws the options and the worlds: random tables of the whole prefix, with and without zeros, in a line and on
-a grid. That a decoder which is wrong is seen is shown below, and beside each decoder for its own mistakes.
+a grid, behind processors, and such that an end may fall inside a block of accepted drafts. That a decoder which is
+wrong is seen is shown below, and beside each decoder for its own mistakes.
 """
 
 from __future__ import annotations
 
+from fractions import Fraction as F
+from functools import partial
 from typing import Any
 
 import pytest
@@ -15,7 +18,7 @@ from hypothesis import strategies as st
 from simlab.decoders import DECODERS, Decoder, Sjd, make_decoder
 from simlab.decoders.candidate_tree import CandidateTree
 from simlab.decoders.sjd_reference import PointMassSjd
-from simlab.processes import TableProcess
+from simlab.processes import Ending, Process, Processed
 from simlab.registry import make
 from simlab.rules import make_rule
 from tests.support.strategies import UNEVEN, decoder_options
@@ -40,15 +43,16 @@ SIZES = [(2, 1, (1, 1)), (2, 2, (1, 2)), (2, 3, (1, 3)), (2, 4, (2, 2)), (3, 2, 
 
 
 @st.composite
-def worlds(draw: st.DrawFn) -> tuple[TableProcess, TableProcess]:
+def worlds(draw: st.DrawFn) -> tuple[Process, Process]:
     """A target and a draft of one size."""
     vocabulary, length, shape = draw(st.sampled_from(SIZES))
     seed, zeros = draw(st.integers(0, 999)), draw(st.sampled_from([0, 0.3]))
     target, draft = (random_process(seed + shift, vocabulary, length, shape, zeros=zeros) for shift in (0, 1000))
-    return target, draft
+    behind = draw(st.sampled_from([None, partial(Ending, end=1), partial(Processed, temperature=F(1, 2), top_k=2)]))
+    return target if behind is None else behind(target), draft
 
 
-def emits_the_target(decoder: Decoder, target: TableProcess, draft: TableProcess) -> bool:
+def emits_the_target(decoder: Decoder, target: Process, draft: Process) -> bool:
     """Exactly; to rounding where a verifier has irrational numbers."""
     law, steps = sequence_law(decoder, target, RULE, *([draft] if decoder.needs_draft else []))
     assert 1 <= min(steps) <= max(steps) <= target.length
@@ -64,7 +68,7 @@ def test_what_is_said_to_be_lossless_is(name: str, count: int) -> None:
 
     @settings(max_examples=count, deadline=None, suppress_health_check=list(HealthCheck))
     @given(decoder_options(ALL, name, own).map(lambda given: make("decoder", ALL, name, given)), worlds())
-    def check(decoder: Decoder, pair: tuple[TableProcess, TableProcess]) -> None:
+    def check(decoder: Decoder, pair: tuple[Process, Process]) -> None:
         assert not decoder.lossless or emits_the_target(decoder, *pair)
 
     check()

@@ -1,4 +1,7 @@
-"""Decoders that verify a block only in part: phrases, and neighbourhoods. All numbers are exact."""
+"""Decoders that verify a block only in part: what they are where there is one part. All numbers are exact.
+
+What phrases and neighbourhoods emit is in the claims ``sjd-pv.law`` and ``mulo-sd.law``.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,7 @@ from fractions import Fraction as F
 
 import pytest
 
-from simlab.decoders import Block, Sjd, SjdPv, Skipping, SpeculativeDecoder, make_decoder
-from simlab.decoders.local import Local
+from simlab.decoders import Sjd, SjdPv, Skipping, SpeculativeDecoder
 from simlab.decoders.phrase import Failing, Phrase
 from simlab.processes import TableProcess
 from simlab.rules import Speculative
@@ -29,47 +31,6 @@ def test_a_phrase_of_one_draft_is_speculative_sampling(failing: str) -> None:
     target, draft = GRIDS
     one = sequence_law(Phrase(1, failing=failing), target, RULE, draft)  # type: ignore[arg-type]
     assert one == sequence_law(SpeculativeDecoder(1), target, RULE, draft)
-
-
-@pytest.mark.parametrize(
-    ("failing", "law"),
-    [
-        ("discard", (F(1, 9), F(2, 9), F(1, 3), F(1, 3))),
-        ("shorten", (F(1, 9), F(7, 18), F(5, 18), F(2, 9))),
-    ],
-)
-def test_a_phrase_of_two(failing: str, law: tuple[F, ...]) -> None:
-    target, draft = constant(F(1, 3), F(2, 3)), constant(F(2, 3), F(1, 3))
-    decoder = Phrase(2, failing=failing)  # type: ignore[arg-type]
-    found: dict[tuple[int, ...], F] = {}
-    for tokens, mass in complete(block_law(decoder, target, RULE, draft), target, 2).items():
-        found[tokens[:2]] = found.get(tokens[:2], F(0)) + F(mass)
-    assert tuple(found[a, b] for a in (0, 1) for b in (0, 1)) == law
-    assert deviation(Block(2), target, RULE, draft) == 0
-
-
-@pytest.mark.parametrize("redraw", ["fresh", "coupled"])
-def test_a_neighbourhood_that_holds_the_block_is_lossless(redraw: str) -> None:
-    """On a grid too, where a neighbour may be in another row; a neighbourhood of a rejected token alone is not."""
-    target, draft = GRIDS
-    for decoder, biased in ((Local(4, reach=3, redraw=redraw), False), (Local(4, redraw=redraw), True)):  # type: ignore[arg-type]
-        law, _ = sequence_law(decoder, target, RULE, draft)
-        assert (law != target_law(target)) == biased
-        assert sum(law.values()) == 1
-
-
-def test_drafts_of_the_target_itself_stay() -> None:
-    for process in GRIDS:
-        assert deviation(Local(2), process, RULE, process) == 0
-
-
-def test_what_makes_no_sense_is_refused() -> None:
-    with pytest.raises(ValueError, match="failing is 'stop'"):
-        Phrase(2, failing="stop")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="reach is -1; expected a whole number >= 0"):
-        Local(2, reach=-1)
-    with pytest.raises(ValueError, match="redraw is 'none'"):
-        Local(2, redraw="none")  # type: ignore[arg-type]
 
 
 # Windows and skipped drafts --------------------------------------------------------------------------------------
@@ -104,10 +65,3 @@ def test_skipped_drafts_follow_the_draft_and_the_others_the_target(skipped: int)
     found = block_law(Skipping(2, skipped=skipped), target, RULE, draft)
     assert complete(found, target, 4) == target_law(mixed)
     assert min(map(len, found)) > skipped
-
-
-def test_more_are_skipped_than_drafted() -> None:
-    with pytest.raises(ValueError, match="skipped is 3; expected at most gamma, 2"):
-        make_decoder("skipping", gamma=2, skipped=3)
-    with pytest.raises(ValueError, match="renewal is 'maximal'; expected 'fresh' with phrases"):
-        make_decoder("sjd-pv", window=2, renewal="maximal")

@@ -17,7 +17,7 @@ import torch
 from simlab.decoders import Decoder, Run, make_decoder, run
 from simlab.processes import Process
 from simlab.randomness import Tape
-from simlab.rules import Rule, Speculative, make_rule
+from simlab.rules import RULES, Rule, Speculative, make_rule
 from tests.support.cases import (
     BLOCK,
     DECODERS,
@@ -27,8 +27,8 @@ from tests.support.cases import (
     SPECULATIVE,
     UNREFINED,
     by_decoder,
-    every_rule,
-    sized,
+    others,
+    tables,
     tree,
 )
 from tests.support.dense import DenseProcess, floats
@@ -86,7 +86,7 @@ def test_forms_of_a_process_give_identical_sequences(name: str, parameters: dict
     assert 0 <= table.tokens.min() <= table.tokens.max() < V
 
 
-@every_rule("rule, setting")
+@pytest.mark.parametrize(("rule", "setting"), others(RULES, [], tables(V)), ids=str)
 @by_decoder(
     [
         ("speculative", {"gamma": 2}),
@@ -97,7 +97,7 @@ def test_forms_of_a_process_give_identical_sequences(name: str, parameters: dict
     ]
 )
 def test_so_they_do_with_every_rule(name: str, parameters: dict[str, Any], rule: str, setting: dict[str, Any]) -> None:
-    decoder, made = make_decoder(name, **parameters), make_rule(rule, **sized(setting, V))
+    decoder, made = make_decoder(name, **parameters), make_rule(rule, **setting)
     assert same(decoded(decoder, made, "numpy"), decoded(decoder, made, "torch"))
 
 

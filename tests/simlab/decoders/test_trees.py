@@ -36,33 +36,26 @@ Laws = tuple[Law, dict[int, Any]]
 SHAPES = list(product(("comb", "full"), (1, 2, 4), (1, 2, 3, 5), (1, 2, 3, 5)))  # shape, candidates, depth, window
 
 
-@pytest.mark.parametrize(("shape", "candidates", "depth", "window"), SHAPES)
-def test_a_tree_has_as_many_nodes_as_it_says(shape: Any, candidates: int, depth: int, window: int) -> None:
-    made, depth = make_tree(shape, window, candidates, depth), min(depth, window)
-    wide = (candidates - 1) * depth if shape == "comb" else sum(candidates**j for j in range(1, depth + 1)) - depth
-    assert made.nodes == window + wide
-    assert made.depth == depth
-    assert made.nodes == count_nodes(shape, window, candidates, depth)
-
-
-@pytest.mark.parametrize(("shape", "candidates", "depth", "window"), SHAPES)
-def test_paths_children_and_parents_tell_the_same_tree(shape: Any, candidates: int, depth: int, window: int) -> None:
-    made = make_tree(shape, window, candidates, depth)
-    paths = [tuple(node for node in path if node != NONE) for path in made.paths.values.tolist()]
-    children = [[node for node in row if node != NONE] for row in made.children.values.tolist()]
-    assert paths[:window] == [tuple(range(j + 1)) for j in range(window)], "the chain comes first"
-    assert all(path[-1] == node for node, path in enumerate(paths))
-    below: dict[tuple[int, ...], list[int]] = {}
-    for path in paths:
-        below.setdefault(path[:-1], []).append(path[-1])
-    for row, path in enumerate([(), *paths]):
-        level = len(path)
-        branches = level < made.depth and (shape == "full" or path == tuple(range(level)))
-        chain = [level] if branches or (path == tuple(range(level)) and level < window) else []
-        assert children[row] == below.get(path, []) or (not branches and children[row] == []), "chain only"
-        assert len(below.get(path, [])) == (candidates if branches else len(chain))
-        assert not branches or row in made.parents[level]
-    assert len(made.parents) == made.depth
+def test_a_tree_is_as_large_as_it_says_and_paths_children_and_parents_tell_the_same() -> None:
+    for shape, candidates, depth, window in SHAPES:
+        made, depth = make_tree(shape, window, candidates, depth), min(depth, window)  # type: ignore[arg-type]
+        wide = (candidates - 1) * depth if shape == "comb" else sum(candidates**j for j in range(1, depth + 1)) - depth
+        assert made.nodes == window + wide == count_nodes(shape, window, candidates, depth)  # type: ignore[arg-type]
+        assert made.depth == depth == len(made.parents)
+        paths = [tuple(node for node in path if node != NONE) for path in made.paths.values.tolist()]
+        children = [[node for node in row if node != NONE] for row in made.children.values.tolist()]
+        assert paths[:window] == [tuple(range(j + 1)) for j in range(window)], "the chain comes first"
+        assert all(path[-1] == node for node, path in enumerate(paths))
+        below: dict[tuple[int, ...], list[int]] = {}
+        for path in paths:
+            below.setdefault(path[:-1], []).append(path[-1])
+        for row, path in enumerate([(), *paths]):
+            level = len(path)
+            branches = level < made.depth and (shape == "full" or path == tuple(range(level)))
+            chain = [level] if branches or (path == tuple(range(level)) and level < window) else []
+            assert children[row] == below.get(path, []) or (not branches and children[row] == []), "chain only"
+            assert len(below.get(path, [])) == (candidates if branches else len(chain))
+            assert not branches or row in made.parents[level]
 
 
 def test_the_papers_tree() -> None:
@@ -70,17 +63,6 @@ def test_the_papers_tree() -> None:
     assert make_tree("full", 3, 4, 3).nodes == 84
     assert make_tree("full", 64, 4, 3).nodes == 84 + 61
     assert make_tree("comb", 64 - 9, 4, 3).nodes == 64
-
-
-@pytest.mark.parametrize("name", ["sjd-pd", "sjd-pac"])
-def test_a_tree_over_its_budget_is_refused_by_how_much(name: str) -> None:
-    given = tree(64, 4, 3, "full")
-    with pytest.raises(ValueError, match=r"budget is 64 but the tree has 145 nodes, 81 too many; expected a smaller"):
-        make_decoder(name, **given, budget=64)
-    make_decoder(name, **given, budget=145)
-    make_decoder(name, **tree(55, 4, 3), budget=64)
-    with pytest.raises(ValueError, match=r"budget is 63 but the tree has 64 nodes, 1 too many"):
-        make_decoder(name, **tree(55, 4, 3), budget=63)
 
 
 @pytest.mark.parametrize("where", WORLDS)
@@ -201,6 +183,7 @@ def test_the_comparison_tells_readings_apart() -> None:
 # Time ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("shape", "zeros", "limit"), [("comb", 0, 30), ("full", 0.4, 120)])
 def test_trees_of_four_tokens_are_enumerated_in_time(shape: str, zeros: float, limit: float) -> None:
     """The promised speed, in seconds of the processor: V = 3, four tokens, window 4, K = 2, D = 2."""

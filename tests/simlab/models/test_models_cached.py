@@ -26,12 +26,12 @@ from simlab.models.process.sampling import Sampling
 from simlab.models.process.uncached import Uncached
 from simlab.processes import Ending
 from simlab.randomness import Tape
-from simlab.rules import Speculative, make_rule
-from tests.support.cases import CANDIDATE_TREES, DECODERS, RENEWED, by_decoder, rule_parameters, sized, tree
+from simlab.rules import RULES, Speculative, make_rule
+from tests.support.cases import CANDIDATE_TREES, DECODERS, RENEWED, by_decoder, others, tables, tree
 from tests.support.networks import CLASSES, SAMPLINGS, V, classes, config, decoded, head, model, same
 
 pytestmark = pytest.mark.parity
-DEFAULT_EVERY = 10
+DEFAULT_EVERY = 11  # odd: samplings take turns
 
 SEED, REPLICATES = 5, 8
 forms = pytest.mark.parametrize("form", [Cached, CachedOnHost])
@@ -41,7 +41,7 @@ LONGER = [(name, p) for name, p in DECODERS if max(p.get("window", 9), p.get("ga
 
 
 @sampled
-@by_decoder(LONGER)
+@by_decoder([*LONGER, *CANDIDATE_TREES, *RENEWED])
 def test_every_decoder(name: str, parameters: dict[str, Any], sampling: str) -> None:
     decoder, rule, tape = make_decoder(name, **parameters), Speculative(), Tape(SEED, REPLICATES)
     with_cache, without = (decoded(decoder, rule, SAMPLINGS[sampling], cached, tape) for cached in (True, False))
@@ -51,15 +51,6 @@ def test_every_decoder(name: str, parameters: dict[str, Any], sampling: str) -> 
     # and one of them alone
     alone = decoded(decoder, rule, SAMPLINGS[sampling], True, Tape(SEED, [4]))
     assert same(alone, Run(without.tokens[[4]], without.steps[[4]]))
-
-
-@sampled
-@by_decoder(CANDIDATE_TREES)
-def test_trees_verified_from_the_root_down(name: str, parameters: dict[str, Any], sampling: str) -> None:
-    decoder, rule, tape = make_decoder(name, **parameters), Speculative(), Tape(SEED, REPLICATES)
-    without = decoded(decoder, rule, SAMPLINGS[sampling], False, tape)
-    for engine in (Cached, CachedOnHost):
-        assert same(decoded(decoder, rule, SAMPLINGS[sampling], True, tape, engine=engine), without)
 
 
 def test_a_draft_model_that_is_not_told_of_the_tree_loses_its_path() -> None:
@@ -72,30 +63,11 @@ def test_a_draft_model_that_is_not_told_of_the_tree_loses_its_path() -> None:
         decoded(decoder, Speculative(), Sampling(), True, Tape(SEED, REPLICATES), engine=Untold)
 
 
-@pytest.mark.slow
-@by_decoder(RENEWED)
-def test_every_renewal(name: str, parameters: dict[str, Any]) -> None:
-    test_every_decoder(name, parameters, "plain")
-
-
-# these reject every draft, also where p and q are equal but for rounding, and then the residual is what rounding leaves
-ALWAYS_REJECT = [
-    ("amplify", {"k": 0}),
-    *(("dynamic-grouped", {"size": 1, "window": w}) for w in ("printed", "clamped")),
-]
-
-
-@pytest.mark.parametrize(("rule", "setting"), [case for case in rule_parameters(3) if case not in ALWAYS_REJECT])
-@by_decoder(
-    [
-        ("speculative", {"gamma": 2}),
-        ("sjd", {"window": 3}),
-        ("sjd-pac", tree(3, 2, 2, "full", relabel="law")),
-    ]
-)
+# rows without zeros: sums that are 1 but for rounding would be ties at the bounds of rules
+@pytest.mark.parametrize(("rule", "setting"), others(RULES, [], tables(V)), ids=str)
+@by_decoder([("speculative", {"gamma": 2}), ("sjd-pac", tree(3, 2, 2, "full", relabel="law"))])
 def test_every_rule(name: str, parameters: dict[str, Any], rule: str, setting: dict[str, Any]) -> None:
-    decoder, made = make_decoder(name, **parameters), make_rule(rule, **sized(setting, V))
-    # rows without zeros: sums that are 1 but for rounding would be ties at the bounds of rules
+    decoder, made = make_decoder(name, **parameters), make_rule(rule, **setting)
     sampling, tape = Sampling(guidance=2.0, temperature=0.8), Tape(SEED, REPLICATES)
     with_cache, without = (decoded(decoder, made, sampling, cached, tape) for cached in (True, False))
     assert same(with_cache, without)

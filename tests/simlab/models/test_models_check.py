@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,8 +22,12 @@ from tests.support.networks import CLASSES, SHAPE, V, classes, config, model, ra
 pytestmark = pytest.mark.property
 
 
-def made(kind: type[Transformer] = Transformer, condition: str = "class") -> Transformer:
-    return randomised(kind(config("target", condition)), seed=5)  # type: ignore[return-value]
+def made(method: str = "", changed: Callable[..., Tensor] | None = None, condition: str = "class") -> Any:
+    """A model, of which a method is ``changed``: a function of its own one, and of what that is given."""
+    model: Any = randomised(Transformer(config("target", condition)), seed=5)
+    if changed is not None:
+        setattr(model, method, partial(changed, getattr(model, method)))
+    return model
 
 
 def problems(model: Any, given: Any = None) -> dict[str, str]:
@@ -69,19 +75,6 @@ def test_a_process_of_what_is_no_model(process: type[Cached | Uncached]) -> None
         process(lacking, classes(2))
 
 
-class Resized(Transformer):
-    """A model whose sizes are not what they are."""
-
-    wrong: Any = None
-
-    def __getattribute__(self, name: str) -> Any:
-        if name != "config" or type(self).wrong is None:
-            return super().__getattribute__(name)
-        own = super().__getattribute__("config")
-        sizes = {size: getattr(own, size) for size in (*SIZES, "shape", "classes")}
-        return SimpleNamespace(**{size: value for size, value in (sizes | type(self).wrong).items() if value != "gone"})
-
-
 @pytest.mark.parametrize(
     ("wrong", "problem"),
     [
@@ -92,148 +85,101 @@ class Resized(Transformer):
         ({"shape": (3, 4)}, "config.shape is (3, 4) and length 9; expected (rows, columns), and rows * columns tokens"),
     ],
 )
-def test_sizes(wrong: dict[str, Any], problem: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    resized = made(Resized)
-    monkeypatch.setattr(Resized, "wrong", wrong)
+def test_sizes(wrong: dict[str, Any], problem: str) -> None:
+    resized = made()
+    sizes = {size: getattr(resized.config, size) for size in (*SIZES, "shape", "classes")} | wrong
+    resized.config = SimpleNamespace(**{size: value for size, value in sizes.items() if value != "gone"})
     assert problems(resized) == {"sizes": problem}
 
 
 # what a method returns, and how ---------------------------------------------------------------------------------------
 
 
-class FlatCondition(Transformer):
-    def condition(self, given: Tensor) -> Tensor:
-        return super().condition(given)[:, 0]
-
-
-class NoNull(Transformer):
-    def null(self, batch: int) -> Tensor:
-        return torch.full((batch,), CLASSES + 1)
-
-
-class OtherPrecision(Transformer):
-    def embed(self, tokens: Tensor) -> Tensor:
-        return super().embed(tokens).float()
-
-
-class SmallTable(Transformer):
-    def embed(self, tokens: Tensor) -> Tensor:
-        return functional.embedding(tokens, self.tok_embeddings.weight[:-1])
-
-
-class LastOnly(Transformer):
-    def features(self, inputs: Tensor, position: Tensor, memory: Memory) -> Tensor:
-        return super().features(inputs, position, memory)[:, -1:]
-
-
-class FewLogits(Transformer):
-    def logits(self, features: Tensor) -> Tensor:
-        return super().logits(features)[..., 1:]
-
-
-class HalfLogits(Transformer):
-    def logits(self, features: Tensor) -> Tensor:
-        return super().logits(features).half()
-
-
-class NoNumber(Transformer):
-    def logits(self, features: Tensor) -> Tensor:
-        found = super().logits(features)
-        found[1, 3] = torch.nan
-        return found
-
-
-class Dropout(Transformer):
-    def features(self, inputs: Tensor, position: Tensor, memory: Memory) -> Tensor:
-        return functional.dropout(super().features(inputs, position, memory), 0.5)
-
-
-class Peeking(Transformer):
-    """A token sees the next one."""
-
-    def features(self, inputs: Tensor, position: Tensor, memory: Memory) -> Tensor:
-        found = super().features(inputs, position, memory)
-        return found + torch.cat([found[:, 1:], found[:, -1:]], dim=1)
-
-
-class BatchNorm(Transformer):
-    def features(self, inputs: Tensor, position: Tensor, memory: Memory) -> Tensor:
-        found = super().features(inputs, position, memory)
-        return found - found.mean(0)
-
-
-class ShortTable(Transformer):
-    def features(self, inputs: Tensor, position: Tensor, memory: Memory) -> Tensor:
-        self.frequencies[position]
-        return super().features(inputs, position, memory)
-
-
-class NothingBefore(Transformer):
-    def features(self, inputs: Tensor, position: Tensor, memory: Memory) -> Tensor:
-        functional.embedding(position.clamp(max=N), self.frequencies.flatten(1))
-        return super().features(inputs, position, memory)
-
-
-class OwnAttention(Transformer):
-    """Attention over what is fed, of which nothing is kept."""
-
-    def features(self, inputs: Tensor, position: Tensor, memory: Memory) -> Tensor:
-        return super().features(inputs, position, Causal())
-
-
-class GroupedKeys(Transformer):
-    """Keys and values for fewer heads than said."""
-
-    def features(self, inputs: Tensor, position: Tensor, memory: Memory) -> Tensor:
-        class Fewer:
-            def attend(self, layer: int, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-                return memory.attend(layer, query, key[:, :1], value[:, :1])
-
-        return super().features(inputs, position, Fewer())
-
-
-class CountsFromZero(Transformer):
-    """Every call is taken for the beginning of the sequence."""
-
-    def features(self, inputs: Tensor, position: Tensor, memory: Memory) -> Tensor:
-        return super().features(inputs, torch.arange(inputs.shape[1]).expand(inputs.shape[:2]), memory)
-
-
-class OneOff(Transformer):
-    """The last token of every call stands one further on."""
-
-    def features(self, inputs: Tensor, position: Tensor, memory: Memory) -> Tensor:
-        last = torch.arange(inputs.shape[1]) == inputs.shape[1] - 1
-        return super().features(inputs, position + last.long() * (inputs.shape[1] == 2), memory)
-
-
 N = SHAPE[0] * SHAPE[1]
 
 
-@pytest.mark.parametrize(
-    ("kind", "check", "problem"),
-    [
-        (FlatCondition, "condition", "condition(given) has shape (3, 16); expected (3, 1, 16)"),
-        (NoNull, "no condition", "raises IndexError: index out of range in self"),
-        (OtherPrecision, "tokens", "embed(tokens) is torch.float32; expected torch.float64, as condition(given) is"),
-        (SmallTable, "tokens", "raises IndexError: index out of range in self"),
-        (LastOnly, "features", "features(inputs, position, memory) has shape (3, 1, 16); expected (3, 7, 16)"),
-        (FewLogits, "logits", f"logits(features) has shape (3, 7, {V - 1}); expected (3, 7, {V})"),
-        (HalfLogits, "logits", "logits are torch.float16; expected float32 or better, as in .float()"),
-        (NoNumber, "numbers", "the row before token 3 of sequence 1 holds NaN or infinity; expected numbers"),
-        (Dropout, "same twice", "two calls with the same tokens differ; expected one answer: call eval()"),
-        (Peeking, "causality", "token 5 changes the row before token 5, by "),
-        (BatchNorm, "batch", "sequence 0 alone has other rows than beside others, by "),
-        (ShortTable, "outside", f"features raises IndexError at position {N + 1}, outside of the sequence; expected"),
-        (NothingBefore, "outside", "features raises IndexError at position -1, outside of the sequence; expected no"),
-        (OwnAttention, "memory", "features calls memory.attend for the layers []; expected each of config.layers = 2"),
-        (GroupedKeys, "memory", "keys of layer 0 have shape (3, 1, 7, 8); expected [B, heads, L, head_dim] = (3, 2, "),
-        (CountsFromZero, "cache", "expected features to place inputs by position[B, L], of which they take no notice"),
-        (OneOff, "cache", "expected attention over all that memory.attend has kept, and no more"),
-    ],
-)
-def test_a_broken_model(kind: type[Transformer], check: str, problem: str) -> None:
-    found = problems(made(kind))
+def no_number(own: Any, features: Tensor) -> Tensor:
+    found = own(features)
+    found[1, 3] = torch.nan
+    return found
+
+
+def peeking(own: Any, *given: Any) -> Tensor:
+    """A token sees the next one."""
+    found = own(*given)
+    return found + torch.cat([found[:, 1:], found[:, -1:]], dim=1)
+
+
+def looked_up(places: Callable[[Tensor], Tensor]) -> Callable[..., Tensor]:
+    """Positions are looked up in a table of their own."""
+
+    def features(own: Any, inputs: Tensor, position: Tensor, memory: Memory) -> Tensor:
+        functional.embedding(places(position), torch.ones(1 + N, 1))
+        return own(inputs, position, memory)
+
+    return features
+
+
+def grouped_keys(own: Any, inputs: Tensor, position: Tensor, memory: Memory) -> Tensor:
+    """Keys and values for fewer heads than said."""
+
+    class Fewer:
+        def attend(self, layer: int, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+            return memory.attend(layer, query, key[:, :1], value[:, :1])
+
+    return own(inputs, position, Fewer())
+
+
+def from_zero(own: Any, inputs: Tensor, position: Tensor, memory: Memory) -> Tensor:
+    """Every call is taken for the beginning of the sequence."""
+    return own(inputs, torch.arange(inputs.shape[1]).expand(inputs.shape[:2]), memory)
+
+
+def one_off(own: Any, inputs: Tensor, position: Tensor, memory: Memory) -> Tensor:
+    """The last of two tokens of a call stands one further on."""
+    last = torch.arange(inputs.shape[1]) == inputs.shape[1] - 1
+    return own(inputs, position + last.long() * (inputs.shape[1] == 2), memory)
+
+
+BROKEN: list[tuple[str, Callable[..., Tensor], str, str]] = [  # a method, what it is, what is found, and the problem
+    ("condition", lambda own, given: own(given)[:, 0], "condition", "condition(given) has shape (3, 16); expected"),
+    ("null", lambda own, batch: torch.full((batch,), CLASSES + 1), "no condition", "raises IndexError: index out of"),
+    ("embed", lambda own, tokens: own(tokens).float(), "tokens", "embed(tokens) is torch.float32; expected torch.flo"),
+    (
+        "embed",
+        lambda own, tokens: functional.embedding(tokens, torch.zeros(V - 1, 16).double()),
+        "tokens",
+        "raises IndexError: index out of range in self",
+    ),
+    ("features", lambda own, *given: own(*given)[:, -1:], "features", "memory) has shape (3, 1, 16); expected (3, 7, "),
+    ("logits", lambda own, given: own(given)[..., 1:], "logits", f"has shape (3, 7, {V - 1}); expected (3, 7, {V})"),
+    ("logits", lambda own, given: own(given).half(), "logits", "logits are torch.float16; expected float32 or better"),
+    ("logits", no_number, "numbers", "the row before token 3 of sequence 1 holds NaN or infinity; expected numbers"),
+    ("features", lambda own, *given: functional.dropout(own(*given)), "same twice", "expected one answer: call eval()"),
+    ("features", peeking, "causality", "token 5 changes the row before token 5, by "),
+    (
+        "features",
+        lambda own, *given: own(*given) - own(*given).mean(0),
+        "batch",
+        "sequence 0 alone has other rows than beside others, by ",
+    ),
+    ("features", looked_up(lambda at: at.clamp(min=0)), "outside", f"at position {N + 1}, outside of the sequence"),
+    ("features", looked_up(lambda at: at.clamp(max=N)), "outside", "at position -1, outside of the sequence"),
+    (
+        "features",
+        lambda own, inputs, position, memory: own(inputs, position, Causal()),
+        "memory",
+        "features calls memory.attend for the layers []; expected each of config.layers = 2",
+    ),
+    ("features", grouped_keys, "memory", "keys of layer 0 have shape (3, 1, 7, 8); expected [B, heads, L, head_dim]"),
+    ("features", from_zero, "cache", "expected features to place inputs by position[B, L], of which they take no not"),
+    ("features", one_off, "cache", "expected attention over all that memory.attend has kept, and no more"),
+]
+
+
+@pytest.mark.parametrize(("method", "changed", "check", "problem"), BROKEN)
+def test_a_broken_model(method: str, changed: Callable[..., Tensor], check: str, problem: str) -> None:
+    found = problems(made(method, changed))
     assert check in found
     assert problem in found[check]
     assert next(iter(found)) == check  # what is wrong comes before what follows from it

@@ -241,15 +241,6 @@ def test_a_header_alone_and_no_ends_of_lines(
     assert torch.equal(runs[0].steps, runs[1].steps)
 
 
-@models
-def test_sequences_advance_at_different_speeds(loaded: dict[str, HuggingFace], kind: str) -> None:
-    """What is compared above is worth comparing."""
-    found = decoded(loaded, ("sjd", {"window": 4}), SAMPLINGS["guided"], loaded[kind], True, [0, 1, 2, 3])
-    assert len(set(found.steps.tolist())) > 1
-    assert len(np.unique(found.tokens, axis=0)) == BATCH
-    assert found.steps.max() < LAYOUT.length
-
-
 # bugs ----------------------------------------------------------------------------------------------------------
 
 
@@ -301,28 +292,6 @@ def test_a_bug_is_caught(loaded: dict[str, HuggingFace], bug: type[Changed], kin
     assert not same(decoded(loaded, case, sampling, bug(loaded[kind]), True, rows), reference)
 
 
-class FirstOfWindow(Sampling):
-    """What depends on the position is looked up for the first position of a window, for all of it."""
-
-    def rows(self, logits: Tensor, position: Tensor) -> Tensor:
-        return super().rows(logits, position[:, :1].expand_as(position))
-
-
-@models
-@pytest.mark.parametrize(
-    "tables",
-    [{"grammar": LAYOUT.grammar()}, {"guidance": LAYOUT.guidance(3.0)}],
-    ids=["grammar", "guidance"],
-)
-def test_what_depends_on_the_position_is_looked_up_for_each(
-    loaded: dict[str, HuggingFace], tables: dict[str, Any], kind: str
-) -> None:
-    case, rows = ("sjd", {"window": 4}), [0, 1, 2, 3]
-    reference = decoded(loaded, case, Sampling(**tables), loaded[kind], False, rows)
-    assert same(decoded(loaded, case, Sampling(**tables), loaded[kind], True, rows), reference)
-    assert not same(decoded(loaded, case, FirstOfWindow(**tables), loaded[kind], True, rows), reference)
-
-
 # errors --------------------------------------------------------------------------------------------------------
 
 
@@ -340,24 +309,15 @@ TOKENIZER = {"chameleon": "model.vqmodel.", "emu3": "vqmodel."}
 
 
 @models
-@pytest.mark.parametrize(
-    ("weight", "message"),
-    [(None, r"is missing model\..*norm\.weight; expected"), (torch.ones(7), r"other shapes of model\..*norm\.weight")],
-    ids=["missing", "shape"],
-)
-def test_a_checkpoint_of_other_weights(
-    folders: dict[str, Path], tmp_path: Path, kind: str, weight: Tensor | None, message: str
-) -> None:
-    folder = copied(folders[kind], tmp_path / "copy", {NORM[kind]: weight})
-    with pytest.raises(CheckpointError, match=message):
-        LOADERS[kind](folder, LAYOUT, PREFIX)
-
-
-@models
-def test_a_checkpoint_of_more_weights(folders: dict[str, Path], tmp_path: Path, kind: str) -> None:
-    folder = copied(folders[kind], tmp_path / "copy", {"model.extra.weight": torch.ones(2)})
-    with pytest.raises(CheckpointError, match=r"has unexpected model\.extra\.weight"):
-        LOADERS[kind](folder, LAYOUT, PREFIX)
+def test_a_checkpoint_of_other_weights(folders: dict[str, Path], tmp_path: Path, kind: str) -> None:
+    for name, weight, message in (
+        (NORM[kind], None, r"is missing model\..*norm\.weight; expected"),
+        (NORM[kind], torch.ones(7), r"other shapes of model\..*norm\.weight"),
+        ("model.extra.weight", torch.ones(2), r"has unexpected model\.extra\.weight"),
+    ):
+        folder = copied(folders[kind], tmp_path / message[:8], {name: weight})
+        with pytest.raises(CheckpointError, match=message):
+            LOADERS[kind](folder, LAYOUT, PREFIX)
 
 
 @models
@@ -380,29 +340,22 @@ def test_another_model(folders: dict[str, Path], tmp_path: Path) -> None:
         load_emu3(folders["chameleon"], LAYOUT, PREFIX)
     with pytest.raises(CheckpointError, match="there is no such file; expected what describes a model"):
         load_chameleon(tmp_path / "nowhere", LAYOUT, PREFIX)
-    (tmp_path / "config.json").write_text("{")
-    with pytest.raises(CheckpointError, match="is no JSON"):
-        load_emu3(tmp_path, LAYOUT, PREFIX)
-    (tmp_path / "config.json").write_text("[1]")
-    with pytest.raises(CheckpointError, match="is no JSON object"):
-        load_emu3(tmp_path, LAYOUT, PREFIX)
-    (tmp_path / "config.json").write_text("{}")
-    with pytest.raises(CheckpointError, match="of the type None; expected 'emu3'"):
-        load_emu3(tmp_path, LAYOUT, PREFIX)
-    (tmp_path / "config.json").write_text('{"model_type": "emu3"}')
-    with pytest.raises(CheckpointError, match="has no vocabulary_map"):
-        load_emu3(tmp_path, LAYOUT, PREFIX)
+    for text, message in (
+        ("{", "is no JSON"),
+        ("[1]", "is no JSON object"),
+        ("{}", "of the type None; expected 'emu3'"),
+        ('{"model_type": "emu3"}', "has no vocabulary_map"),
+    ):
+        (tmp_path / "config.json").write_text(text)
+        with pytest.raises(CheckpointError, match=message):
+            load_emu3(tmp_path, LAYOUT, PREFIX)
 
 
-def test_no_pickle_is_read(folders: dict[str, Path], tmp_path: Path) -> None:
+def test_no_pickle_is_read_and_no_broken_file(folders: dict[str, Path], tmp_path: Path) -> None:
     (tmp_path / "config.json").write_bytes((folders["chameleon"] / "config.json").read_bytes())
     torch.save(load_file(folders["chameleon"] / "model.safetensors"), tmp_path / "pytorch_model.bin")
     with pytest.raises(CheckpointError, match=r"model\.safetensors: there is no such file"):
         load_chameleon(tmp_path, LAYOUT, PREFIX)
-
-
-def test_a_broken_file(folders: dict[str, Path], tmp_path: Path) -> None:
-    (tmp_path / "config.json").write_bytes((folders["chameleon"] / "config.json").read_bytes())
     (tmp_path / "model.safetensors").write_bytes(b"\x00" * 40)
     with pytest.raises(CheckpointError, match="expected safetensors"):
         load_chameleon(tmp_path, LAYOUT, PREFIX)

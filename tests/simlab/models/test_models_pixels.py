@@ -1,4 +1,4 @@
-"""Image tokenizers of Chameleon and Emu3 written a second time from their descriptions, over their files' names."""
+"""Image tokenizers of Chameleon and Emu3 against the same networks by their formulas, over their files' names."""
 
 from __future__ import annotations
 
@@ -16,86 +16,28 @@ from simlab.models.adapters.vqgan import load_vqgan
 from simlab.models.checkpoints import CheckpointError
 from tests.support.published import (
     ENTRIES,
-    LEVELS,
     Weights,
     emu3_tokenizer_files,
     vqgan_files,
 )
+from tests.support.vqgan import PlainVqgan, swish
 
 pytestmark = pytest.mark.parity
 CLOSE: dict[str, float] = {"rtol": 1e-9, "atol": 1e-9}
-
-
-class Plain:
-    """The parts that both networks are made of; ``by`` are the codes that norms of Emu3's decoder look at."""
-
-    def __init__(self, weights: Weights) -> None:
-        self.held = {name: tensor.double() for name, tensor in weights.items()}
-
-    def conv(self, name: str, x: Tensor, pad: int = 1, stride: int = 1) -> Tensor:
-        return functional.conv2d(x, self.held[f"{name}.weight"], self.held[f"{name}.bias"], stride, pad)
-
-    def norm(self, name: str, x: Tensor, by: Tensor | None) -> Tensor:
-        """32 groups by their means and spreads."""
-        layer = name if by is None else f"{name}.norm_layer"
-        grouped = x.unflatten(1, (32, -1))
-        mean = grouped.mean((2, 3, 4), keepdim=True)
-        spread = (grouped - mean).square().mean((2, 3, 4), keepdim=True)
-        scaled = ((grouped - mean) / (spread + 1e-6).sqrt()).flatten(1, 2)
-        x = scaled * self.held[f"{layer}.weight"][:, None, None] + self.held[f"{layer}.bias"][:, None, None]
-        if by is None:
-            return x
-        times = x.shape[-1] // by.shape[-1]
-        seen = by.repeat_interleave(times, 2).repeat_interleave(times, 3)
-        return x * self.conv(f"{name}.conv_y", seen, 0) + self.conv(f"{name}.conv_b", seen, 0)
-
-    def residual(self, name: str, x: Tensor, by: Tensor | None = None) -> Tensor:
-        h = self.conv(f"{name}.conv1", swish(self.norm(f"{name}.norm1", x, by)))
-        h = self.conv(f"{name}.conv2", swish(self.norm(f"{name}.norm2", h, by)))
-        return h + (self.conv(f"{name}.nin_shortcut", x, 0) if f"{name}.nin_shortcut.weight" in self.held else x)
-
-    def attention(self, name: str, x: Tensor, by: Tensor | None = None) -> Tensor:
-        q, k, v = (self.conv(f"{name}.{part}", self.norm(f"{name}.norm", x, by), 0).flatten(2) for part in "qkv")
-        weights = (q.transpose(1, 2) @ k / x.shape[1] ** 0.5).softmax(-1)
-        return x + self.conv(f"{name}.proj_out", (v @ weights.transpose(1, 2)).unflatten(2, x.shape[2:]), 0)
-
-    def mid(self, side: str, x: Tensor, by: Tensor | None = None) -> Tensor:
-        x = self.attention(f"{side}.mid.attn_1", self.residual(f"{side}.mid.block_1", x, by), by)
-        return self.residual(f"{side}.mid.block_2", x, by)
-
-    def up(self, x: Tensor, by: Tensor | None = None) -> Tensor:
-        for level in reversed(range(len(LEVELS))):
-            for block in range(2):
-                x = self.residual(f"decoder.up.{level}.block.{block}", x, by)
-                if f"decoder.up.{level}.attn.{block}.q.weight" in self.held:
-                    x = self.attention(f"decoder.up.{level}.attn.{block}", x, by)
-            if level:
-                x = x.repeat_interleave(2, 2).repeat_interleave(2, 3)
-                x = self.conv(f"decoder.up.{level}.upsample.conv", x)
-        return self.conv("decoder.conv_out", swish(self.norm("decoder.norm_out", x, by)))
-
-
-def swish(x: Tensor) -> Tensor:
-    return x / (1 + torch.exp(-x))
 
 
 # Chameleon --------------------------------------------------------------------------------------------------------
 
 
 def decoded(weights: Weights, entries: Tensor, shape: tuple[int, int]) -> Tensor:
-    plain = Plain(weights)
+    plain = PlainVqgan(weights)
     x = plain.held["quantize.embedding.weight"][entries].transpose(1, 2).unflatten(2, shape)
-    x = plain.up(plain.mid("decoder", plain.conv("decoder.conv_in", plain.conv("post_quant_conv", x, 0))))
-    return (x.clamp(-1, 1) + 1) / 2
+    return plain.decoded(plain.conv("post_quant_conv", x))
 
 
 def encoded(weights: Weights, images: Tensor) -> Tensor:
-    plain = Plain(weights)
-    x = plain.residual("encoder.down.0.block.0", plain.conv("encoder.conv_in", 2 * images - 1))
-    padded = torch.cat([torch.cat([x, x[..., :1] * 0], 3), x[..., :1, :].new_zeros(1).expand(*x.shape[:2], 1, 9)], 2)
-    x = plain.residual("encoder.down.1.block.0", plain.conv("encoder.down.0.downsample.conv", padded, 0, 2))
-    x = plain.conv("encoder.conv_out", swish(plain.norm("encoder.norm_out", plain.mid("encoder", x), None)))
-    points = plain.conv("quant_conv", x, 0).flatten(2).transpose(1, 2)
+    plain = PlainVqgan(weights)
+    points = plain.conv("quant_conv", plain.encoded(images)).flatten(2).transpose(1, 2)
     return (points[:, :, None] - plain.held["quantize.embedding.weight"]).square().sum(-1).argmin(-1)
 
 
@@ -155,7 +97,7 @@ def test_files_that_are_no_image_tokenizer(tmp_path: Path) -> None:
 
 def emu3_decoded(weights: Weights, entries: Tensor, shape: tuple[int, int]) -> Tensor:
     """The first of four frames; the time of a tensor ``[B, C, T, H, W]`` looks at two steps before it."""
-    plain = Plain(weights)
+    plain = PlainVqgan(weights)
     held = plain.held
 
     def timed(name: str, x: Tensor) -> Tensor:
@@ -178,9 +120,7 @@ def emu3_decoded(weights: Weights, entries: Tensor, shape: tuple[int, int]) -> T
         for number in range(2):
             x = swish(timed(f"decoder.time_conv.{number}.conv.conv", x.repeat_interleave(2, dim=2)))
         streams.append(x[:, :, 0])
-    x, by = streams
-    x = plain.up(plain.mid("decoder", plain.conv("decoder.conv_in", x), by), by)
-    return (x.clamp(-1, 1) + 1) / 2
+    return plain.decoded(*streams)
 
 
 def test_emu3_s_image_tokenizer(tmp_path: Path) -> None:

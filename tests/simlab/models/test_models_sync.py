@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 
@@ -16,22 +18,18 @@ from tests.support.networks import SAMPLINGS, V, as_on_a_device, classes, head, 
 pytestmark = pytest.mark.exact
 
 LIMIT = 1  # read a step: the loop's own
-DECODERS = {
-    "autoregressive": {},
-    "speculative": {"gamma": 3},
-    "block": {"gamma": 3},
-    "hierarchical": {"gamma": 3},
-    "traversal": {"branching": [2, 2]},
-    "candidate-tree": {"branching": [2, 2]},
-    "dynamic-tree": {"top_k": 2, "depth": 1, "total": 4},
-    "jacobi": {"window": 4},
-    "sjd": {"window": 4},
-    "sjd-ac": {"window": 4},
-    "sjd-pd": {"window": 4, "candidates": 2, "depth": 2},
-    "sjd-pac": {"window": 4, "candidates": 2, "depth": 2},
-}
+PAC = {"window": 4, "candidates": 2, "depth": 2}
+DECODERS: list[tuple[str, dict[str, Any]]] = [
+    ("candidate-tree", {"branching": [2, 2]}),
+    ("dynamic-tree", {"top_k": 2, "depth": 1, "total": 4}),
+    *((name, PAC) for name in ("sjd-pd", "sjd-pac")),
+    *(("sjd-pac", {**PAC, "renewal": renewal}) for renewal in ("maximal", "gumbel")),
+    *((name, {"gamma": 3}) for name in ("speculative", "block", "hierarchical")),
+    *((name, {"window": 4}) for name in ("jacobi", "sjd", "sjd-ac")),
+    ("traversal", {"branching": [2, 2]}),
+    ("autoregressive", {}),
+]
 RULES = {
-    "speculative": {},
     "grouped": {"labels": [token // 2 for token in range(V)]},
     "dynamic-grouped": {"size": 3, "max_gap": 0.15},
     "lantern": {"neighbours": [[(token + 1) % V] for token in range(V)], "delta": 0.2},
@@ -52,19 +50,14 @@ def reads(decoder: Decoder, rule: Rule, eagle: bool = False) -> float:
     return (steps[-1] - steps[0]) / (len(steps) - 1)
 
 
-@pytest.mark.parametrize("name", DECODERS)
-def test_a_step_reads_once_at_most(name: str) -> None:
-    assert reads(make_decoder(name, **DECODERS[name]), make_rule("speculative")) == LIMIT
-
-
-@pytest.mark.parametrize("renewal", ["maximal", "gumbel"])
-def test_no_renewal_reads(renewal: str) -> None:
-    assert reads(make_decoder("sjd-pac", **DECODERS["sjd-pac"], renewal=renewal), make_rule("speculative")) == LIMIT
+@pytest.mark.parametrize(("name", "parameters"), DECODERS, ids=str)
+def test_a_step_reads_once_at_most(name: str, parameters: dict[str, Any]) -> None:
+    assert reads(make_decoder(name, **parameters), make_rule("speculative")) == LIMIT
 
 
 @pytest.mark.parametrize("name", RULES)
 def test_no_rule_reads(name: str) -> None:
-    assert reads(make_decoder("sjd-pac", **DECODERS["sjd-pac"]), make_rule(name, **RULES[name])) == LIMIT
+    assert reads(make_decoder("sjd-pac", **PAC), make_rule(name, **RULES[name])) == LIMIT
 
 
 def test_a_head_reads_nothing_either() -> None:

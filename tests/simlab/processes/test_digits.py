@@ -1,12 +1,13 @@
-"""The digits processes: what every process must do, and that the target is worth more than its draft."""
+"""The digits processes: the target is worth more than its draft, and its rows are those of its features.
+
+What every process must do is in :mod:`tests.simlab.processes.test_processes_at_scale`.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from simlab.decoders.tree import make_tree
-from simlab.processes import Process
 from simlab.processes.digits import (
     HELD_OUT,
     SHIPPED_SEED,
@@ -17,12 +18,11 @@ from simlab.processes.digits import (
     fit_layers,
     split_digits,
 )
-from simlab.processes.digits_network import FLOOR, LENGTH, SHAPE, VOCABULARY, features
+from simlab.processes.digits_network import FLOOR, LENGTH, VOCABULARY, features
 
 pytestmark = pytest.mark.property
 
 ROUNDING = 1e-12  # of sums
-EXTRA = 17  # the buffer of a decoder is longer than the sequence
 
 
 @pytest.fixture(scope="module")
@@ -30,74 +30,15 @@ def pair() -> DigitsPair:
     return fit_digits()
 
 
-@pytest.fixture(params=["target", "draft"])
-def process(request: pytest.FixtureRequest, pair: DigitsPair) -> Process:
-    return getattr(pair, request.param)
-
-
 @pytest.fixture
 def tokens(pair: DigitsPair) -> np.ndarray:
-    """Images nobody was fitted to and images of noise, in a buffer: ``int64[16, 64 + EXTRA]``."""
+    """Images nobody was fitted to and images of noise, ``int64[16, 64]``."""
     noise = np.random.default_rng(1).integers(0, VOCABULARY, (8, LENGTH))
-    return np.pad(np.concatenate([pair.held_out[:8], noise]), ((0, 0), (0, EXTRA)))
+    return np.concatenate([pair.held_out[:8], noise])
 
 
 def starts(tokens: np.ndarray, position: int = 0) -> np.ndarray:
     return np.full(len(tokens), position, dtype=np.int64)
-
-
-def test_sizes(process: Process) -> None:
-    assert (process.vocabulary, process.length, process.shape) == (VOCABULARY, LENGTH, SHAPE)
-    assert process.uniform.dtype == np.float64
-    np.testing.assert_allclose(process.uniform, 1 / VOCABULARY)
-
-
-def test_rows_are_pmfs_with_a_floor(process: Process, tokens: np.ndarray) -> None:
-    rows = process.forward(tokens, starts(tokens), LENGTH)
-    assert rows.shape == (len(tokens), LENGTH, VOCABULARY)
-    assert rows.dtype == np.float64
-    assert (rows > 0).all()
-    np.testing.assert_allclose(rows.sum(axis=-1), 1, rtol=0, atol=ROUNDING)
-
-
-def test_rows_depend_on_earlier_tokens_only(process: Process, tokens: np.ndarray) -> None:
-    rows = process.forward(tokens, starts(tokens), LENGTH)
-    rng = np.random.default_rng(2)
-    for position in range(LENGTH):
-        other = tokens.copy()
-        other[:, position:] = rng.integers(0, VOCABULARY, other[:, position:].shape)
-        changed = process.forward(other, starts(tokens), LENGTH)
-        assert np.array_equal(changed[:, : position + 1], rows[:, : position + 1])
-        assert position == LENGTH - 1 or not np.array_equal(changed, rows)
-
-
-def test_tokens_not_yet_there_are_not_needed(process: Process, tokens: np.ndarray) -> None:
-    rows = process.forward(tokens, starts(tokens), LENGTH)
-    for position in (0, 1, 8, 37, LENGTH - 1):
-        row = process.forward(tokens[:, :position], starts(tokens, position), 1)
-        assert np.array_equal(row[:, 0], rows[:, position])
-
-
-def test_a_window_is_its_positions_one_at_a_time(process: Process, tokens: np.ndarray) -> None:
-    start = np.random.default_rng(3).integers(0, LENGTH, len(tokens))
-    window = process.forward(tokens, start, EXTRA)
-    for j in range(EXTRA):
-        row = process.forward(tokens, start + j, 1)
-        assert np.array_equal(window[:, j], row[:, 0])
-
-
-def test_sequences_of_a_batch_do_not_meet(process: Process, tokens: np.ndarray) -> None:
-    start = np.random.default_rng(4).integers(0, LENGTH, len(tokens))
-    batch = process.forward(tokens, start, EXTRA)
-    for b in range(len(tokens)):
-        alone = process.forward(tokens[b : b + 1], start[b : b + 1], EXTRA)
-        assert np.array_equal(batch[b], alone[0])
-
-
-def test_a_sequence_that_is_over_goes_on_with_token_0(process: Process, tokens: np.ndarray) -> None:
-    rows = process.forward(tokens, starts(tokens, LENGTH - 2), EXTRA)
-    assert (rows[:, :2] > 0).all()
-    assert np.array_equal(rows[:, 2:], np.broadcast_to(np.eye(VOCABULARY)[0], rows[:, 2:].shape))
 
 
 def test_the_target_is_better_than_the_draft_and_dearer(pair: DigitsPair) -> None:
@@ -132,16 +73,8 @@ def test_the_networks_rows_are_those_of_its_features(pair: DigitsPair, tokens: n
         values = np.maximum(scores, 0)
     rows = np.exp(scores - scores.max(axis=-1, keepdims=True))
     rows = (1 - FLOOR) * rows / rows.sum(axis=-1, keepdims=True) + FLOOR / VOCABULARY
+    assert (rows > 0).all()
     np.testing.assert_allclose(pair.target.forward(tokens, starts(tokens), LENGTH), rows, rtol=0, atol=ROUNDING)
-
-
-@pytest.mark.parametrize("shape", ["comb", "full"])
-def test_rows_of_a_tree_are_those_of_its_paths(pair: DigitsPair, tokens: np.ndarray, shape: str) -> None:
-    made = make_tree(shape, 8, 3, 2)  # type: ignore[arg-type]
-    rng = np.random.default_rng(5)
-    nodes, start = rng.integers(0, VOCABULARY, (len(tokens), made.nodes)), rng.integers(0, LENGTH, len(tokens))
-    rows = pair.target.forward_tree(tokens, start, nodes, made.paths.values)
-    assert np.array_equal(rows, Process.forward_tree(pair.target, tokens, start, nodes, made.paths.values))
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Sequences that end early: every decoder stays lossless when the end falls inside a block of accepted drafts."""
+"""Sequences that end early. That decoders stay lossless is in :mod:`tests.simlab.decoders.test_lossless`."""
 
 from __future__ import annotations
 
@@ -10,28 +10,18 @@ import pytest
 
 from simlab.arrays import Array, indices, namespace
 from simlab.decoders import make_decoder, run
-from simlab.processes import Ending, Processed, TableProcess
+from simlab.processes import Ending, TableProcess
 from simlab.randomness import Tape
 from simlab.rules import Speculative
-from tests.support.cases import AC, BLOCK, JACOBI, PAC, PD, REFERENCE, SJD, SPECULATIVE, by_decoder
+from tests.support.cases import PAC, by_decoder
 from tests.support.dense import DenseProcess
-from tests.support.small_processes import drafts, world
+from tests.support.small_processes import world
 from theory.exact import sequence_law, target_law
 from theory.example_processes import random_process
 
 pytestmark = pytest.mark.exact
 
 END = 1
-SOME = [("autoregressive", {}), SPECULATIVE[1], BLOCK[1], *JACOBI[1::3], *SJD[1::7], REFERENCE[1], *AC[1::4], *PD[3::3]]
-SOME += PAC[1::3]
-
-
-@pytest.mark.parametrize("where", ["line", "line with zeros"])
-@by_decoder(SOME)
-def test_every_decoder_is_lossless(name: str, parameters: dict[str, Any], where: str) -> None:
-    decoder, process = make_decoder(name, **parameters), Ending(world(where), END)
-    law, _ = sequence_law(decoder, process, Speculative(), **drafts(where, decoder))
-    assert law == target_law(process)
 
 
 def test_the_law_of_an_ending_process() -> None:
@@ -77,12 +67,6 @@ def test_a_run_stops_at_the_end(name: str, parameters: dict[str, Any]) -> None:
     if name == "autoregressive":
         assert (found.steps == np.minimum(ends + 1, 8)).all()
         assert len(kept) == found.steps.max()
-
-
-def test_it_goes_behind_processors() -> None:
-    process = Ending(Processed(world("line"), temperature=F(1, 2)), END)
-    law, _ = sequence_law(make_decoder("sjd", window=2), process, Speculative())
-    assert law == target_law(process)
 
 
 def test_an_end_outside_the_vocabulary() -> None:

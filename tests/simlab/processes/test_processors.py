@@ -12,10 +12,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simlab.decoders import make_decoder
 from simlab.processes import Processed, TableProcess, processors
-from simlab.rules import make_rule
-from theory.exact import sequence_law, target_law
+from theory.exact import target_law
 from theory.example_processes import random_process
 
 pytestmark = pytest.mark.exact
@@ -126,20 +124,6 @@ def test_a_grammar_depends_on_the_position() -> None:
     assert {tokens[1] for tokens in law} == {1}
     assert 1 not in {tokens[2] for tokens in law}
     assert sum(law.values()) == 1
-
-
-@pytest.mark.parametrize(
-    ("name", "parameters"),
-    [("sjd", {"window": 2}), ("sjd-pac", {"window": 2, "candidates": 3, "depth": 2}), ("speculative", {"gamma": 2})],
-)
-def test_decoders_are_lossless_to_what_is_sampled(name: str, parameters: dict[str, Any]) -> None:
-    conditional, unconditional, draft = (random_process(k, 3, 3, zeros=0) for k in (1, 2, 3))
-    target = Processed(conditional, F(1, 2), 2, F(9, 10), unconditional, 2)
-    decoder = make_decoder(name, **parameters)
-    more = {"draft": Processed(draft, top_k=2)} if decoder.needs_draft else {}
-    law, _ = sequence_law(decoder, target, make_rule("speculative"), **more)
-    assert law == target_law(target)
-    assert law != target_law(conditional)
 
 
 WORLD, OTHER = random_process(1, 3, 2, zeros=0), random_process(2, 3, 3, zeros=0)

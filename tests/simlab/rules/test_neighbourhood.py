@@ -28,12 +28,6 @@ def codebooks(draw: st.DrawFn) -> np.ndarray:
     return np.array(draw(st.lists(vector, min_size=size, max_size=size)), dtype=float)
 
 
-def test_by_hand() -> None:
-    assert codebook_neighbours(LINE, 3).tolist() == [[1, 2, 3], [0, 2, 3], [1, 0, 3], [2, 1, 0]]
-    assert codebook_neighbours(LINE, 1).tolist() == [[1], [0], [1], [2]]
-    assert codebook_distances(LINE).tolist() == [[0, 1, 3, 7], [1, 0, 2, 6], [3, 2, 0, 4], [7, 6, 4, 0]]
-
-
 def test_measures_by_hand() -> None:
     """Token 0 is near 1 in the plane, but points where 2 does."""
     book = [[1.0, 0.0], [1.0, 1.0], [9.0, 0.5]]
@@ -79,13 +73,6 @@ def test_cosine_is_l2_of_vectors_of_one_length(seed: int, size: int, dimensions:
     np.testing.assert_allclose(codebook_distances(unit), codebook_distances(book, normalised=True), rtol=0, atol=1e-12)
 
 
-def test_ties_go_by_number() -> None:
-    same = np.ones((4, 2))
-    assert codebook_neighbours(same, 3).tolist() == [[1, 2, 3], [0, 2, 3], [0, 1, 3], [0, 1, 2]]
-    cross = [[0, 1], [0, 0], [1, 0], [0, -1], [-1, 0]]
-    assert codebook_neighbours(cross, 4)[1].tolist() == [0, 2, 3, 4]
-
-
 @given(codebooks(), st.integers(0, 2**16))
 def test_random_neighbours_depend_on_the_seed_alone(book: np.ndarray, seed: int) -> None:
     size = len(book)
@@ -102,14 +89,6 @@ def test_random_neighbours_are_spread_evenly() -> None:
         share = np.bincount(first[:, x], minlength=4) / len(first)
         assert share[x] == 0
         assert abs(np.delete(share, x) - 1 / 3).max() < 5 * np.sqrt(2 / 9 / len(first))
-
-
-def test_a_table_of_neighbours_is_what_lantern_takes() -> None:
-    """Token 2 is drafted; with one neighbour, 1, it is kept with p(2) + p(1), with two also with p(0)."""
-    p, q = [[0.125, 0.25, 0.125, 0.5]], [[0.0, 0.0, 1.0, 0.0]]
-    for count, kept in ((1, 0.375), (2, 0.5), (3, 1.0)):
-        rule = make_rule("lantern", neighbours=codebook_neighbours(LINE, count), delta=1)
-        assert rule.accept(p, q, [2]).tolist() == [kept]
 
 
 @pytest.mark.parametrize("measure", ["l2", "cosine", "random"])

@@ -271,20 +271,18 @@ def test_the_sampler(iterations: int, guidance: float, temperature: float, tmp_p
 def test_the_autoencoder(tmp_path: Path) -> None:
     plain, random = PlainKl16(write_kl16(tmp_path / "kl16.ckpt")), np.random.default_rng(2)
     model = load_kl16(tmp_path / "kl16.ckpt", torch.float64)
-    tokens = random.normal(size=(2, 6, LATENT)) * 0.2325
-    images = model.decode(torch.from_numpy(tokens), (2, 3)).numpy()
+    tokens = torch.from_numpy(random.normal(size=(2, 6, LATENT)) * 0.2325)
+    images = model.decode(tokens, (2, 3))
     assert images.shape == (2, 3, 8, 12)
     assert images.std() > 0.01
-    for row in range(2):
-        np.testing.assert_allclose(images[row], plain.decode(tokens[row], (2, 3)), **CLOSE)
-    pictures = random.uniform(size=(2, 3, 8, 12))
-    mean, sd = model.encode(torch.from_numpy(pictures))
+    torch.testing.assert_close(images, plain.decode(tokens, (2, 3)), **CLOSE)
+    pictures = torch.from_numpy(random.uniform(size=(2, 3, 8, 12)))
+    mean, sd = model.encode(pictures)
     assert mean.shape == (2, 6, LATENT)
-    for row in range(2):
-        for found, expected in zip((mean, sd), plain.encode(pictures[row]), strict=True):
-            np.testing.assert_allclose(found[row].numpy(), expected, **CLOSE)
+    for found, expected in zip((mean, sd), plain.encode(pictures), strict=True):
+        torch.testing.assert_close(found, expected, **CLOSE)
     with pytest.raises(ValueError, match=r"tokens have the shape \(2, 6, 4\); expected \[B, 4, 4\]"):
-        model.decode(torch.from_numpy(tokens))
+        model.decode(tokens)
     with pytest.raises(ValueError, match="sides that 4 divides"):
         model.encode(torch.zeros(1, 3, 6, 8))
 
@@ -310,7 +308,8 @@ def test_the_comparison_tells(bug: str, tmp_path: Path, monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize("bug", ["scale", "padding", "attention"])
 def test_the_comparison_of_autoencoders_tells(bug: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    plain, picture = PlainKl16(write_kl16(tmp_path / "kl16.ckpt")), np.random.default_rng(2).uniform(size=(3, 8, 8))
+    plain = PlainKl16(write_kl16(tmp_path / "kl16.ckpt"))
+    picture = torch.from_numpy(np.random.default_rng(2).uniform(size=(1, 3, 8, 8)))
     model = load_kl16(tmp_path / "kl16.ckpt", torch.float64)
     if bug == "scale":
         monkeypatch.setattr(kl16_module, "SCALE", 0.18215)
@@ -319,5 +318,4 @@ def test_the_comparison_of_autoencoders_tells(bug: str, tmp_path: Path, monkeypa
         monkeypatch.setattr(torch.nn.functional, "pad", lambda x, _: pad(x, (1, 0, 1, 0)))
     if bug == "attention":
         model.encoder.conv_blocks[2].attn = torch.nn.ModuleList()
-    found = model.encode(torch.from_numpy(picture[None])).mean[0].numpy()
-    assert np.abs(found - plain.encode(picture)[0]).max() > FAR
+    assert (model.encode(picture).mean - plain.encode(picture)[0]).abs().max() > FAR

@@ -1,4 +1,4 @@
-"""A MAR as decoders drive it: kernels of prefixes against the same formulas in NumPy, and ways to sample."""
+"""A MAR as decoders drive it: kernels of prefixes in any order, against the same formulas in NumPy, and samplers."""
 
 from __future__ import annotations
 
@@ -14,17 +14,28 @@ from simlab.continuous.models.trajectories import Trajectory, sampled
 from simlab.continuous.networks.adapter import NetworkKernels, NetworkTokens
 from simlab.continuous.networks.fashion import orders
 from simlab.continuous.networks.mar.network import MarNetwork
+from simlab.continuous.networks.mar.trunk import Mar, MarConfig
 from simlab.continuous.networks.sampler import Sampler
 from simlab.continuous.rules.last_noise import walked_back
 from simlab.randomness import Tape
-from tests.simlab.continuous.networks.test_mar_trunk import loaded
-from tests.support.mar import SMALL, Schedule
+from tests.support.mar import SMALL, PlainMar, Schedule, as_tensors, drawn, mar_shapes
 
 pytestmark = pytest.mark.parity
 STEPS = 10
 SLOW = ("variance-product", "path")
 CLASSES = np.array([0, 3, SMALL.classes, 1])
 ORDER = orders("random", np.arange(4), SMALL.length, seed=5)
+CONFIG = MarConfig(
+    *((SMALL.side, SMALL.side), SMALL.token_dim, SMALL.dim, SMALL.heads, SMALL.depth, SMALL.depth),
+    *(SMALL.width, SMALL.layers, SMALL.buffer, SMALL.classes),
+)
+
+
+def loaded(seed: int = 4) -> tuple[Mar, PlainMar]:
+    weights = drawn(mar_shapes(), seed)
+    model = Mar(CONFIG).double()
+    model.load_state_dict(as_tensors(weights))  # the official names, all of them and no others
+    return model.requires_grad_(False), PlainMar(weights)
 
 
 def tokens_of(sampler: Sampler, seed: int = 4) -> NetworkTokens:
@@ -53,6 +64,37 @@ def test_kernels_of_prefixes(guidance: float) -> None:
             mean, sd = plain.step(x[i], t - 1, z, other, scale, Schedule(STEPS))
             np.testing.assert_allclose(found.mean[i], mean, rtol=1e-8, atol=1e-8)
             np.testing.assert_allclose(found.root[i], 0.8 * sd, rtol=1e-8, atol=1e-12)
+
+
+def test_as_many_known_in_all_rows_need_no_counts() -> None:
+    model, _ = loaded()
+    random = np.random.default_rng(1)
+    places = torch.from_numpy(np.stack([random.permutation(SMALL.length)[:5] for _ in range(3)]))
+    tokens = torch.from_numpy(random.normal(size=(3, 5, SMALL.token_dim)))
+    classes = torch.tensor([1, 2, 3])
+    counted = model(classes, tokens, places, torch.full((3,), 5))
+    torch.testing.assert_close(model(classes, tokens, places), counted, rtol=1e-12, atol=1e-12)
+    other = model(classes, tokens + torch.eye(5, SMALL.token_dim, dtype=torch.float64), places, torch.zeros(3).long())
+    none = model(classes, tokens[:, :0], places[:, :0])
+    torch.testing.assert_close(other, none, rtol=1e-12, atol=1e-12)  # what is not counted is not seen
+
+
+def test_conditions_of_some_places() -> None:
+    model, _ = loaded()
+    places, asked = torch.tensor([[3, 0], [7, 15]]), torch.tensor([[5, 5, 1], [0, 14, 2]])
+    tokens = torch.from_numpy(np.random.default_rng(2).normal(size=(2, 2, SMALL.token_dim)))
+    whole = model(torch.tensor([1, 2]), tokens, places)
+    some = model(torch.tensor([1, 2]), tokens, places, asked=asked)
+    torch.testing.assert_close(some, whole[torch.arange(2)[:, None], asked], rtol=1e-12, atol=1e-12)
+
+
+def test_initial_weights_predict_nothing() -> None:
+    model = Mar(CONFIG)
+    model.initialise(torch.Generator().manual_seed(0))
+    made = model.head(torch.ones(2, SMALL.token_dim), torch.tensor([0, 5]), torch.ones(2, SMALL.dim))
+    assert (made == 0).all()
+    assert all(weights.isfinite().all() for weights in model.parameters())
+    assert float(model.decoder_norm.weight.detach().mean()) == 1
 
 
 def test_tokens_ahead_are_asked_of_one_prefix() -> None:
@@ -193,3 +235,13 @@ def test_ways_to_sample_that_cannot_be(changed: dict, said: str) -> None:
 def test_classes_and_orders_that_cannot_be(classes: np.ndarray, order: np.ndarray, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         MarNetwork(loaded()[0], classes, order, Sampler())
+
+
+def test_sizes_that_cannot_be() -> None:
+    for changed, said in (
+        ({"dim": 25}, "dim is 25 and heads 3"),
+        ({"buffer": 0}, "buffer is 0"),
+        ({"shape": (4, 0)}, "side"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            MarConfig(**{**vars(CONFIG), **changed})
