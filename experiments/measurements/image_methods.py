@@ -304,7 +304,7 @@ def beside_comparison(partly: dict[str, Any]) -> dict[str, dict[str, Any]]:
 WORDS = "method", "here", "lossless", "follows", "training", "read", "departs", "entry", "sentence"
 HEAD = (
     "method", "here", "follows the target", "exact, small", "tokens a call", "speedup of a CPU, 1 and 16 images",
-    "timed, 1 and 16 images", "TV of a token", "training", "read", "code departs", "entry",
+    "timed, 1 image", "TV of a token", "training", "read", "code departs", "entry",
 )  # fmt: skip
 
 
