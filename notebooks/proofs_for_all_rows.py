@@ -22,7 +22,7 @@
 #
 # Every number in the text is asserted in the cell below it.
 
-# %%
+# %% tags=["hide-input"] jupyter={"source_hidden": true}
 from fractions import Fraction as F
 from io import BytesIO
 
