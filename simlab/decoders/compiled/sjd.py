@@ -23,6 +23,7 @@ from simlab.decoders.sjd_pac import SjdPac
 from simlab.decoders.sjd_pp import SjdPp
 from simlab.decoders.sjd_reference import PointMassSjd, UnrefinedPointMassSjd
 from simlab.decoders.sjd_unrefined import SjdUnrefined
+from simlab.decoders.sjd_vp import SjdVp
 from simlab.processes import Process
 from simlab.randomness import Purpose
 from simlab.randomness.exponentials_compiled import Races, winner
@@ -50,6 +51,7 @@ class Window(NamedTuple):
     stale: bool = False  # ... or that of the call before, where the draft is kept
     raced: bool = False  # drafts are drawn with the noise of their position
     tau: float = -1.0  # a draft behind a rejection is reused where p exceeds tau times q; none where negative
+    strength: float = -1.0  # ... or drawn from [p + strength (p - q)]+; none where negative
 
 
 class Windows(NamedTuple):
@@ -71,6 +73,7 @@ def window_of(decoder: Sjd, process: Process) -> Window:
     if continued == 0 and isinstance(decoder, SjdPac) and decoder.kept == "dropped":
         continued = decoder.draft_tree().depth
     reuses = decoder if isinstance(decoder, SjdPp) else None
+    rises = decoder if isinstance(decoder, SjdVp) else None
     law = isinstance(decoder, SjdAc) and decoder.relabel == "law"
     return Window(
         decoder.window,
@@ -81,21 +84,22 @@ def window_of(decoder: Sjd, process: Process) -> Window:
         not isinstance(decoder, SjdUnrefined),
         isinstance(decoder, PointMassSjd),
         continued,
-        law if reuses is None else reuses.declared == "drawn",
+        decoder.declared == "drawn" if isinstance(decoder, SjdPp | SjdVp) else law,
         decoder.renewal == "maximal-reference",
         decoder.renewal == "gumbel",
         -1.0 if reuses is None else float(reuses.tau),
+        -1.0 if rises is None else float(rises.strength),
     )
 
 
-class SjdKernel(Kernel[SjdState], of=(Sjd, PointMassSjd, UnrefinedPointMassSjd, SjdUnrefined, SjdAc, SjdPp)):
+class SjdKernel(Kernel[SjdState], of=(Sjd, PointMassSjd, UnrefinedPointMassSjd, SjdUnrefined, SjdAc, SjdPp, SjdVp)):
     """SJD and its variants over one chain of drafts."""
 
     def __init__(self, decoder: Any, process: Process, rule: CompiledRule, draft: Process | None) -> None:
         super().__init__(decoder, process, rule, draft)
         self.window = window_of(decoder, process)
         self.memory = decoder.past_rows(process)
-        self.wide = self.window.by_law  # declared rows are float64, whatever rows are in
+        self.wide = self.window.by_law and self.window.strength < 0  # declared rows are float64, whatever rows are in
 
     @property
     def rows(self) -> int:
@@ -171,7 +175,7 @@ def advance_window(
 
     # verified behind the rejection: the accepted drafts of the chain stay, the others are replaced; or reused
     stay, kept, begin = np.full(width + 1, DRAWN), np.zeros(width, np.bool_), start + window.continued - length
-    if window.tau >= 0:
+    if window.tau >= 0 or window.strength >= 0:
         begin = start - length
     old = q.copy() if window.stale else q[:0]
     laws = np.empty((width if window.by_law else 0, len(windows.uniform)))
@@ -181,6 +185,12 @@ def advance_window(
             stay[j] = x[j] if reused[x[j]] else DRAWN
             if window.by_law:
                 laws[j] = np.where(reused, q[j], 0.0) + p[j] * total(np.where(reused, 0.0, q[j]))
+            continue
+        if window.strength >= 0:
+            rising = _rising(window.strength, p[j], q[j])
+            stay[j] = inverse_cdf(rising, noise[j])
+            if window.by_law:
+                copy(rising, laws[j])
             continue
         accepted = coins[j] < accept(rule, p[j], q[j], x[j])
         stay[j] = x[j] if accepted else redraw(rule, p[j], q[j], x[j], noise[j])
@@ -208,6 +218,15 @@ def _reused(tau: float, p: np.ndarray, q: np.ndarray) -> np.ndarray:
     """``bool[V]``: the tokens that are reused where they are drafts."""
     found: np.ndarray = p.astype(np.float64) > tau * q.astype(np.float64)
     return found
+
+
+@njit(nogil=True, cache=True)
+def _rising(strength: float, p: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """The row that goes on from q to p and further."""
+    further = p + p.dtype.type(strength) * (p - q)
+    weights = np.where(further > 0, further, 0).astype(np.float64)
+    row: np.ndarray = (weights / total(weights)).astype(p.dtype)
+    return row
 
 
 @njit(nogil=True, cache=True)
