@@ -7,11 +7,13 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from experiments.measurements import image_methods as methods
 from simlab.decoders import SpeculativeDecoder
 from simlab.rules import Speculative
+from simlab.statistics import estimate
 from theory.claims import CLAIMS
 from theory.exact import acceptance
 
@@ -61,3 +63,37 @@ def test_entries_of_the_table_exist_and_every_method_has_its_law() -> None:
     named = {name for row in ROWS.values() for name in re.findall(r"`([^`]+)`", row["entry"])}
     assert named <= CLAIMS.keys()
     assert {f"{key}.law" for key in KEYS} <= named
+
+
+def test_a_lossless_method_is_told_no_distance() -> None:
+    """What ranks show of them is chance: at a threshold that they pass, a row of a lossy method would say nothing."""
+    told = {row["method"]: row["measured"]["tv"]["told"] for row in KEPT["rows"] if (row["measured"] or {}).get("tv")}
+    lossless = [told[name] for name in told if ROWS[name]["lossless"]]
+    assert len(lossless) >= 9
+    assert not any(lossless)
+    assert any(told.values())
+
+
+def test_numbers_in_the_text_are_those_of_the_files() -> None:
+    compared, partly = (read(f"image-methods/{name}.json") for name in ("compare-32-drafts", "partly-verified"))
+    tokens = {row["method"]: row["compression"] for row in compared["methods"]}
+    near = partly["neighbourhoods"][0]
+    steps = read("image-methods/block-beside-continuation.json")
+    beside = {
+        (after, before, drafts): estimate(
+            steps["tokens"] / np.array(own[after]) - steps["tokens"] / np.array(own[before])
+        )
+        for drafts, own in steps["steps"].items()
+        for after, before in (("sjd-block-tree", "sjd-ac"), ("sjd-block-tree", "sjd-block"))
+    }
+    found = " ".join(PAGE.split())
+    assert f"{compared['n']} images a method" in found
+    for piece in (
+        f"{tokens['cascade']['mean']:.2f} ± {tokens['cascade']['error']:.2f} tokens a call",
+        f"(`sampler-match`) {tokens['sampler-match']['mean']:.2f},",
+        f"{near['tokens']:.2f} ± {near['error']:.2f} tokens a call with rejected ones alone",
+        f"the lossless rule gives {tokens['speculative']['mean']:.2f}",
+        f"{near['ranks']['at_least']:.3f} ± {near['ranks']['error']:.3f} at least",
+        *(f"{each.mean:.2f} ± {each.error:.2f}" for each in beside.values()),
+    ):
+        assert piece in found, piece

@@ -41,4 +41,4 @@ def chain(p: Tensor, q: Tensor, drafts: Tensor, uniforms: Tensor, uniform: Tenso
     return [int(token) for token in emitted[: int(accepted) + 1].tolist()]
 
 
-blocks: Any = partial(chain, block_verification=True)
+blocks: Any = partial(chain, block_verification=True)  # the same, verified block by block

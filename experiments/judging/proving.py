@@ -66,7 +66,7 @@ def prove(
 ) -> Answer:
     """Prove a statement for all rows, or find rows at which it fails.
 
-    Returns a dict: ``outcome`` is ``proven``, ``counterexample`` or ``unknown``. Raises ``ValueError`` if there is no
+    The ``outcome`` of the answer is ``proven``, ``counterexample`` or ``unknown``. Raises ``ValueError`` if there is no
     such subject, or the statement is none.
 
     Parameters

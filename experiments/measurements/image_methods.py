@@ -47,7 +47,7 @@ from theory.claims.hierarchical.hierarchical import THIRDS, accepted, off, same_
 from theory.claims.images.diffusions import accepted_steps
 from theory.claims.images.engines import rounding
 from theory.claims.images.jacobi import BEFORE, NOW, reused, rising
-from theory.claims.images.relaxed import local_tv, pooled
+from theory.claims.images.relaxed import LEAVES, local_tv, pooled
 from theory.claims.lossy.truncation import PAIR
 from theory.distances import tv
 from theory.exact import acceptance, deviation, mean, sequence_law, step_law
@@ -59,7 +59,7 @@ TOLD = 4  # errors: chance makes so much of none of 15 differences but in one me
 ROUNDED_AT = 0.7  # the temperature of drafts in bfloat16
 LOSSLESS = Speculative()
 P, Q = PAIR
-UNIFORM, HALF = (F(0), F(1, 2), F(1, 2)), F(1, 2)  # a leaf of the tree for each of two tokens
+HALF = F(1, 2)
 NEAR: list[list[int]] = [[1, 2], [2, 0], [1, 0]]
 
 
@@ -127,7 +127,7 @@ EXACT: dict[str, Callable[[], str]] = {  # of a method, its numbers on small pro
     "block verification": lambda: of_two(Block(2)),
     "sampler match (llama.cpp, mlx-lm)": lambda: on_pair(SamplerMatch()),
     "VVS, a skipped token": lambda: (
-        f"{on_pair(Mixture(0), UNIFORM)}; drawn from the draft, as `skipping` does, {on_pair(Mixture(0))}"
+        f"{on_pair(Mixture(0), LEAVES)}; drawn from the draft, as `skipping` does, {on_pair(Mixture(0))}"
     ),
     "MuLo-SD, locality alone": lambda: (
         f"TV {three(local_tv(Local(3, reach=1), 3))} with one neighbour redrawn, {three(F(3, 40))} at best"
@@ -166,7 +166,7 @@ def points() -> list[dict[str, Any]]:
             off(Phrase(2, failing="shorten"), case),
         ),
         "MuLo-SD, locality alone": (F(1, 12), local_tv(Local(3, reach=1), 3)),  # with 1/4 one of three drafts stays
-        "VVS, a skipped token": (tv(P, UNIFORM), tv(P, UNIFORM)),  # a draft from u is always accepted
+        "VVS, a skipped token": (tv(P, LEAVES), tv(P, LEAVES)),  # a draft from u is always accepted
         "CASCADE, given sets": (accepts - P[1] - P[2], tv(law, P)),
     }
     chains: dict[str, Decoder] = {

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from simlab.arrays import Array, Number, namespace, number, total_variation
+from simlab.arrays import Array, Number, full, namespace, number, total_variation
 from simlab.checks import check_number
 from simlab.rules.base import RatioRule, every_token, mass
 
@@ -43,7 +43,8 @@ class OptimalLossy(RatioRule):
     def _masses(self, p: Array, q: Array, x: Array) -> tuple[Array, Array]:
         xp, one = namespace(p), number(1, p)
         apart = total_variation(p, q)
-        share = (0 * apart + number(self.tv, p)) / xp.where(apart > 0, apart, one)  # torch: number/row rounds twice
+        most = full(tuple(apart.shape), self.tv, apart)  # a row: torch divides a number by one with two roundings
+        share = most / xp.where(apart > 0, apart, one)
         share = xp.where(share < one, share, one)
         target, draft = mass(p, x), mass(q, x)
         return target + share * (draft - target), draft

@@ -157,8 +157,8 @@ def known_heads(layers: int, dim: int) -> int:
 def token_grid(size: int | Sequence[int]) -> tuple[int, int]:
     """The tokens of an image.
 
-    ``size``: side of a square image in pixels, 256, 384 or 512; or (rows, columns) of tokens. Returns a rows, columns :
-    int, 16 pixels a side of a token. Raises ``ValueError`` for any other size.
+    ``size``: side of a square image in pixels, 256, 384 or 512; or (rows, columns) of tokens. Returns rows
+    and columns, with 16 pixels a side of a token. Raises ``ValueError`` for any other size.
     """
     if not isinstance(size, int):
         return check_shape(size)

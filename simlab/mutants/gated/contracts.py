@@ -144,7 +144,7 @@ def known(contract: str) -> dict[str, Fault]:
 def over_coins(contract: str, fault: Fault) -> Callable[..., Any]:
     """What a fault emits for rows, and coins that may be enumerated.
 
-    ``contract``: one of chains, of drafts, or of candidates. ``fault``: one of it, or what is right. Returns a Callable
+    ``contract``: one of chains, of drafts, or of candidates. ``fault``: one of it, or what is right. Returns a function
     of p, q and drafts as the contract that takes a generator is given them, and coins in its place; of one block,
     tokens; of a batch, those of every sequence.
     """

@@ -267,18 +267,12 @@ def named(cases: list[tuple[str, Any, str, Any]]) -> list[str]:
 
 
 @pytest.mark.usefixtures("fewer")
-@pytest.mark.parametrize(("id", "place", "name", "broken"), OTHERS, ids=named(OTHERS))
+@pytest.mark.parametrize(
+    ("id", "place", "name", "broken"),
+    [*OTHERS, *(pytest.param(*case, marks=pytest.mark.slow) for case in SLOW)],
+    ids=named([*OTHERS, *SLOW]),
+)
 def test_other_numbers_give_another_verdict(
-    id: str, place: Any, name: str, broken: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert decided(id, 3).verdict == KEPT[id]
-    assert notices(id, place, name, broken, monkeypatch, 3)
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("fewer")
-@pytest.mark.parametrize(("id", "place", "name", "broken"), SLOW, ids=named(SLOW))
-def test_other_neighbours_give_another_verdict(
     id: str, place: Any, name: str, broken: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert decided(id, 3).verdict == KEPT[id]

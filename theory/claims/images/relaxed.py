@@ -151,6 +151,9 @@ def of_a_leaf(paths: Sequence[tuple[int, ...]], size: int) -> tuple[Fraction, ..
     return tuple(Fraction(sum(path[0] == x for path in paths), len(paths)) for x in range(size))
 
 
+LEAVES = of_a_leaf([(1, 0), (2, 0)], 3)  # one below each of the two likeliest tokens of the pair's q
+
+
 @CLAIMS.claim(
     "vvs.law",
     VVS.function(
@@ -171,8 +174,7 @@ def skipped(seed: int) -> Finding:
     costs. Over the skipped tokens of an image the TVs add up, given what stands before each.
     """
     random, (p, q) = Random(seed), PAIR
-    leaves = of_a_leaf([(1, 0), (2, 0)], len(p))  # the two likeliest tokens of q, a leaf below each
-    uneven = of_a_leaf([(0, 1), (0, 2), (1, 0)], len(p))
+    leaves, uneven = LEAVES, of_a_leaf([(0, 1), (0, 2), (1, 0)], len(p))
     rows = [
         (p, leaves),
         (p, uneven),
