@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from simlab.arrays import Array, Number, full, namespace, number, total_variation
+from simlab.arrays import Array, Number, full, namespace, number, total_variation, wide
 from simlab.checks import check_number
 from simlab.rules.base import RatioRule, every_token, mass
 
@@ -43,7 +43,7 @@ class OptimalLossy(RatioRule):
     def _masses(self, p: Array, q: Array, x: Array) -> tuple[Array, Array]:
         xp, one = namespace(p), number(1, p)
         apart = total_variation(p, q)
-        most = full(tuple(apart.shape), self.tv, apart)  # a row: torch divides a number by one with two roundings
+        most = full(tuple(p.shape[:-1]), self.tv, wide(p))  # not a number: torch divides one by rows with two roundings
         share = most / xp.where(apart > 0, apart, one)
         share = xp.where(share < one, share, one)
         target, draft = mass(p, x), mass(q, x)
