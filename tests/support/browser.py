@@ -5,12 +5,12 @@ What is looked for: boxes that are wider than their place, and what axe calls se
 
 from __future__ import annotations
 
-import html
 import json
-import re
 import shutil
 import subprocess
 from collections.abc import Sequence
+from functools import partial
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -77,7 +77,7 @@ addEventListener("load", async () => {
     seen.push([page, width, await look(frame.contentDocument, frame.contentWindow)]);
     frame.remove();
   }
-  document.body.textContent = "SEEN" + JSON.stringify(seen) + "END";
+  fetch(ANSWER, { method: "POST", mode: "no-cors", body: JSON.stringify(seen) });
 });
 </script><body>"""
 
@@ -91,20 +91,51 @@ def serious() -> str:
     return SERIOUS.replace("AXE", json.dumps(axe).replace("</", "<\\/"))
 
 
+class Answer(BaseHTTPRequestHandler):
+    """Appends what a page posts to ``heard``."""
+
+    def __init__(self, heard: list[bytes], *connection: Any) -> None:
+        self.heard = heard
+        super().__init__(*connection)
+
+    def do_POST(self) -> None:
+        self.heard.append(self.rfile.read(int(self.headers["Content-Length"])))
+        self.send_response(204)
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        """Nothing is printed."""
+
+
 def looked_at(
     folder: Path, pages: Sequence[str], widths: Sequence[int], look: str, dark: bool = False
 ) -> list[tuple[str, int, Any]]:
     """What the JavaScript function ``look(document, window)`` returns of each page, at each width.
 
-    ``pages`` are addresses; the page that frames them is put into ``folder``. Its reader may like the dark.
+    ``pages`` are addresses; the page that frames them is put into ``folder``, and posts what it has seen. Its reader
+    may like the dark.
     """
-    text = FRAMES.replace("PAGES", json.dumps(pages)).replace("WIDTHS", json.dumps(widths)).replace("LOOK", look)
-    frames = folder / "frames.html"
-    frames.write_text(text, encoding="utf-8")
-    options = ["--headless", "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files", "--dump-dom"]
-    options.append(f"--blink-settings=preferredColorScheme={0 if dark else 1}")
-    command = [CHROMIUM, *options, f"--user-data-dir={folder / 'browser'}", "--virtual-time-budget=60000"]
-    done = subprocess.run([*command, frames.as_uri()], capture_output=True, text=True, timeout=SECONDS, check=True)
-    seen = re.search("<body>SEEN(.*)END", done.stdout, re.S)
-    assert seen, done.stderr
-    return [(page, width, found) for page, width, found in json.loads(html.unescape(seen[1]))]
+    heard: list[bytes] = []
+    with HTTPServer(("127.0.0.1", 0), partial(Answer, heard)) as server:
+        server.timeout = SECONDS
+        told = {"PAGES": pages, "WIDTHS": widths, "ANSWER": f"http://127.0.0.1:{server.server_port}"}
+        text = FRAMES.replace("LOOK", look)
+        for name, what in told.items():
+            text = text.replace(name, json.dumps(what))
+        frames = folder / "frames.html"
+        frames.write_text(text, encoding="utf-8")
+        options = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
+        options += ["--allow-file-access-from-files", "--disable-background-timer-throttling"]
+        options += [
+            f"--blink-settings=preferredColorScheme={0 if dark else 1}",
+            f"--user-data-dir={folder / 'browser'}",
+        ]
+        with (folder / "browser.log").open("w") as log:
+            browser = subprocess.Popen([CHROMIUM, *options, frames.as_uri()], stdout=log, stderr=log)
+            try:
+                server.handle_request()
+            finally:
+                browser.terminate()
+                browser.wait()
+    assert heard, (folder / "browser.log").read_text(encoding="utf-8")
+    return [(page, width, found) for page, width, found in json.loads(heard[0])]

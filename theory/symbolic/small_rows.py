@@ -120,17 +120,21 @@ def simpler(fails: Fails, rows: Named, until: float) -> dict[str, Row]:
 
 
 def smallest_near(fails: Fails, rows: Named, seconds: float, positive: bool = False) -> dict[str, Row]:
-    """The same failure with the smallest denominators there are of the rows that matter to it; the others stay."""
+    """The same failure with the smallest denominators there are of the rows that matter to it; the others stay.
+
+    ``seconds`` are for finding which matter, and once more for the smallest; where they do not suffice, ``rows`` stay.
+    """
+    until = perf_counter() + seconds
     most = max(mass.denominator for row in rows.values() for mass in row)
-    others = {
-        len(row): [o for d in range(1, most + 1) for o in rows_of(len(row), d, positive)] for row in rows.values()
-    }
-    sizes = {
-        name: len(row)
-        for name, row in rows.items()
-        if not all(fails({**rows, name: other}) for other in others[len(row)])
-    }
-    return {**rows, **(smallest(lambda named: fails({**rows, **named}), sizes, seconds, positive) or {})}
+    matter: dict[str, int] = {}
+    for name, row in rows.items():
+        for other in (other for d in range(1, most + 1) for other in rows_of(len(row), d, positive)):
+            if perf_counter() > until:
+                return dict(rows)
+            if not fails({**rows, name: other}):
+                matter[name] = len(row)
+                break
+    return {**rows, **(smallest(lambda named: fails({**rows, **named}), matter, seconds, positive) or {})}
 
 
 def _cost(row: Row) -> tuple[int, Sequence[int]]:

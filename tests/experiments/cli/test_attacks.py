@@ -58,7 +58,7 @@ AT_IMPORT = {  # what is run, what comes of it, and of what it is told
         "ends the process",
     ),
     "forks": ("os.fork()", FOUND, "returns in two processes"),
-    "goes on in a copy": ("if os.fork(): os._exit(0)", FOUND, "ends the process"),
+    "goes on in a copy": ("if os.fork(): os._exit(0)", FOUND, "process"),  # ends it, or returns in two
     "changes NumPy": ("np.bincount = lambda *a, **k: None", FOUND, "replaces numpy.bincount"),
     "stops the clock": ("time.monotonic = lambda: 0.0", FOUND, "replaces time.monotonic"),
     "closes all files": ("os.closerange(3, 200)", FOUND, "ends the process"),
@@ -75,7 +75,7 @@ AT_CALL = {
     "ends the process": ("os._exit(0) if calls > 30 else 0", FOUND, "exit status 0"),
     "forks": ("os.fork() if calls == 30 else 0", FOUND, "in two processes"),
     "forks every time": ("os.fork()", FOUND, "in two processes"),
-    "goes on in a copy": ("os._exit(0) if calls == 30 and os.fork() else 0", FOUND, "ends the process"),
+    "goes on in a copy": ("os._exit(0) if calls == 30 and os.fork() else 0", FOUND, "process"),
     "closes all files": ("os.closerange(3, 200)", FOUND, "ends the process"),
     "changes NumPy": ("setattr(np, 'bincount', lambda *a, **k: None)", FOUND, ""),
     "interrupts": ("signal.raise_signal(signal.SIGINT) if calls > 1e9 else exec('raise KeyboardInterrupt')", FOUND, ""),
