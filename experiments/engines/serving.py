@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager, suppress
 
 from simlab.certify.servers.client import LLAMA
 
-STARTING = 30.0  # seconds that a server has to listen
+STARTING = 120.0  # seconds that a server has to listen, on a busy machine too; one that has ended is not waited for
 
 
 @contextmanager
