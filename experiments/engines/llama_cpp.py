@@ -24,6 +24,7 @@ DRAFTS = {
     "greedy": ("DRAFT_SIMPLE", False),
     "drawn": ("DRAFT_SIMPLE", True),
     "n-gram": ("NGRAM_SIMPLE", False),
+    "n-gram-pool": ("NGRAM_MOD", False),
 }
 
 
@@ -76,7 +77,8 @@ def served(how: str) -> Iterator[list[str]]:
         target, draft = Path(folder, "target.gguf"), Path(folder, "draft.gguf")
         write_model(target, 0.0)
         write_model(draft, NOISE)
-        with serving.served(__name__, [str(target), how, str(draft)], [str(target)]) as addresses:
+        drafts = [] if how.startswith("n-gram") else [str(draft)]
+        with serving.served(__name__, [str(target), how, *drafts], [str(target)]) as addresses:
             yield addresses
 
 
@@ -91,7 +93,11 @@ def main(port: str, model: str, how: str | None = None, draft: str | None = None
     if how:
         kind, asked.speculative.draft.probabilistic = DRAFTS[how]
         asked.speculative.types = [getattr(xllamacpp.common_speculative_type, f"COMMON_SPECULATIVE_TYPE_{kind}")]
-        asked.speculative.draft.mparams.path = draft
+        if draft:
+            asked.speculative.draft.mparams.path = draft
+        looked_up, pool = asked.speculative.ngram_simple, asked.speculative.ngram_mod
+        looked_up.size_n, looked_up.size_m = 1, 4  # after one token: of random text no more comes back
+        pool.n_match, pool.n_min, pool.n_max = 1, 1, 4
     server = xllamacpp.Server(asked)
     while server:
         time.sleep(3600)

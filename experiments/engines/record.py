@@ -55,6 +55,7 @@ SLOW = {"decode": Wanted(120.0, 0.1)}  # loops take some milliseconds a call
 USUAL = Wanted(60.0, 0.03)
 INTERPRETED = Wanted(300.0, 0.03)  # for kernels that an interpreter runs
 SERVED = Wanted(600.0, 0.1)
+REPEATING = (PROMPTS[1], PROMPTS[3])  # what ends as it was before: an n-gram has a draft at once
 KEPT = 8  # likeliest tokens that servers draw from: of so few the law is known soon
 
 
@@ -101,11 +102,12 @@ class ServedEngine:
     package: str
     beside: tuple[str, ...] = ("numpy",)
     wanted: Wanted = SERVED
+    prompts: tuple[str, ...] = PROMPTS[:2]
 
     def certificate(self, scratch: Path, budget: float) -> dict[str, Any]:
         """The content of certificate.json; its command has the usual ports in place of those that were free."""
         with self.served() as (url, reference):
-            asked = (url, budget, self.wanted.epsilon, 0.999, 0, 10.0, reference, PROMPTS[:2])
+            asked = (url, budget, self.wanted.epsilon, 0.999, 0, 10.0, reference, self.prompts)
             request = ServerRequest(*asked, top_k=KEPT, requests=200_000)
             document = certified_server(request, scratch, lambda share: None)
         told = json.dumps(document)
@@ -166,6 +168,13 @@ SERVERS = [
         partial(llama_cpp.served, "drawn"),
         "Its server with a draft model from which drafts are drawn.",
         "xllamacpp",
+    ),
+    *(
+        ServedEngine(f"llama-cpp-{how}-drafts", partial(llama_cpp.served, how), about, "xllamacpp", prompts=REPEATING)
+        for how, about in (
+            ("n-gram", "Its server with drafts looked up in the text so far, `ngram-simple`."),
+            ("n-gram-pool", "Its server with drafts from a pool of n-grams that all requests share, `ngram-mod`."),
+        )
     ),
     ServedEngine(
         "openvino-genai",

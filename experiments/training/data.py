@@ -14,6 +14,7 @@ from typing import NamedTuple
 from urllib.request import urlopen
 
 import numpy as np
+import platformdirs
 
 from experiments.results import write
 
@@ -87,7 +88,7 @@ def _download(address: str) -> bytes:
 
 
 def _cache() -> Path:
-    return Path.home() / ".cache" / "simlab" / "fashion-mnist"
+    return platformdirs.user_cache_path("simlab", appauthor=False) / "fashion-mnist"
 
 
 def _checked(name: str, raw: bytes) -> bytes:

@@ -16,7 +16,7 @@ class BlockKernel(SpeculativeKernel, of=(Block,)):
 
     def verify(self, chains: Chains) -> np.ndarray:
         w = _weights(chains)
-        return _verify_blocks(chains, w, w[:, -1])
+        return _verify_blocks(chains, w, np.ascontiguousarray(w[:, -1]))
 
 
 @njit(nogil=True, cache=True)

@@ -36,7 +36,8 @@ class CandidateTreeKernel(DraftTreeKernel, of=(CandidateTree,)):
         row, going, emitted = np.zeros(count, np.int64), np.ones(count, bool), np.full(count, NONE)
         for level in range(self.levels.depth):
             trying = np.flatnonzero(going & (self.children[row, 0] != NONE))
-            _descend(trees, self._laws(trees, row, trying), trying, emitting[:, level], row, going, emitted)
+            laws, coins = self._laws(trees, row, trying), np.ascontiguousarray(emitting[:, level])
+            _descend(trees, laws, trying, coins, row, going, emitted)
         depths = self.depths[row]
         _commit(trees, self.routes, depths, noise, row, emitted)
         return depths

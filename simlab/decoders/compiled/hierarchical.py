@@ -17,7 +17,8 @@ class HierarchicalKernel(SpeculativeKernel, of=(Hierarchical,)):
     def verify(self, chains: Chains) -> np.ndarray:
         ratios, highest = _prefix_ratios(chains)
         scaled = SCALED[self.decoder.prefix](ratios[:, :-1], highest)
-        return _verify_prefixes(chains, scaled, LAST[self.decoder.final](ratios[:, -1], highest[:, -1]))
+        whole = LAST[self.decoder.final](ratios[:, -1], highest[:, -1])
+        return _verify_prefixes(chains, np.ascontiguousarray(scaled), np.ascontiguousarray(whole))
 
 
 @njit(nogil=True, cache=True)
