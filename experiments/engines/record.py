@@ -54,7 +54,7 @@ class Wanted(NamedTuple):
 SLOW = {"decode": Wanted(120.0, 0.1)}  # loops take some milliseconds a call
 USUAL = Wanted(60.0, 0.03)
 INTERPRETED = Wanted(300.0, 0.03)  # for kernels that an interpreter runs
-SERVED = Wanted(600.0, 0.1)
+SERVED = Wanted(360.0, 0.15)
 REPEATING = (PROMPTS[1], PROMPTS[3])  # what ends as it was before: an n-gram has a draft at once
 KEPT = 8  # likeliest tokens that servers draw from: of so few the law is known soon
 
