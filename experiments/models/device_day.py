@@ -1,7 +1,7 @@
 """All that waits for a device, as steps that are run one after the other, the most valuable first.
 
 A step is a command in a process of its own. It has a time limit; what it wrote by then counts, and is put beside the
-results of the others at once, as ``NAME-....json``: each command writes whole files, and goes on where it was when it
+results of the others at once, as ``NAME-...``: each command writes whole files, and goes on where it was when it
 is run again. So the same day, run again, goes on: with steps that nobody has tried, then with those that were stopped
 or failed. ``NAME-day.json`` says what became of each.
 """
@@ -25,6 +25,7 @@ from experiments.results import write, write_json, write_text
 from simlab.models.adapters.fashion import SHIPPED
 
 SIMLAB = sys.executable, "-c", "from experiments.cli.main import run_process; run_process()"
+PYTEST = sys.executable, "-m", "pytest", "-q", "-n", "4"
 TESTS = Path(__file__).parents[2] / "tests"
 BATCHES = 1, 16, 64, 256
 GRACE = 10.0  # seconds that a step has to end in once it is told to
@@ -92,10 +93,16 @@ def steps(folder: Path, device: str, small: bool, data: Path | None, models: Pat
 
     tests = [str(path) for path in sorted(TESTS.rglob("test_*.py")) if "mark.cuda" in path.read_text("utf-8")]
     sized = ("--small",) if small else ()
+    outcomes = folder / "tests.xml"  # of each test, by name
     cheap = ("--steps", "2", "--spacing", "trailing") if small else ()
     trained = ("--size", "1", "16", "2", "--steps", "4") if small else ("--size", *MEDIUM, "--precision", "bfloat16")
     return [
-        Step("tests", 150, (sys.executable, "-m", "pytest", "-q", "-n", "4", "-m", "cuda", *(tests or [str(TESTS)]))),
+        Step(
+            "tests",
+            150,
+            (*PYTEST, "-m", "cuda", "--junit-xml", str(outcomes), *(tests or [str(TESTS)])),
+            {outcomes: "tests"},
+        ),
         Step(
             "device",
             290,
@@ -141,7 +148,7 @@ def run_day(asked: list[Step], name: str, folder: Path, results: Path, seconds: 
         begun, output = time.monotonic(), folder / f"{step.name}.log"
         status = run_limited(step.command, left, output)
         said = output.read_text("utf-8", errors="replace").splitlines()[-LINES:]
-        found = [each for source, each in step.results.items() if _taken(source, results / f"{name}-{each}.json")]
+        found = [each for source, each in step.results.items() if _taken(source, results / f"{name}-{each}")]
         told[step.name] = {
             "state": "done" if status in step.answers else "stopped" if status is None else "failed",
             "seconds": told.get(step.name, {}).get("seconds", 0.0) + time.monotonic() - begun,
@@ -202,8 +209,8 @@ def _filled(content: bytes, path: Path) -> None:
 
 
 def _taken(source: Path, place: Path) -> bool:
-    """Whether a step has written something, which is then among the results."""
+    """Whether a step has written something, which is then among the results, with its own ending."""
     if not source.is_file():
         return False
-    write_text(place, source.read_text("utf-8"))
+    write_text(place.with_name(place.name + source.suffix), source.read_text("utf-8"))
     return True

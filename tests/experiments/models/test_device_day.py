@@ -112,6 +112,7 @@ def test_a_dry_run_of_all_of_it(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert states == {
         **dict.fromkeys(("tests", "device", "compare", "compare-continuous", "map"), "done"), **kernels, **missing
     }  # fmt: skip
+    assert "test_triton" in (results / "dry-tests.xml").read_text()
     said = capsys.readouterr().out
     assert "needs a CUDA device" in said or "vllm" in said
     measured = read_measured(results)
