@@ -154,7 +154,8 @@ class Apart:
 def answer_apart(work: Callable[[Link], Any], found: Callable[[], None], heard: Heard) -> tuple[Any, bool]:
     """The answer of ``work(link)`` in a process of its own, or :class:`Lost`, and whether it was heard of before.
 
-    ``found`` is called once, before ``heard`` is with what the work tells. Raises :class:`Unfit` where the work does.
+    ``found`` is called once, before ``heard`` is with what the work tells; not at all where it tells nothing.
+    Raises :class:`Unfit` where the work does.
     """
     there = list[bool]()
 

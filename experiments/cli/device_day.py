@@ -26,7 +26,7 @@ def device_day_command(
 
     The tests that need one, what a step costs, both comparisons, certificates of kernels that run nowhere else, a
     medium model trained there, and where methods pay: each a step with a time limit, the most valuable first. What a
-    step has found is put beside that of the others at once, as NAME-....json; one that fails stops no other. The same
+    step has found is put beside that of the others at once, as NAME-...; one that fails stops no other. The same
     command goes on where it was. Exit status: 0 if all is done, 3 if something is left. Needs torch.
     """
     from experiments.models.device_day import prepare, run_day, steps
@@ -62,5 +62,5 @@ def device_day_command(
         rows.append((step.name, own["state"] if own else "not tried", f"{own['seconds']:.0f}" if own else "", said))
     console = output()
     console.print(plain_table(console, ("step", "", "seconds", "said last"), rows))
-    print_text(console, f"results   {results / f'{name}-*.json'}")
+    print_text(console, f"results   {results / f'{name}-*'}")
     return 0 if all(row[1] == "done" for row in rows if not only or row[0] in only) else 3

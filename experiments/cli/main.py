@@ -95,7 +95,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         package = (error.name or "").partition(".")[0]
         if package not in OPTIONAL:
             raise
-        command_path = " ".join(given[: 2 if given[0] == "model" else 1])
+        command_path = " ".join(given[: 2 if given[:1] == ["model"] else 1]) or "it"
         print(f"simlab: {command_path} needs {package}: pip install 'simlab[{OPTIONAL[package]}]'", file=sys.stderr)
         raise SystemExit(2) from None
     except BaseException as error:

@@ -1,8 +1,8 @@
 """llama.cpp's server with and without drafts, on a random model of two files that are written here.
 
-xllamacpp's wheels hold the server of llama.cpp; ``python -m experiments.engines.llama_cpp PORT MODEL [HOW DRAFT]``
-runs it. :func:`served` starts one with drafts and one without, for ``simlab certify --url``. The draft model is the
-target with noise on its weights, so that drafts are kept often and rejected often.
+xllamacpp's wheels hold the server of llama.cpp; ``python -m experiments.engines.llama_cpp PORT MODEL [HOW [DRAFT]]``
+runs it. :func:`served` starts one with drafts and one without, for ``simlab certify --url``. A draft model is the
+target with noise on its weights, so that drafts are kept often and rejected often; else drafts are n-grams of the text.
 """
 
 from __future__ import annotations
@@ -76,9 +76,11 @@ def served(how: str) -> Iterator[list[str]]:
     with TemporaryDirectory() as folder:
         target, draft = Path(folder, "target.gguf"), Path(folder, "draft.gguf")
         write_model(target, 0.0)
-        write_model(draft, NOISE)
-        drafts = [] if how.startswith("n-gram") else [str(draft)]
-        with serving.served(__name__, [str(target), how, *drafts], [str(target)]) as addresses:
+        drafting = [str(target), how]
+        if not how.startswith("n-gram"):
+            write_model(draft, NOISE)
+            drafting.append(str(draft))
+        with serving.served(__name__, drafting, [str(target)]) as addresses:
             yield addresses
 
 

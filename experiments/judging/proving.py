@@ -300,7 +300,7 @@ def prove_apart(
 ) -> dict[str, Any]:
     """As :func:`prove`, in a process that may be lost, by names alone; what answer.json holds.
 
-    Raises ``ValueError`` where there is no such subject or statement. ``found`` is called once there is one.
+    Raises ``ValueError`` where there is no such subject or statement. ``found`` is called once, unless it is refused.
     """
     began = perf_counter()
     named = f"V = {', '.join(map(str, sizes))}" if sizes else "the smallest size"

@@ -313,7 +313,8 @@ def cells(row: dict[str, Any]) -> list[str]:
     own = row["measured"] or {}
     tokens = f"{own['tokens']:.2f} ± {own['error']:.2f}" if own.get("tokens") else ""
     predicted = " and ".join(f"{value:.2f}" for value in own.get("speedup", {}).values())
-    timed = " and ".join(f"{value:.2f} ± {error:.2f}" for value, error in own.get("timed", {}).values())
+    alone = own.get("timed", {}).get("1")  # of batches that were timed, the one of the heading
+    timed = f"{alone[0]:.2f} ± {alone[1]:.2f}" if alone else ""
     far = "0" if row["lossless"] and own else spent(own) if own else ""
     return [
         row["method"], row["here"], row["follows"], row["exact"], tokens, predicted, timed, far, row["training"],
@@ -403,16 +404,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m experiments.measurements.image_methods", description=__doc__)
     for name in ("comparison", "costs", "partly", "beside", "denoising", "out", "page"):
         parser.add_argument(name, type=Path, metavar=name.upper())
-    parser.add_argument("--steps", type=Path, nargs="+", metavar="OUT", help="folders of comparisons for BESIDE")
+    parser.add_argument("--steps", type=Path, action="append", metavar="FOLDER", help="a comparison for BESIDE")
     parser.add_argument("--timed", type=Path, metavar="COMPARISON", help="the one whose times count")
     given = parser.parse_args(arguments)
-    if given.steps:
-        write_json(given.beside, steps_of(given.steps))
-    paths = given.comparison, given.costs, given.partly, given.beside, given.denoising
-    compared, costs, partly, both, steps = (json.loads(path.read_text("utf-8")) for path in paths)
+    paths = given.comparison, given.costs, given.partly, given.denoising
+    compared, costs, partly, steps = (json.loads(path.read_text("utf-8")) for path in paths)
+    both = steps_of(given.steps) if given.steps else json.loads(given.beside.read_text("utf-8"))
     if given.timed:
-        compared = with_times(compared, json.loads(given.timed.read_text("utf-8")))
+        times = json.loads(given.timed.read_text("utf-8"))
+        if missing := {row["method"] for row in compared["methods"]} - {row["method"] for row in times["methods"]}:
+            parser.error(f"--timed: has no {', '.join(sorted(missing))}; expected every method of COMPARISON")
+        compared = with_times(compared, times)
         write_json(given.comparison, compared)
+    if given.steps:
+        write_json(given.beside, both)
     found = document(compared, costs["costs"], partly)
     write_json(given.out, found)
     page = given.page.read_text("utf-8")

@@ -28,6 +28,7 @@ SIMLAB = sys.executable, "-c", "from experiments.cli.main import run_process; ru
 PYTEST = sys.executable, "-m", "pytest", "-q", "-n", "4"
 TESTS = Path(__file__).parents[2] / "tests"
 BATCHES = 1, 16, 64, 256
+OUTCOMES = "tests.xml"  # of each test, by name
 GRACE = 10.0  # seconds that a step has to end in once it is told to
 LINES = 12  # of what a step said last, that are kept
 KERNELS = {  # of engines: what is certified, and as what
@@ -93,7 +94,7 @@ def steps(folder: Path, device: str, small: bool, data: Path | None, models: Pat
 
     tests = [str(path) for path in sorted(TESTS.rglob("test_*.py")) if "mark.cuda" in path.read_text("utf-8")]
     sized = ("--small",) if small else ()
-    outcomes = folder / "tests.xml"  # of each test, by name
+    outcomes = folder / OUTCOMES
     cheap = ("--steps", "2", "--spacing", "trailing") if small else ()
     trained = ("--size", "1", "16", "2", "--steps", "4") if small else ("--size", *MEDIUM, "--precision", "bfloat16")
     return [
@@ -146,6 +147,7 @@ def run_day(asked: list[Step], name: str, folder: Path, results: Path, seconds: 
             break
         notify(step.name)
         begun, output = time.monotonic(), folder / f"{step.name}.log"
+        (folder / OUTCOMES).unlink(missing_ok=True)  # of an attempt before, which this one may not get to write
         status = run_limited(step.command, left, output)
         said = output.read_text("utf-8", errors="replace").splitlines()[-LINES:]
         found = [each for source, each in step.results.items() if _taken(source, results / f"{name}-{each}")]

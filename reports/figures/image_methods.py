@@ -30,9 +30,11 @@ def trade(document: dict[str, Any]) -> Figure:
     for row in measured:
         own = row["measured"]
         exact = own["distortion"]
+        if not (row["lossless"] or exact or own["tv"]["told"]):
+            continue
         spent, error = (exact["tv"], exact["tv_error"]) if exact else (own["tv"]["at_least"], own["tv"]["error"])
         style = LOSSLESS if row["lossless"] else looks[row["method"]]
-        if row["lossless"] or not (exact or own["tv"]["told"]):
+        if row["lossless"]:
             spent = error = 0
         pair.errorbar(spent, own["tokens"], ERRORS * own["error"], ERRORS * error, elinewidth=0.8, **style)
 

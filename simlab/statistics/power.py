@@ -54,8 +54,9 @@ class Stated:
 class Planned(ABC):
     """A test that can be planned before there are data.
 
-    ``n`` observations, at least 1, raise a false alarm at the rate ``level``, between 0 and ``power``, the wanted
-    probability of an alarm, below 1. A ``deviation`` is from 0, which no test detects, to ``most``.
+    ``n`` observations, at least 1, raise a false alarm at the rate ``level``, between 0 and 1; where ``power``, the
+    wanted probability of an alarm, is asked for, it is above ``level`` and below 1. A ``deviation`` is from 0, which no
+    test detects, to ``most``.
 
     Attributes
     ----------

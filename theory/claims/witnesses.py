@@ -1,6 +1,7 @@
 """Witnesses: standalone programs that recompute the numbers of an entry of ``verdicts.json`` in a way of their own.
 
-What refutes a sentence of a paper or published code has one, and headlines that solvers have not proven. That of claim
+What refutes a sentence of a paper or published code has one, and headlines whose own examples show numbers that solvers
+have not proven. That of claim
 ``gsd.speed`` is ``theory/claims/gsd/witnesses/gsd.speed.py``. Its docstring says how it derives the numbers;
 ``recompute(examples)`` takes the entry's (counter)examples, of which it may use the inputs, and returns for each the
 numbers it found, under the entry's names. It asserts what makes the example one. It imports the standard library, NumPy

@@ -297,6 +297,7 @@ def optimum_unreached(seed: int) -> Finding:
             f"p = {fmt_row(P)}, q = {fmt_row(Q)}, K = 2: short of the optimum by {fmt_row(short(*w) for w in ways)}",
             numbers(p=P, q=Q, candidates=2, short=[short(*way) for way in ways]),
         ),
+        rejects_mutants({"the optimum": Optimal()}, lambda v: short(v, Independent()) <= 0, "what is out of reach"),
     )
 
 

@@ -17,7 +17,7 @@ from simlab.rules import Speculative
 from theory.acceptance import alpha
 from theory.claims.base import Claims, Finding
 from theory.claims.cspd.assumed import UNBOUNDED
-from theory.claims.evidence import enumeration, example, holds_under_assumptions_if, identity, over, rejects_mutants
+from theory.claims.evidence import example, holds_under_assumptions_if, identity, over, rejects_mutants
 from theory.claims.format import fmt, numbers
 from theory.claims.sources import said
 from theory.continuous.paths import log_path
@@ -93,7 +93,6 @@ def path_rule(seed: int) -> Finding:
     law = step_law(Speculative(), *rows)
     return holds_under_assumptions_if(
         apart(Path()) == 0 and tv(law, rows[0]) == 0,
-        enumeration("two steps with two states each: every trajectory is emitted with the target's probability"),
         identity("the rule that is simulated, T = 1 on the line, on a grid of x_1 and x_0: TV below 1e-4"),
         example(
             f"x_1 and x_0 are 0 or 1; of trajectories {fmt(accepts)} are accepted, of tokens, were their marginals "

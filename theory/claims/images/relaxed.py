@@ -15,7 +15,7 @@ from simlab.decoders import Block, Decoder
 from simlab.decoders.local import Local
 from simlab.decoders.phrase import Phrase
 from simlab.processes import TableProcess
-from simlab.rules import Mixture, Speculative
+from simlab.rules import Mixture, Rule, Speculative
 from theory.claims.base import Claims, Finding
 from theory.claims.evidence import enumeration, example, holds_if, identity, rejects_mutants
 from theory.claims.format import fmt, fmt_row
@@ -66,6 +66,11 @@ def phrases(seed: int) -> Finding:
         enumeration(
             f"the law of two tokens, in rationals; of {len(cases)} pairs of random processes, both readings differ "
             f"from the target in {biased[0]} and {biased[1]}, and block verification in none"
+        ),
+        rejects_mutants(
+            dict(zip(("a phrase at once", "a phrase shortened"), made, strict=False)),
+            lambda decoder: max(off(decoder, each) for each in cases),
+            "the law of block verification",
         ),
     )
 
@@ -181,17 +186,21 @@ def skipped(seed: int) -> Finding:
         *((random_row(random, v), random_row(random, v)) for v in (2, 3, 4) for _ in range(5)),
     ]
     skips = Mixture(0)  # verifies against q alone, which accepts every draft
-    apart = sum(
-        (step_law(skips, a, b) != b).any() or acceptance(skips, a, b) != 1 or tv(step_law(skips, a, b), a) != tv(a, b)
-        for a, b in rows
-    )
+
+    def wrong(rule: Rule) -> int:
+        """In how many pairs something else comes out than the draft's row, by every draft."""
+        laws = [step_law(rule, a, b) for a, b in rows]
+        kept = [acceptance(rule, a, b) for a, b in rows]
+        return sum(tv(law, b) > 0 or share != 1 for law, share, (_, b) in zip(laws, kept, rows, strict=True))
+
     return holds_if(
-        apart == 0 and (leaves, uneven) == ((0, HALF, HALF), (Fraction(2, 3), Fraction(1, 3), 0)),
+        wrong(skips) == 0 and (leaves, uneven) == ((0, HALF, HALF), (Fraction(2, 3), Fraction(1, 3), 0)),
         enumeration(f"on {len(rows)} pairs of rows, V = 2 to 4, in rationals"),
         example(
             f"p = {fmt_row(p)}, q = {fmt_row(q)}, a leaf below each of the two likeliest tokens of q: TV "
             f"{fmt(tv(p, leaves))}; drawn from q {fmt(tv(p, q))}"
         ),
+        rejects_mutants({"verified": Speculative(), "verified by half": Mixture(HALF)}, wrong, "skipping"),
     )
 
 
@@ -212,19 +221,22 @@ def skip_call(seed: int) -> Finding:
     """
     first = ("cur_step", "steps_in_1st_row", "skip_interval", "new_token", "draft_candidates", "head_avg_sim")
     names, more = (*first, "skipped_steps"), ("policy", "latents", "sim_threshold")
-    every = (*names, "last_step_skip", *more)
-    signature = Signature([Parameter(name, Parameter.POSITIONAL_OR_KEYWORD) for name in every])
 
-    def binds(count: int) -> bool:
+    def refuses(before: tuple[str, ...], count: int) -> bool:
+        """Whether ``count`` arguments by position do not bind, with these parameters before last_step_skip."""
+        every = (*before, "last_step_skip", *more)
+        signature = Signature([Parameter(name, Parameter.POSITIONAL_OR_KEYWORD) for name in every])
         try:
             signature.bind(*range(count), last_step_skip=False, **dict.fromkeys(more))
         except TypeError:
-            return False
-        return True
+            return True
+        return False
 
+    mended = {"a parameter more": ((*names, "more"), 8), "an argument fewer": (names, 7)}
     return holds_if(
-        binds(len(names)) and not binds(len(names) + 1),
-        identity("seven arguments by position bind, eight do not: multiple values for last_step_skip"),
+        refuses(names, 8),
+        identity("eight arguments by position do not bind: multiple values for last_step_skip"),
+        rejects_mutants(mended, lambda call: not refuses(*call), "the call"),
     )
 
 
