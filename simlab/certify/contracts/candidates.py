@@ -126,13 +126,21 @@ DRAWN = """\
     counts[int(token[0])] += 1"""
 
 
+ROUNDS = 20  # of drawing again
+
+
 def _distinct(q: Array, count: int, n: int, rng: np.random.Generator) -> Array:
     """``int64[n, count]`` drawn from q in turn without replacement: what repeats itself is drawn again."""
     upto = q.cumsum()
     found = np.full((n, count), -1)
     for k in range(count):
         again = np.arange(n)
-        while len(again):
+        for _ in range(ROUNDS):
             found[again, k] = np.searchsorted(upto, rng.random(len(again)) * upto[-1], side="right")
             again = again[(found[again, :k] == found[again, k, None]).any(axis=1)]
+        for row in again:  # what is left of q may be too small ever to be hit
+            left = q.copy()
+            left[found[row, :k]] = 0
+            rest = left.cumsum()
+            found[row, k] = np.searchsorted(rest, rng.random() * rest[-1], side="right")
     return found

@@ -7,6 +7,7 @@ import pytest
 
 from simlab.arrays import total_variation
 from simlab.certify.battery.candidates import cases
+from simlab.certify.contracts import candidates
 from simlab.certify.contracts.candidates import _distinct
 from simlab.mutants.gated.drafting import of_accumulated_cdf, of_rounded_cdf
 from simlab.processes.filters import bfloat16
@@ -17,8 +18,13 @@ pytestmark = pytest.mark.exact
 SMALL = [case for case in cases() if case.small]
 
 
-def test_candidates_are_drawn_in_turn_without_replacement():
-    """100,000 draws: a chi-square of 24 cells alarms with 1e-6, and sees TV 0.02 with power above 0.999."""
+@pytest.mark.parametrize("rounds", [0, 20])
+def test_candidates_are_drawn_in_turn_without_replacement(rounds: int, monkeypatch: pytest.MonkeyPatch):
+    """Also out of what is left of q.
+
+    100,000 draws: a chi-square of 24 cells alarms with 1e-6, and sees TV 0.02 with power above 0.999.
+    """
+    monkeypatch.setattr(candidates, "ROUNDS", rounds)
     case = next(case for case in SMALL if case.name == "three candidates of four tokens")
     every = {drawn: k for k, drawn in enumerate(case.every_draw)}
     law = np.array(list(case.every_draw.values()))
@@ -29,6 +35,12 @@ def test_candidates_are_drawn_in_turn_without_replacement():
     independent = _distinct(np.full(4, 0.25), case.count, 100_000, rng)  # from another q
     counts = np.bincount([every[tuple(row)] for row in independent.tolist()], minlength=len(every))
     assert float(Sequential(law).update(counts).p_value) < 1e-6
+
+
+def test_candidates_are_drawn_where_hardly_anything_is_left_of_q():
+    q = np.array([1.0, *np.full(7, 1e-300)])
+    found = _distinct(q, len(q), 16, np.random.default_rng(0))
+    assert np.sort(found, axis=1).tolist() == [list(range(len(q)))] * 16
 
 
 def test_more_candidates_than_q_can_draw_are_refused():
