@@ -45,7 +45,7 @@ docs: .venv/.docs out/verdicts.json
 CHROMIUM ?= chromium
 picture: out/verdicts.json
 	sed 's|</head>|<style>main > *:not(#paper-gsd) { display: none; }</style></head>|' out/report.html > out/picture.html
-	$(CHROMIUM) --headless --no-sandbox --hide-scrollbars --window-size=1120,1490 --screenshot=$(CURDIR)/reports/images/report.png "file://$(CURDIR)/out/picture.html"
+	$(CHROMIUM) --headless --no-sandbox --hide-scrollbars --window-size=1120,1320 --screenshot=$(CURDIR)/reports/images/report.png "file://$(CURDIR)/out/picture.html"
 	rm out/picture.html
 
 out/verdicts.json: | .venv/.verify
