@@ -97,9 +97,10 @@ def main(port: str, model: str, how: str | None = None, draft: str | None = None
         asked.speculative.types = [getattr(xllamacpp.common_speculative_type, f"COMMON_SPECULATIVE_TYPE_{kind}")]
         if draft:
             asked.speculative.draft.mparams.path = draft
-        looked_up, pool = asked.speculative.ngram_simple, asked.speculative.ngram_mod
-        looked_up.size_n, looked_up.size_m = 1, 4  # after one token: of random text no more comes back
-        pool.n_match, pool.n_min, pool.n_max = 1, 1, 4
+        else:  # after one token: of random text no more comes back
+            looked_up, pool = asked.speculative.ngram_simple, asked.speculative.ngram_mod
+            looked_up.size_n, looked_up.size_m = 1, 4
+            pool.n_match, pool.n_min, pool.n_max = 1, 1, 4
     server = xllamacpp.Server(asked)
     while server:
         time.sleep(3600)

@@ -230,7 +230,7 @@ def idx(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes]:
         (tmp_path / f"{name}.gz").write_bytes(gzip.compress(content[name]))
     monkeypatch.setattr(data, "SHA256", {name: hashlib.sha256(raw).hexdigest() for name, raw in content.items()})
     monkeypatch.setattr(data, "DEBIAN", tmp_path / "nowhere")
-    monkeypatch.setattr(Path, "home", lambda: tmp_path / "home")
+    monkeypatch.setattr("platformdirs.user_cache_path", lambda *_, **__: tmp_path / "home")
     return content
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
 import pytest
 
+import simlab
 from simlab.decoders import make_decoder
 from simlab.decoders.compiled.tensors import Tensors
 from simlab.models.engine import compiled
@@ -22,6 +24,7 @@ pytestmark = pytest.mark.parity
 
 MOST = 50  # functions of simlab that one step calls, those of the model among them but not those of its modules
 MODULES = "architectures"
+OWN = str(Path(simlab.__file__).parent)
 
 
 def calls_of_a_step(name: str, parameters: dict[str, Any]) -> tuple[int, int]:
@@ -35,7 +38,7 @@ def calls_of_a_step(name: str, parameters: dict[str, Any]) -> tuple[int, int]:
     def count(frame: FrameType, event: str, given: Any) -> None:
         nonlocal called, made
         path = frame.f_code.co_filename
-        called += event == "call" and "simlab" in path and MODULES not in path
+        called += event == "call" and path.startswith(OWN) and MODULES not in path
         made += event == "c_call" and given.__name__ == "from_numpy"
 
     sys.setprofile(count)
