@@ -20,9 +20,10 @@ from experiments.engines import serving
 from experiments.engines.sizes import BYTES, CONTEXT, HEADS, INNER, NOISE, SHARPNESS, SPECIAL, WIDTH
 
 SLOTS = 8  # requests at a time
+BY_MODEL = "DRAFT_SIMPLE"
 DRAFTS = {
-    "greedy": ("DRAFT_SIMPLE", False),
-    "drawn": ("DRAFT_SIMPLE", True),
+    "greedy": (BY_MODEL, False),
+    "drawn": (BY_MODEL, True),
     "n-gram": ("NGRAM_SIMPLE", False),
     "n-gram-pool": ("NGRAM_MOD", False),
 }
@@ -77,7 +78,7 @@ def served(how: str) -> Iterator[list[str]]:
         target, draft = Path(folder, "target.gguf"), Path(folder, "draft.gguf")
         write_model(target, 0.0)
         drafting = [str(target), how]
-        if not how.startswith("n-gram"):
+        if DRAFTS[how][0] == BY_MODEL:
             write_model(draft, NOISE)
             drafting.append(str(draft))
         with serving.served(__name__, drafting, [str(target)]) as addresses:

@@ -28,7 +28,6 @@ SIMLAB = sys.executable, "-c", "from experiments.cli.main import run_process; ru
 PYTEST = sys.executable, "-m", "pytest", "-q", "-n", "4"
 TESTS = Path(__file__).parents[2] / "tests"
 BATCHES = 1, 16, 64, 256
-OUTCOMES = "tests.xml"  # of each test, by name
 GRACE = 10.0  # seconds that a step has to end in once it is told to
 LINES = 12  # of what a step said last, that are kept
 KERNELS = {  # of engines: what is certified, and as what
@@ -57,6 +56,8 @@ class Step:
         What it writes, and the name of it among the results.
     answers
         Exit statuses of a command that has done what it was asked.
+    anew
+        Whether another attempt does not go on: what one before has written is not its.
     """
 
     name: str
@@ -64,6 +65,7 @@ class Step:
     command: tuple[str, ...]
     results: dict[Path, str] = field(default_factory=dict)
     answers: tuple[int, ...] = (0,)
+    anew: bool = False
 
 
 def steps(folder: Path, device: str, small: bool, data: Path | None, models: Path | None = None) -> list[Step]:
@@ -94,7 +96,7 @@ def steps(folder: Path, device: str, small: bool, data: Path | None, models: Pat
 
     tests = [str(path) for path in sorted(TESTS.rglob("test_*.py")) if "mark.cuda" in path.read_text("utf-8")]
     sized = ("--small",) if small else ()
-    outcomes = folder / OUTCOMES
+    outcomes = folder / "tests.xml"  # of each test, by name
     cheap = ("--steps", "2", "--spacing", "trailing") if small else ()
     trained = ("--size", "1", "16", "2", "--steps", "4") if small else ("--size", *MEDIUM, "--precision", "bfloat16")
     return [
@@ -103,6 +105,7 @@ def steps(folder: Path, device: str, small: bool, data: Path | None, models: Pat
             150,
             (*PYTEST, "-m", "cuda", "--junit-xml", str(outcomes), *(tests or [str(TESTS)])),
             {outcomes: "tests"},
+            anew=True,
         ),
         Step(
             "device",
@@ -147,7 +150,8 @@ def run_day(asked: list[Step], name: str, folder: Path, results: Path, seconds: 
             break
         notify(step.name)
         begun, output = time.monotonic(), folder / f"{step.name}.log"
-        (folder / OUTCOMES).unlink(missing_ok=True)  # of an attempt before, which this one may not get to write
+        for source in step.results if step.anew else ():
+            source.unlink(missing_ok=True)
         status = run_limited(step.command, left, output)
         said = output.read_text("utf-8", errors="replace").splitlines()[-LINES:]
         found = [each for source, each in step.results.items() if _taken(source, results / f"{name}-{each}")]
