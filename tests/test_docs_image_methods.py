@@ -77,6 +77,8 @@ def test_a_lossless_method_is_told_no_distance() -> None:
 def test_numbers_in_the_text_are_those_of_the_files() -> None:
     compared, partly = (read(f"image-methods/{name}.json") for name in ("compare-32-drafts", "partly-verified"))
     tokens = {row["method"]: row["compression"] for row in compared["methods"]}
+    settings = {row["method"]: row["settings"] for row in compared["methods"]}
+    lantern, gsd = settings["lantern"], settings["gsd"]
     near = partly["neighbourhoods"][0]
     steps = read("image-methods/block-beside-continuation.json")
     beside = {
@@ -90,6 +92,8 @@ def test_numbers_in_the_text_are_those_of_the_files() -> None:
     assert f"{compared['n']} images a method" in found
     for piece in (
         f"{tokens['cascade']['mean']:.2f} ± {tokens['cascade']['error']:.2f} tokens a call",
+        f"LANTERN: delta = {lantern['delta']} among {lantern['neighbours']['count']} neighbours",
+        f"GSD: groups of {gsd['size']} whose probabilities differ by {gsd['max_gap']} at most",
         f"(`sampler-match`) {tokens['sampler-match']['mean']:.2f},",
         f"{near['tokens']:.2f} ± {near['error']:.2f} tokens a call with rejected ones alone",
         f"the lossless rule gives {tokens['speculative']['mean']:.2f}",

@@ -5,7 +5,7 @@ Of their papers only abstracts could be read, which do not say that the law is k
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -46,6 +46,11 @@ def reused(p: Any, q: Any, threshold: Fraction) -> np.ndarray:
     """r(y) = q(y) 1[p(y) > tau q(y)] + p(y) Q(p <= tau q)."""
     drawn = sum(b for a, b in zip(p, q, strict=True) if a <= threshold * b)
     return np.array([(b if a > threshold * b else 0) + a * drawn for a, b in zip(p, q, strict=True)], dtype=object)
+
+
+def calls_and_tv(made: Sequence[Decoder], process: TableProcess) -> list[tuple[Fraction, Fraction]]:
+    """Mean calls, and the TV of sequences from the target's."""
+    return [(mean_steps(decoder, process), deviation(decoder, process)) for decoder in made]
 
 
 def a_draft_fewer(found: Callable[[int], Any], wanted: Any) -> Evidence:
@@ -220,8 +225,8 @@ def prediction_calls(seed: int) -> Finding:
     chain = sticky_process(CHAIN, 2, 4)
 
     def numbers(drafts: int) -> list[tuple[Fraction, Fraction]]:
-        made = Sjd(drafts), SjdVp(drafts, strength=HALF), SjdVp(drafts, strength=HALF, declared="newest")
-        return [(mean_steps(decoder, chain), deviation(decoder, chain)) for decoder in made]
+        drawn, declared = SjdVp(drafts, strength=HALF), SjdVp(drafts, strength=HALF, declared="newest")
+        return calls_and_tv((Sjd(drafts), drawn, declared), chain)
 
     found = numbers(4)
     stated = [(Fraction(169, 100), 0), (Fraction(347, 200), 0), (Fraction(1379, 800), Fraction(2961, 128000))]
@@ -250,8 +255,7 @@ def phrase_calls(seed: int) -> Finding:
     chain = sticky_process(CHAIN, 2, 4)
 
     def numbers(drafts: int) -> list[tuple[Fraction, Fraction]]:
-        made = Sjd(drafts), SjdPv(drafts), SjdBlock(drafts)
-        return [(mean_steps(decoder, chain), deviation(decoder, chain)) for decoder in made]
+        return calls_and_tv((Sjd(drafts), SjdPv(drafts), SjdBlock(drafts)), chain)
 
     found = numbers(4)
     phrase = Fraction(228161, 125000), Fraction(337779, 3125000)
