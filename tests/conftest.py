@@ -2,8 +2,9 @@
 
 In CI (``CI=true``) a skipped test is a failure, unless it waits for a CUDA device or a browser. In a module that sets
 ``DEFAULT_EVERY = n``, one in n cases of each parametrised test runs by default, and the others are slow. With
-``SLOW_PART=k/n`` only the k-th of n parts of the slow tests is run: CI takes quarters in turn, day by day. Of workers
-that run side by side one compiles a kernel, and the others find it on disk.
+``SLOW_PART=k/n`` only the k-th of n parts of the slow tests is run, tests that share a fixture of their module in one:
+CI takes fifths in turn, day by day. Of workers that run side by side one compiles a kernel, and the others find it on
+disk.
 """
 
 from __future__ import annotations
@@ -92,10 +93,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     part, parts = map(int, os.environ.get("SLOW_PART", "1/1").split("/"))
     kept, left = list[pytest.Item](), list[pytest.Item]()
     for item in items:
-        ours = not item.get_closest_marker("slow") or crc32(item.nodeid.encode()) % parts == part - 1
+        ours = not item.get_closest_marker("slow") or crc32(_together(item).encode()) % parts == part - 1
         (kept if ours else left).append(item)
     config.hook.pytest_deselected(items=left)
     items[:] = kept
+
+
+def _together(item: pytest.Item) -> str:
+    """What is in one part with a test: all tests of its module that share a fixture there, or itself alone."""
+    definitions = item._fixtureinfo.name2fixturedefs.values()  # type: ignore[attr-defined]
+    shared = any(one.scope == "module" for definition in definitions for one in definition)
+    return item.location[0] if shared else item.nodeid
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

@@ -98,6 +98,17 @@ def test_the_table_has_a_row_a_certificate_with_what_the_certificate_says() -> N
         assert certificate["verdict"] in FINDINGS or row.tv == f"at most {max(bounds):.2g}"
 
 
+def test_verdicts_in_the_guide_are_those_of_the_certificates() -> None:
+    said = re.findall(
+        r"^\| `([\w-]+)`[^|]* \| `(lossless|lossy|breaks|inconclusive)`",
+        (ROOT / "simlab" / "certify" / "README.md").read_text(encoding="utf-8"),
+        re.M,
+    )
+    found = {one["name"]: one["verdict"] for one in read_engines().certificates}
+    assert len(said) >= 6
+    assert {name: found[name] for name, _ in said} == dict(said)
+
+
 def test_a_certificate_without_a_page_and_a_page_without_one_are_seen(tmp_path: Path) -> None:
     (tmp_path / PAGES).mkdir()
     (tmp_path / PAGES / "one.md").write_text("# One\n\nCertificates: `one`, `two`. Version 1.\n", encoding="utf-8")
