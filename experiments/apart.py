@@ -26,7 +26,7 @@ from simlab.messages import SPLIT, raised
 
 LOOK = 0.2  # seconds after which a process that says nothing is looked at
 
-Heard = Callable[..., None]
+Progress = Callable[..., None]
 
 
 class Unfit(ValueError):
@@ -49,7 +49,7 @@ class Link:
         self.pipe, self.beat, self.limit, self.split, self.own = pipe, beat, limit, split, os.getpid()
 
     def tell(self, *said: Any) -> None:
-        """Pass on what is heard at the other end."""
+        """Pass on what the other end says."""
         self.send("told", said)
 
     def send(self, kind: str, what: Any) -> None:
@@ -99,8 +99,8 @@ class Apart:
             self.process.start()
         theirs.close()
 
-    def answer(self, heard: Heard) -> Any:
-        """The answer of the work, or :class:`Lost`; ``heard`` is called with what it tells before."""
+    def answer(self, progress: Progress) -> Any:
+        """The answer of the work, or :class:`Lost`; ``progress`` is called with what it tells before."""
         beat, since = 0, time.monotonic()
         while True:
             if self.split.value:
@@ -112,7 +112,7 @@ class Apart:
                 except (EOFError, OSError, ValueError):
                     return self._ended()
                 if kind == "told":
-                    heard(*what)
+                    progress(*what)
                 elif kind == "raised":
                     return Lost("raises", *what)
                 else:
@@ -151,10 +151,10 @@ class Apart:
         self.pipe.close()
 
 
-def answer_apart(work: Callable[[Link], Any], found: Callable[[], None], heard: Heard) -> tuple[Any, bool]:
-    """The answer of ``work(link)`` in a process of its own, or :class:`Lost`, and whether it was heard of before.
+def answer_apart(work: Callable[[Link], Any], found: Callable[[], None], progress: Progress) -> tuple[Any, bool]:
+    """The answer of ``work(link)`` in a process of its own, or :class:`Lost`, and whether it told anything before.
 
-    ``found`` is called once, before ``heard`` is with what the work tells; not at all where it tells nothing.
+    ``found`` is called once, before ``progress`` is with what the work tells; not at all where it tells nothing.
     Raises :class:`Unfit` where the work does.
     """
     there = list[bool]()
@@ -163,7 +163,7 @@ def answer_apart(work: Callable[[Link], Any], found: Callable[[], None], heard: 
         if not there:
             there.append(True)
             found()
-        heard(*told)
+        progress(*told)
 
     def unless_unfit(link: Link) -> Any:
         try:

@@ -22,17 +22,17 @@ from simlab.messages import tampered
 
 IMPORTING = 120.0  # seconds that an import may take
 
-Heard = Callable[[str, float], None]
+Progress = Callable[[str, float], None]
 
 
-def certified(request: Request, out: Path, found: Callable[[], None], heard: Heard) -> dict[str, Any]:
+def certified(request: Request, out: Path, found: Callable[[], None], progress: Progress) -> dict[str, Any]:
     """The content of certificate.json for the folder ``out``.
 
-    ``found`` is called once what is to be certified is there; ``heard`` with each step and the share of the budget
+    ``found`` is called once what is to be certified is there; ``progress`` with each step and the share of the budget
     that is spent. Raises :class:`~experiments.apart.Unfit` where the request names nothing that can be certified.
     """
     start = time.monotonic()
-    answer, called = answer_apart(lambda link: _work(request, out, link), found, heard)
+    answer, called = answer_apart(lambda link: _work(request, out, link), found, progress)
     if isinstance(answer, Lost):
         answer = _lost(request, answer, "when it is called" if called else "when it is imported", start)
         return certificate_document(request, _named(request), answer, out)

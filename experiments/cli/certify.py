@@ -202,11 +202,11 @@ def _certify(request: Request, out: Path, files: GateFiles) -> int:
             check_copy(name, path)
         progress.start()  # its thread, once the other process is there
 
-    def heard(what: str, share: float) -> None:
+    def advance(what: str, share: float) -> None:
         progress.update(bar, description=what, completed=0 if total is None else int(share * total))
 
     try:
-        document = certified(request, out, found, heard)
+        document = certified(request, out, found, advance)
     except Unfit as error:
         raise UsageError(str(error)) from None
     finally:
@@ -225,11 +225,11 @@ def _certify_server(request: ServerRequest, out: Path, files: GateFiles) -> int:
     with progress_bar() as progress:
         bar = progress.add_task("asking", total=ceil(request.budget))
 
-        def heard(share: float) -> None:
+        def advance(share: float) -> None:
             progress.update(bar, completed=int(share * request.budget))
 
         try:
-            document = certified_server(request, out, heard)
+            document = certified_server(request, out, advance)
         except ValueError as error:
             raise UsageError(str(error)) from None
     save_certificate(document, out, files.copy)

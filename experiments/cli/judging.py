@@ -57,11 +57,11 @@ def judged(spec: str, out: Path, seed: int) -> tuple[int, str]:
         check_writable("--out", out)
         progress.start()  # its thread, once the other process is there
 
-    def heard(name: str, done: int, total: int) -> None:
+    def advance(name: str, done: int, total: int) -> None:
         progress.update(bar, description=name, completed=done, total=total)
 
     try:
-        document = judge_apart(load, spec, seed, out, found, heard)
+        document = judge_apart(load, spec, seed, out, found, advance)
     except ValueError as error:
         raise UsageError(str(error)) from None
     finally:

@@ -298,7 +298,7 @@ def _outside(probe: Probe) -> str | None:
 # keys and values -----------------------------------------------------------------------------------------------
 
 
-class Heard:
+class MemoryCalls:
     """A memory that notes what it is asked for."""
 
     def __init__(self) -> None:
@@ -310,16 +310,16 @@ class Heard:
 
 
 def _memory(probe: Probe) -> str | None:
-    sizes, heard = probe.model.config, Heard()
-    probe.features(probe.given, probe.tokens, heard)
-    layers = [layer for layer, _ in heard.asked]
+    sizes, calls = probe.model.config, MemoryCalls()
+    probe.features(probe.given, probe.tokens, calls)
+    layers = [layer for layer, _ in calls.asked]
     if layers != list(range(sizes.layers)):
         return (
             f"features calls memory.attend for the layers {layers}; expected each of config.layers = {sizes.layers} "
             "once, from 0 on: keys and values are kept there"
         )
     wanted = len(probe.given), sizes.heads, sizes.prefix + probe.tokens.shape[1], sizes.head_dim
-    for layer, shape in heard.asked:
+    for layer, shape in calls.asked:
         if shape != wanted:
             return f"keys of layer {layer} have shape {shape}; expected [B, heads, L, head_dim] = {wanted}"
     return None

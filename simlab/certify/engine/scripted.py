@@ -205,7 +205,7 @@ class _Followed:
     calls: int = 0
     own: set[float] = field(default_factory=set)
 
-    def heard(self, tokens: Tokens, rng: Scripted) -> Outcome:
+    def outcome(self, tokens: Tokens, rng: Scripted) -> Outcome:
         """Take in what came out of a call with ``rng``."""
         self.calls += 1
         if self.calls > MOST:
@@ -319,8 +319,8 @@ def exact_laws(ask: AskMany, edges: Sequence[Sequence[float]]) -> list[Piece | T
         while True:
             scripts = [Scripted(probe.uniforms, probe.beyond) for probe in probes]
             emitted = ask([(probe.of.number, rng) for probe, rng in zip(probes, scripts, strict=True)])
-            heard = zip(probes, emitted, scripts, strict=True)
-            probes = search.send([probe.of.heard(tokens, rng) for probe, tokens, rng in heard])
+            answered = zip(probes, emitted, scripts, strict=True)
+            probes = search.send([probe.of.outcome(tokens, rng) for probe, tokens, rng in answered])
     except StopIteration as end:
         found: list[Piece | Tokens] = end.value
         return found

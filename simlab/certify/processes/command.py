@@ -137,61 +137,61 @@ class _Running:
             raise Broken(f"cannot be started: {error.strerror}") from None
         assert self.process.stdin is not None, "it is a pipe"
         assert self.process.stdout is not None, "it is a pipe"
-        self.ear, self.mouth = self.process.stdout.fileno(), self.process.stdin.fileno()
-        os.set_blocking(self.ear, False)
-        os.set_blocking(self.mouth, False)
+        self.output, self.input = self.process.stdout.fileno(), self.process.stdin.fileno()
+        os.set_blocking(self.output, False)
+        os.set_blocking(self.input, False)
         self.complaints: deque[bytes] = deque(maxlen=REMEMBERED)
         self.listener = threading.Thread(target=self._listen, args=(self.process.stderr,), daemon=True)
         self.listener.start()
-        self.heard = bytearray()
+        self.received = bytearray()
 
     def greet(self, contract: str, seed: int) -> None:
         """Exchange greetings; raises :class:`Broken` unless they fit."""
         self._converse(
-            protocol.greeting(contract, seed), lambda: b"\n" in self.heard or len(self.heard) > protocol.LINE
+            protocol.greeting(contract, seed), lambda: b"\n" in self.received or len(self.received) > protocol.LINE
         )
-        line, _, rest = bytes(self.heard).partition(b"\n")
-        self.heard = bytearray(rest)
+        line, _, rest = bytes(self.received).partition(b"\n")
+        self.received = bytearray(rest)
         protocol.check_greeting(line, contract)
 
     def exchange(self, frame: bytes, calls: int) -> Array:
         """The words ``int64[n]`` of the frame that answers ``frame``."""
 
         def whole() -> bool:
-            if len(self.heard) < protocol.WORD:
+            if len(self.received) < protocol.WORD:
                 return False
-            length = protocol.check_length(bytes(self.heard[: protocol.WORD]), calls)
-            return len(self.heard) >= (1 + length) * protocol.WORD
+            length = protocol.check_length(bytes(self.received[: protocol.WORD]), calls)
+            return len(self.received) >= (1 + length) * protocol.WORD
 
-        if self.heard:
-            raise Broken(f"writes {protocol.readable(bytes(self.heard))} before it is asked")
+        if self.received:
+            raise Broken(f"writes {protocol.readable(bytes(self.received))} before it is asked")
         self._converse(frame, whole)
-        end = (1 + protocol.check_length(bytes(self.heard[: protocol.WORD]), calls)) * protocol.WORD
-        words = np.frombuffer(bytes(self.heard[protocol.WORD : end]), "<i8")
-        del self.heard[:end]
+        end = (1 + protocol.check_length(bytes(self.received[: protocol.WORD]), calls)) * protocol.WORD
+        words = np.frombuffer(bytes(self.received[protocol.WORD : end]), "<i8")
+        del self.received[:end]
         return words
 
     def _converse(self, said: bytes, enough: Any) -> None:
-        """Write what is said while reading what is heard, until that is enough."""
+        """Write what is said while reading what is answered, until that is enough."""
         left = memoryview(said)
         with selectors.DefaultSelector() as pipes:
-            pipes.register(self.ear, selectors.EVENT_READ)
-            pipes.register(self.mouth, selectors.EVENT_WRITE)
+            pipes.register(self.output, selectors.EVENT_READ)
+            pipes.register(self.input, selectors.EVENT_WRITE)
             while not enough():
                 for key, _ in pipes.select():
-                    if key.fd == self.ear:
-                        heard = os.read(self.ear, CHUNK)
-                        if not heard:
+                    if key.fd == self.output:
+                        received = os.read(self.output, CHUNK)
+                        if not received:
                             raise Broken(self._ended())
-                        self.heard += heard
+                        self.received += received
                         continue
                     with contextlib.suppress(BlockingIOError):
                         try:
-                            left = left[os.write(self.mouth, left[:CHUNK]) :]
+                            left = left[os.write(self.input, left[:CHUNK]) :]
                         except BrokenPipeError:
                             left = left[:0]  # why is known once its output has ended
                     if not left:
-                        pipes.unregister(self.mouth)
+                        pipes.unregister(self.input)
 
     def _ended(self) -> str:
         """How it ended, in words."""
@@ -206,7 +206,7 @@ class _Running:
         return f"ends before it has answered ({how}){self._partly()}{complaint}"
 
     def _partly(self) -> str:
-        return f", in the middle of a frame, after {len(self.heard)} bytes" if self.heard else ""
+        return f", in the middle of a frame, after {len(self.received)} bytes" if self.received else ""
 
     def _listen(self, stream: Any) -> None:
         """Remember the end of what it writes to its standard error."""

@@ -22,30 +22,30 @@ TRIED = 3  # tokens of the prompt that a model is tried on, and tokens behind it
 RARE = -20.0  # of log rows: what is rarer is rounded off
 
 
-class Heard:
+class CacheShapes:
     """In the place of the library's cache: notes what the layers bring, and keeps nothing."""
 
     def __init__(self) -> None:
-        self.brought: dict[int, tuple[tuple[int, ...], tuple[int, ...]]] = {}
+        self.shapes: dict[int, tuple[tuple[int, ...], tuple[int, ...]]] = {}
 
     def update(self, key: Tensor, value: Tensor, layer: int, *_: Any, **__: Any) -> tuple[Tensor, Tensor]:
-        self.brought[layer] = tuple(key.shape), tuple(value.shape)
+        self.shapes[layer] = tuple(key.shape), tuple(value.shape)
         return key, value
 
     @property
     def layers(self) -> int:
-        return len(self.brought)
+        return len(self.shapes)
 
     @property
     def heads(self) -> int:
-        return self.brought[0][0][1]
+        return self.shapes[0][0][1]
 
     @property
     def head_dim(self) -> int:
-        return self.brought[0][0][3]
+        return self.shapes[0][0][3]
 
 
-_supported: WeakKeyDictionary[nn.Module, Heard] = WeakKeyDictionary()  # and what their layers keep
+_supported: WeakKeyDictionary[nn.Module, CacheShapes] = WeakKeyDictionary()  # and what their layers keep
 
 
 class Language(nn.Module):
@@ -69,15 +69,15 @@ class Language(nn.Module):
         super().__init__()
         check_language(model)
         self.model = model
-        heard = _supported[model]
+        shapes = _supported[model]
         self.config = Sizes(
             vocabulary=model.get_output_embeddings().weight.shape[0],
             shape=(1, length),
             length=length,
             prefix=prefix,
-            layers=heard.layers + 1,
-            heads=heard.heads,
-            head_dim=heard.head_dim,
+            layers=shapes.layers + 1,
+            heads=shapes.heads,
+            head_dim=shapes.head_dim,
             dim=model.get_input_embeddings().weight.shape[1],
         )
         self._check_length()
@@ -143,7 +143,7 @@ def check_language(model: Any) -> None:
     model.eval()
     try:
         with torch.no_grad():
-            _supported[model] = heard(model)  # so that a backbone of it can be made
+            _supported[model] = cache_shapes(model)  # so that a backbone of it can be made
             far = _apart(model)
     except Exception as error:  # whatever other kinds of attention make of it
         _supported.pop(model, None)
@@ -182,20 +182,20 @@ def _apart(model: Any) -> float | None:
     return float(away) if not bool(away <= allowed) else None
 
 
-def heard(model: Any) -> Heard:
+def cache_shapes(model: Any) -> CacheShapes:
     """What the layers of a model bring to a cache."""
-    listening, weights = Heard(), model.get_input_embeddings().weight
+    noted, weights = CacheShapes(), model.get_input_embeddings().weight
     with torch.no_grad():
         model.base_model(
             inputs_embeds=weights[:1][None],
             position_ids=torch.zeros(1, 1, dtype=torch.int64, device=weights.device),
             attention_mask=torch.zeros(1, 1, 1, 1, dtype=weights.dtype, device=weights.device),
-            past_key_values=listening,
+            past_key_values=noted,
             use_cache=False,
         )
-    found = set(listening.brought.values())
-    if list(listening.brought) != list(range(listening.layers)) or len(found) != 1 or len(set(*found)) != 1:
+    found = set(noted.shapes.values())
+    if list(noted.shapes) != list(range(noted.layers)) or len(found) != 1 or len(set(*found)) != 1:
         raise ValueError(
             f"{type(model).__name__} keeps no keys and values of one shape in each layer; expected attention in all"
         )
-    return listening
+    return noted

@@ -60,14 +60,14 @@ def _decoded(
     def watch(before: Any, after: Any, info: Info) -> None:
         infos.append(info)
         if listens:
-            target.look(after.tokens, after.length)
+            target.ask(after.tokens, after.length)
         if all(cancelled(each.number) for each in asked):
             raise _Stopped
 
     try:
         padded = any(request.visible is not None for request in requests)
         own, draft = processes_for(model, drafter, requests, padded, clock)
-        target = Heard(own, requests)
+        target = EndedByRequests(own, requests)
         tape = Tape(requests[0].seed, [request.replicate for request in requests])
         # who takes the time of parts, or looks at tokens, has to be there at every step
         recorded = target.uniform.device.type == "cuda" and clock is UNTIMED and not listens
@@ -99,7 +99,7 @@ def _decoded(
     return results
 
 
-class Heard(Process):
+class EndedByRequests(Process):
     """A process whose sequences also end where their ``requests`` say so: what would follow has no part in what came
     before."""
 
@@ -109,7 +109,7 @@ class Heard(Process):
         self.uniform = process.uniform
         self.ended = torch.zeros(len(requests), dtype=torch.bool, device=self.uniform.device)
 
-    def look(self, tokens: Tensor, length: Tensor) -> None:
+    def ask(self, tokens: Tensor, length: Tensor) -> None:
         """Ask the requests that go on."""
         going = (~self.ended).nonzero()[:, 0].tolist()
         written, counts = tokens[going, : self.length].cpu().numpy(), length[going].clamp(max=self.length).tolist()

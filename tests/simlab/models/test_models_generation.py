@@ -261,7 +261,7 @@ def test_the_seed_of_torch_decides() -> None:
     assert not torch.equal(drawn[0][0], drawn[0][1])
 
 
-class Heard(transformers.generation.BaseStreamer):
+class Streamed(transformers.generation.BaseStreamer):
     def __init__(self) -> None:
         self.put_: list[list[int]] = []
         self.ended = False
@@ -275,7 +275,7 @@ class Heard(transformers.generation.BaseStreamer):
 
 def test_a_stream_hears_what_that_of_generate_hears() -> None:
     settings = {"max_new_tokens": 9, "do_sample": False, "eos_token_id": [3, 4, 5, 6]}
-    own, library = Heard(), Heard()
+    own, library = Streamed(), Streamed()
     generated(made("llama"), PROMPTS[1:2], **settings, streamer=library)
     generated(made("llama"), PROMPTS[1:2], **settings, custom_generate=simlab_generate, stream=own)
     assert own.put_ == library.put_
@@ -379,7 +379,7 @@ def test_criteria_of_one_s_own_end_a_sequence() -> None:
         ({"decoder": Sjd(2), "draft_model": "draft"}, "is LlamaForCausalLM; expected None: the decoder is a Sjd"),
         ({"draft_model": "three"}, "draft_model is over 3 tokens; expected those of the model, 24"),
         ({"replicates": [1, 2]}, "replicates are 2; expected 3, one for each sequence"),
-        ({"stream": Heard()}, "stream is given for 3 sequences; expected one"),
+        ({"stream": Streamed()}, "stream is given for 3 sequences; expected one"),
         ({"max_new_tokens": 50}, "prompt and new tokens are 54; expected at most 40, the positions of the model"),
         ({"position_ids": torch.arange(4)[None] + 2}, "position_ids are others than 0, 1"),
         (
