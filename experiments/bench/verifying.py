@@ -99,7 +99,7 @@ def contenders(rows: Rows, token: int, engine: opponents.Transformers | str) -> 
     def kernel() -> None:
         for p, q in views:
             tokens[:, :GAMMA], length[:] = x, 0
-            verify_drafts(rule, Chains(p, q, tokens, length, rows.coins, rows.noise, GAMMA + 1))
+            verify_drafts(rule, Chains(p, q, tokens, length, rows.coins, rows.noise, GAMMA + 1), 0)
 
     words = [side.reshape(-1).view(np.int64) for side in (rows.p, rows.q)]
     found = [

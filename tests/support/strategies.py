@@ -157,6 +157,14 @@ OPTIONS: dict[str, st.SearchStrategy[Any]] = {  # of a decoder, by their names
     "tree": st.sampled_from(["comb", "full"]),
     "shared": st.booleans(),
     "kept": st.sampled_from(["first", "dropped"]),
+    "tau": st.integers(0, 8).map(lambda k: Fraction(k, 4)),
+    "strength": st.integers(0, 8).map(lambda k: Fraction(k, 4)),
+    "declared": st.sampled_from(["drawn", "newest"]),
+    "phrase": st.integers(1, 4),
+    "failing": st.sampled_from(["discard", "shorten"]),
+    "levels": st.integers(0, 3),
+    "criterion": st.sampled_from(["clean", "noisy"]),
+    "skipped": st.integers(1, 5),
 }
 OWN: dict[str, dict[str, st.SearchStrategy[Any]]] = {  # of decoders to which these names mean something else
     "candidate-tree": {

@@ -3,11 +3,12 @@
 The variants differ in data (:class:`Window`): ``sjd-reference`` in the q declared for a new draft, ``sjd-unrefined`` in
 the positions that are initialised again, the renewals in the positions verified behind a rejection and in the noise of
 drafts. A step has three parts for each sequence: the scan to the first rejection, the coins behind it, and the new
-window.
+window. Where others verify their window in another way, the first part is theirs (:func:`step_windows`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -140,15 +141,48 @@ def _begin(window: Window, windows: Windows) -> None:
 @njit(nogil=True, cache=True)
 def _step(window: Window, rule: CompiledRule, p: np.ndarray, windows: Windows) -> np.ndarray:
     """One call with the rows ``p[B, W+1, V]``; returns the drafts accepted ``[B]``."""
-    width, tokens, length, q = window.width, windows.tokens, windows.length, windows.q
+    return step_windows(_scan_all, (), window, rule, p, windows)
+
+
+@njit(inline="always")
+def step_windows(
+    verify: Callable[..., tuple[int, int]],
+    given: Any,
+    window: Window,
+    rule: CompiledRule,
+    p: np.ndarray,
+    windows: Windows,
+) -> np.ndarray:
+    """One call with the rows ``p[B, W+1, V]``, verified as ``verify`` does; returns the drafts accepted ``[B]``.
+
+    ``verify(given, rule, windows, b, p[W+1, V], x[W])`` says how many of the drafts x of sequence b are accepted, and
+    which token follows them; ``given`` is what it needs beside rows and random numbers.
+    """
+    width, tokens, length = window.width, windows.tokens, windows.length
     counts = np.empty(len(p), np.int64)
     for b in range(len(p)):
         x = tokens[b, length[b] : length[b] + width].copy()
-        count = scan(rule, p[b], q[b], x, windows.coins[b], 0, width)
-        after = next_token(rule, p[b], q[b], x, count, width, windows.noise[b, count])
+        count, after = verify(given, rule, windows, b, p[b], x)
         advance_window(window, rule, windows, b, p[b], x, count, after, count == width)
         counts[b] = count
     return counts
+
+
+@njit(inline="always")
+def _scan_all(
+    given: tuple[()], rule: CompiledRule, windows: Windows, b: int, p: np.ndarray, x: np.ndarray
+) -> tuple[int, int]:
+    return scan_window(rule, windows, b, p, x, len(x))
+
+
+@njit(inline="always")
+def scan_window(
+    rule: CompiledRule, windows: Windows, b: int, p: np.ndarray, x: np.ndarray, stop: int
+) -> tuple[int, int]:
+    """The scan of sequence b to the first rejection among the drafts before ``stop``, and the token after it."""
+    q = windows.q[b]
+    count = scan(rule, p, q, x, windows.coins[b], 0, stop)
+    return count, next_token(rule, p, q, x, count, stop, windows.noise[b, count])
 
 
 @njit(nogil=True, cache=True)

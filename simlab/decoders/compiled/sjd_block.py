@@ -11,7 +11,7 @@ from simlab.arrays_compiled import total
 from simlab.decoders.compiled.base import copy, forward
 from simlab.decoders.compiled.block import coin, weights
 from simlab.decoders.compiled.joint import after_prefix, longest_prefix
-from simlab.decoders.compiled.sjd import SjdKernel, Window, Windows, advance_window
+from simlab.decoders.compiled.sjd import SjdKernel, Window, Windows, step_windows
 from simlab.decoders.sjd import SjdState
 from simlab.decoders.sjd_block import LOSSLESS, SjdBlock
 from simlab.processes import Process
@@ -38,19 +38,22 @@ class SjdBlockKernel(SjdKernel, of=(SjdBlock,)):
 @njit(nogil=True, cache=True)
 def _step(window: Window, rule: CompiledRule, p: np.ndarray, windows: Windows, again: np.ndarray) -> np.ndarray:
     """One call with the rows ``p[B, W+1, V]`` and coins for drafts behind ``[B, W]``; returns the drafts accepted."""
-    width, tokens, length = window.width, windows.tokens, windows.length
-    counts = np.empty(len(p), np.int64)
-    for b in range(len(p)):
-        x, q, coins = tokens[b, length[b] : length[b] + width].copy(), windows.q[b], windows.coins[b]
-        w = weights(p[b], q, x)
-        count = longest_prefix(coin, w, w[width], p[b], q, coins)
-        after = after_prefix(w, p[b], q, count, windows.noise[b, count])
-        for j in range(count + 1, width):  # what drafts behind follow, and are verified as
-            follow(w[j], p[b, j], q[j])
-        copy(again[b], coins)
-        advance_window(window, rule, windows, b, p[b], x, count, after, count == width)
-        counts[b] = count
-    return counts
+    return step_windows(_verify, again, window, rule, p, windows)
+
+
+@njit(nogil=True, cache=True)
+def _verify(
+    again: np.ndarray, rule: CompiledRule, windows: Windows, b: int, p: np.ndarray, x: np.ndarray
+) -> tuple[int, int]:
+    """As :func:`step_windows` asks; the q and the coins of drafts behind become those they are verified with."""
+    q, coins, width = windows.q[b], windows.coins[b], len(x)
+    w = weights(p, q, x)
+    count = longest_prefix(coin, w, w[width], p, q, coins)
+    after = after_prefix(w, p, q, count, windows.noise[b, count])
+    for j in range(count + 1, width):
+        follow(w[j], p[j], q[j])
+    copy(again[b], coins)
+    return count, after
 
 
 @njit(nogil=True, cache=True)

@@ -54,7 +54,7 @@ class SpeculativeKernel(Kernel[SpeculativeState], of=(SpeculativeDecoder,)):
 
     def verify(self, chains: Chains) -> np.ndarray:
         """Verify and commit; returns the drafts accepted ``[B]``."""
-        return verify_drafts(self.rule, chains)
+        return verify_drafts(self.rule, chains, 0)
 
 
 @njit(nogil=True, cache=True)
@@ -68,15 +68,15 @@ def draw_draft(
 
 
 @njit(nogil=True, cache=True)
-def verify_drafts(rule: CompiledRule, chains: Chains) -> np.ndarray:
-    """Leviathan et al., Algorithm 1; returns how many drafts are accepted."""
+def verify_drafts(rule: CompiledRule, chains: Chains, unverified: int) -> np.ndarray:
+    """Leviathan et al., Algorithm 1, for the drafts behind those ``unverified``; returns how many are accepted."""
     p, q, tokens, length, coins, noise, end = chains
     gamma = q.shape[1]
     counts = np.empty(len(p), np.int64)
     for b in range(len(p)):
         first = length[b]
         x = tokens[b, first : first + gamma]
-        count = scan(rule, p[b], q[b], x, coins[b], 0, gamma)
+        count = unverified + scan(rule, p[b], q[b], x, coins[b], unverified, gamma)
         tokens[b, first + count] = next_token(rule, p[b], q[b], x, count, gamma, noise[b, count])
         length[b] = min(first + count + 1, end)
         counts[b] = count

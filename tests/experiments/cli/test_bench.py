@@ -210,7 +210,7 @@ def test_opponents_do_what_the_kernel_does(name: str, token: int | None) -> None
     tokens, length = np.zeros((rows.blocks, verifying.GAMMA + 1), np.int64), np.zeros(rows.blocks, np.int64)
     tokens[:, :-1] = x
     chains = Chains(p, q, tokens, length, rows.coins, rows.noise, verifying.GAMMA + 1)
-    kept = verify_drafts(compiled(Speculative()), chains)
+    kept = verify_drafts(compiled(Speculative()), chains, 0)
     assert counts.tolist() == kept.tolist()
     assert after.tolist() == tokens[np.arange(len(x)), counts].tolist()
     wanted = {verifying.REJECTED: {0}, verifying.ACCEPTED: {verifying.GAMMA}, None: set(counts.tolist())}[token]

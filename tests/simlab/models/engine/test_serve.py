@@ -39,6 +39,7 @@ DECODERS: list[tuple[str, dict[str, Any]]] = [
     ("sjd", {"window": 4}),
     ("sjd-ac", {"window": 4}),
     ("sjd-pac", tree(3, 3, 2, "full")),
+    ("sjd2", {"window": 4}),
     *CANDIDATE_TREES,
 ]
 

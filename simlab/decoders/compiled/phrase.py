@@ -1,0 +1,68 @@
+"""SJD whose window is verified phrase by phrase compiled: :mod:`simlab.decoders.phrase`."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from simlab.decoders.compiled.base import forward, next_token
+from simlab.decoders.compiled.sjd import SjdKernel, Window, Windows, step_windows
+from simlab.decoders.phrase import LOSSLESS, SjdPv
+from simlab.decoders.sjd import SjdState
+from simlab.processes import Process
+from simlab.randomness.tape_compiled import Uniforms
+from simlab.rules.compiled.base import CompiledRule
+from simlab.rules.compiled.dispatch import compiled
+
+
+class Phrases(NamedTuple):
+    """How a window is divided, and what of a phrase may be accepted."""
+
+    size: int  # tokens of a phrase
+    least: int  # the shortest beginning of a phrase that is tried; the whole phrase always is
+
+
+class SjdPvKernel(SjdKernel, of=(SjdPv,)):
+    """SJD whose window is accepted phrase by phrase."""
+
+    def __init__(self, decoder: Any, process: Process, rule: CompiledRule, draft: Process | None) -> None:
+        super().__init__(decoder, process, compiled(LOSSLESS), draft)
+        self.phrases = Phrases(decoder.phrase, 1 if decoder.failing == "shorten" else decoder.phrase)
+
+    def step(self, state: SjdState, uniforms: Uniforms) -> np.ndarray:
+        p = forward(self.process, state.tokens, state.length, self.window.width + 1)
+        return _step(self.phrases, self.window, self.rule, p, self.windows(state, uniforms))
+
+
+@njit(nogil=True, cache=True)
+def _step(phrases: Phrases, window: Window, rule: CompiledRule, p: np.ndarray, windows: Windows) -> np.ndarray:
+    """One call with the rows ``p[B, W+1, V]``; returns the drafts accepted ``[B]``."""
+    return step_windows(_verify, phrases, window, rule, p, windows)
+
+
+@njit(inline="always")
+def _verify(
+    phrases: Phrases, rule: CompiledRule, windows: Windows, b: int, p: np.ndarray, x: np.ndarray
+) -> tuple[int, int]:
+    """As :func:`step_windows` asks: the phrases up to the first that is not accepted whole, and the token after."""
+    q = windows.q[b]
+    count = _scan_phrases(phrases, p, q, x, windows.coins[b])
+    return count, next_token(rule, p, q, x, count, len(x), windows.noise[b, count])
+
+
+@njit(nogil=True, cache=True)
+def _scan_phrases(phrases: Phrases, p: np.ndarray, q: np.ndarray, x: np.ndarray, coins: np.ndarray) -> int:
+    """How many of the drafts ``x[W]`` are accepted; the last phrase may be shorter."""
+    count, width = 0, len(x)
+    for first in range(0, width, phrases.size):
+        stop, ratio = min(first + phrases.size, width), 1.0
+        for j in range(first, stop):
+            ratio = ratio * np.float64(p[j, x[j]]) / np.float64(q[j, x[j]])
+            tried = j + 1 == stop or j + 1 - first >= phrases.least
+            if tried and coins[j] < ratio:  # the longest beginning whose coin comes up; every coin is below 1
+                count = j + 1
+        if count < stop:
+            break
+    return count
