@@ -26,25 +26,15 @@ _SINGULAR = 1e-9  # eigenvalues of I - M of well-scaled chains come out to 1e-12
 class Coupling(NamedTuple):
     """A target and a draft, and which steps have shared noise.
 
-    Attributes
-    ----------
-    target, draft
-        Chains of one dimension d and as many steps T.
-    given
-        Their conditions, ``[d]`` each.
-    own
-        The steps with independent noise; step 0 is the noise of x_T.
-
-    Notes
-    -----
     Noise is laid out as n = d (T + 1 + number of own steps) numbers: the draft's for steps 0 to T, then the target's
     own.
     """
 
+    # target, draft: chains of one dimension d and as many steps T
     target: Chain
     draft: Chain
-    given: tuple[np.ndarray, np.ndarray]
-    own: Collection[int] = ()
+    given: tuple[np.ndarray, np.ndarray]  # their conditions, [d] each
+    own: Collection[int] = ()  # the steps with independent noise; step 0 is the noise of x_T
 
     @property
     def size(self) -> int:
@@ -64,33 +54,11 @@ class Coupling(NamedTuple):
         )
 
     def quadratic(self, value: Callable[[TrajectoryPair], np.ndarray]) -> Quadratic:
-        """A value of the trajectory pair as a quadratic in the noise.
-
-        Parameters
-        ----------
-        value
-            From trajectory pairs to ``float[B]``, quadratic in the states.
-
-        Returns
-        -------
-        Quadratic
-            In n standard normals.
-        """
+        """A value of the trajectory pair, ``float[B]`` and quadratic in the states, as a quadratic in the noise."""
         return quadratic(lambda noise: value(self.trajectories(noise)), self.size)
 
     def linear(self, value: Callable[[TrajectoryPair], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-        """A value of the trajectory pair as an affine function of the noise.
-
-        Parameters
-        ----------
-        value
-            From trajectory pairs to ``float[B, m]``, affine in the states.
-
-        Returns
-        -------
-        tuple of numpy.ndarray
-            Constant ``[m]`` and matrix ``[m, n]``.
-        """
+        """A value ``float[B, m]`` of the pair, affine in the states: its constant ``[m]`` and matrix ``[m, n]``."""
         at = value(self.trajectories(np.vstack([np.zeros(self.size), np.eye(self.size)])))
         return at[0], (at[1:] - at[0]).T
 
@@ -98,41 +66,16 @@ class Coupling(NamedTuple):
 def independent_noise(
     target: Chain, draft: Chain, given: tuple[np.ndarray, np.ndarray], start_shared: bool = True
 ) -> Coupling:
-    """Trajectories whose noise is independent, but perhaps for that of x_T.
-
-    Parameters
-    ----------
-    target, draft
-        Chains of one dimension d and as many steps.
-    given
-        Their conditions, ``[d]`` each.
-    start_shared
-        Whether x_T has shared noise.
-
-    Returns
-    -------
-    Coupling
-        Of the two.
-    """
+    """Trajectories whose noise is independent, but perhaps for that of x_T. Arguments are those of a coupling."""
     return Coupling(target, draft, given, range(int(start_shared), target.steps + 1))
 
 
 class Quadratic(NamedTuple):
-    """c + b'e + e'Me/2 of n standard normals.
+    """c + b'e + e'Me/2 of n standard normals."""
 
-    Attributes
-    ----------
-    constant
-        c.
-    linear
-        b, ``float64[n]``.
-    curvature
-        M, symmetric, ``float64[n, n]``.
-    """
-
-    constant: float
-    linear: np.ndarray
-    curvature: np.ndarray
+    constant: float  # c
+    linear: np.ndarray  # b, float64[n]
+    curvature: np.ndarray  # M, symmetric, float64[n, n]
 
     @property
     def mean(self) -> float:
@@ -175,17 +118,7 @@ class Quadratic(NamedTuple):
 def quadratic(value: Callable[[np.ndarray], np.ndarray], size: int) -> Quadratic:
     """The quadratic that a function is, from its values at 0, at +- e_i and at e_i + e_j.
 
-    Parameters
-    ----------
-    value
-        From ``float[B, n]`` to ``float[B]``, quadratic.
-    size
-        n.
-
-    Returns
-    -------
-    Quadratic
-        In n standard normals.
+    ``value``: from ``float[B, n]`` to ``float[B]``, quadratic. ``size``: n.
     """
     eye = np.eye(size)
     rows, columns = np.triu_indices(size, 1)
@@ -202,20 +135,7 @@ def quadratic(value: Callable[[np.ndarray], np.ndarray], size: int) -> Quadratic
 
 
 def log_path(model: Trajectory, end: np.ndarray | None = None) -> np.ndarray:
-    """The log density of a trajectory under its own model.
-
-    Parameters
-    ----------
-    model
-        B trajectories, and the chain they are of.
-    end
-        ``float[B, d]`` in place of x_0; its own by default.
-
-    Returns
-    -------
-    numpy.ndarray
-        ``float64[B]``.
-    """
+    """The log density ``[B]`` of trajectories under their own model, with ``end[B, d]`` in place of x_0 if given."""
     chain = model.chain
     value = chain.log_start(model.states[-1], model.condition) + model.log_step(1, end)
     value = value + sum(model.log_step(t) for t in range(2, chain.steps + 1))
@@ -223,42 +143,16 @@ def log_path(model: Trajectory, end: np.ndarray | None = None) -> np.ndarray:
 
 
 def under(chain: Kernels, condition: np.ndarray, states: np.ndarray) -> np.ndarray:
-    """The log density of trajectories under a chain, whichever model sampled them.
+    """The log density ``[B]`` of trajectories ``states[T + 1, B, d]`` under a chain, whichever model sampled them.
 
-    Parameters
-    ----------
-    chain
-        The chain, of T steps.
-    condition
-        ``float[d]`` or ``float[B, d]``.
-    states
-        ``float[T + 1, B, d]``, x_t at index t.
-
-    Returns
-    -------
-    numpy.ndarray
-        ``float64[B]``.
+    ``condition``: ``float[d]`` or ``float[B, d]``.
     """
     return log_path(Trajectory(chain, np.broadcast_to(condition, states.shape[1:]), states))
 
 
 def mean_norm(mean: np.ndarray, covariance: np.ndarray) -> float:
-    """E ||g|| of a normal vector.
+    """E ||g|| of a normal vector with this ``mean[d]`` and ``covariance[d, d]``, by quadrature.
 
-    Parameters
-    ----------
-    mean
-        ``float[d]``.
-    covariance
-        ``float[d, d]``.
-
-    Returns
-    -------
-    float
-        By quadrature.
-
-    Notes
-    -----
     sqrt(Q) = int_0^inf (1 - exp(-u^2 Q)) / (u^2 sqrt(pi)) du, and E exp(-u^2 Q) is known for Q = ||g||^2.
     """
     sizes, turns = np.linalg.eigh(covariance)

@@ -11,34 +11,17 @@ LEAST = 1e-13  # of a draft's mass: what is lost to rounding is not a rejection
 
 
 class Cost(NamedTuple):
-    """The cost of a rejected token.
+    """The cost of a rejected token."""
 
-    Attributes
-    ----------
-    trials
-        Proposals in the mean, ``float64[M]``.
-    unfinished
-        The probability that they run out, ``float64[M]``.
-    """
-
-    trials: np.ndarray
-    unfinished: np.ndarray
+    trials: np.ndarray  # proposals in the mean, float64[M]
+    unfinished: np.ndarray  # the probability that they run out, float64[M]
 
 
 def bounded(taken: np.ndarray, limit: float = inf) -> Cost:
-    """The cost of a rejected token where each proposal is taken with probability Z.
+    """The cost of a rejected token where each proposal is taken with probability Z = ``taken[M]``.
 
-    Parameters
-    ----------
-    taken
-        Z, ``float[M]``.
-    limit
-        n, proposals at most; none by default.
-
-    Returns
-    -------
-    Cost
-        (1 - (1 - Z)^n) / Z and (1 - Z)^n; without a limit 1 / Z and 0. Where Z is 0, n proposals that surely run out.
+    With at most n = ``limit`` proposals it is (1 - (1 - Z)^n) / Z and (1 - Z)^n, without a limit 1 / Z and 0. Where Z
+    is 0, n proposals that surely run out.
     """
     some = taken > 0
     z = np.where(some, np.minimum(taken, 1.0), 1.0)

@@ -49,19 +49,9 @@ def rates(ledger: Ledger) -> list[Rate]:
 
 
 def overlap(distance: Any, sd: float) -> np.ndarray:
-    """The acceptance of the last step's ratio for a gap that is always sqrt(distance) long.
+    """``[...]``: the acceptance of the last step's ratio for a gap that is always sqrt(distance) long.
 
-    Parameters
-    ----------
-    distance
-        The mean square distance of the last means, ``[...]``.
-    sd
-        Of both last kernels.
-
-    Returns
-    -------
-    numpy.ndarray
-        ``float64[...]``.
+    ``distance``: the mean square distance of the last means, ``[...]``. ``sd``: of both last kernels.
     """
     return 2 * scipy.special.ndtr(-np.sqrt(distance) / (2 * sd))
 
@@ -75,21 +65,9 @@ class Fit(NamedTuple):
 
 
 def predicted(table: Sequence[Rate], sd: float, dimension: int = DIMENSION) -> np.ndarray:
-    """The rates if gaps have one length and tokens the distances printed.
+    """``[rows]``: the rates of Table 4 if gaps have one length and tokens the distances printed.
 
-    Parameters
-    ----------
-    table
-        Rows of CSpD's Table 4.
-    sd
-        Of both last kernels.
-    dimension
-        Numbers a token; 0 for distances of the last means themselves.
-
-    Returns
-    -------
-    numpy.ndarray
-        ``float64[rows]``.
+    ``sd``: of both last kernels. ``dimension``: numbers a token; 0 for distances of the last means themselves.
     """
     tokens = np.array([float(row.distance.value) for row in table])
     added = np.array([0.0 if row.aligned else 2 * dimension * sd**2 for row in table])
@@ -99,15 +77,7 @@ def predicted(table: Sequence[Rate], sd: float, dimension: int = DIMENSION) -> n
 def fitted(table: Sequence[Rate], dimension: int = DIMENSION) -> Fit:
     """The sd that predicts the rates best, among those that leave no distance below 0.
 
-    Parameters
-    ----------
-    table, dimension
-        As for :func:`predicted`.
-
-    Returns
-    -------
-    Fit
-        With what it predicts.
+    ``table``, ``dimension``: as for :func:`predicted`.
     """
     alpha = np.array([float(row.alpha.value) for row in table])
     least = min(float(row.distance.value) for row in table if not row.aligned)
@@ -123,19 +93,10 @@ def fitted(table: Sequence[Rate], dimension: int = DIMENSION) -> Fit:
 
 
 def two_gaps(row: Rate, sd: float) -> tuple[float, float, float]:
-    """A law of gaps of two lengths that has the distance and the rate of an aligned row.
+    """A law of gaps of two lengths that has the distance and the rate of an aligned row of Table 4.
 
-    Parameters
-    ----------
-    row
-        A row of CSpD's Table 4.
-    sd
-        Of both last kernels.
-
-    Returns
-    -------
-    tuple of float
-        The share of gaps that are 0, the length of the others, and the rate of the two together.
+    ``sd``: of both last kernels. Returns the share of gaps that are 0, the length of the others, and the rate of the
+    two together.
     """
     share, distance = float(row.alpha.value), float(row.distance.value)
     length = float(np.sqrt(distance / (1 - share)))
@@ -171,22 +132,8 @@ class Parts(NamedTuple):
 def parts(aligned: float, own: float, rate: float) -> Parts:
     """The parts of a pair that has given distances and a given rate.
 
-    Parameters
-    ----------
-    aligned, own
-        Mean square distances of tokens with shared and with independent noise.
-    rate
-        The acceptance rate with shared noise.
-
-    Returns
-    -------
-    Parts
-        For :func:`pair_of_tables`.
-
-    Raises
-    ------
-    ValueError
-        If there are none.
+    ``aligned``, ``own``: mean square distances of tokens with shared and with independent noise. ``rate``: the
+    acceptance rate with shared noise. Raises ``ValueError`` if there are none.
     """
     turned = float(np.sqrt(aligned)) / 2  # shared noise drives the two apart by 2 * turned * N(0, 1)
     sd = float(
@@ -203,18 +150,6 @@ def parts(aligned: float, own: float, rate: float) -> Parts:
 def pair_of_tables(made: Parts) -> Pair:
     """A pair of T = 3 and d = 16 with Sigma = 1.86, whose last steps turn the first dimension in opposite directions.
 
-    Parameters
-    ----------
-    made
-        What the pair is made of, as :func:`parts` gives it.
-
-    Returns
-    -------
-    Pair
-        Target and draft.
-
-    Notes
-    -----
     The step before the last is noise alone, so that what the first step does is lost: it makes Sigma, and takes the
     draft far from the target's trajectory.
     """

@@ -24,33 +24,13 @@ from theory.continuous.rejection_cost import LEAST, bounded
 def two_path_law(
     target: Chain, draft: Chain, given: Given, limit: float = inf, nodes: int = 40, points: int = 240
 ) -> Law:
-    """The law that ``two-path`` without alignment emits.
+    """The law that ``two-path`` without alignment emits: a density, and what is left unfinished.
 
-    Parameters
-    ----------
-    target, draft
-        Chains of one dimension and as many steps, T >= 2.
-    given
-        Their conditions, ``[1]`` each.
-    limit
-        Proposals a token at most, at least 1.
-    nodes
-        Of each variable that is integrated over; halve them to see the error.
-    points
-        Where the density is given.
+    ``target``, ``draft``: chains of one dimension and as many steps, T >= 2. ``given``: their conditions, ``[1]`` each.
+    ``limit``: proposals a token at most, at least 1. ``nodes``: of each variable that is integrated over; halve them to
+    see the error. ``points``: where the density is given. Raises ``ValueError`` if the ratio does not exist, a chain
+    has another dimension or T, or ``limit`` is below 1.
 
-    Returns
-    -------
-    Law
-        A density, and what is left unfinished.
-
-    Raises
-    ------
-    ValueError
-        If the ratio does not exist, a chain has another dimension or T, or ``limit`` is below 1.
-
-    Notes
-    -----
     At each node what is emitted up to a place is known in closed form, so that the masses of the cells around the
     points are exact, and their sum is 1.
     """
