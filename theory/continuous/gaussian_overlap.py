@@ -16,7 +16,7 @@ import scipy
 from simlab.continuous.models.chains import Chain
 from theory.continuous.joint_gaussian import last_means, last_sd
 from theory.continuous.quadrature import normal_pdf, panels
-from theory.continuous.rejection_cost import LEAST, bounded
+from theory.continuous.rejection_cost import of_a_token
 
 PANELS = 36  # over 18 standard deviations of the gap
 
@@ -113,10 +113,8 @@ def cost_over_gap(
     """
     gap, weight = _over(mean, sd, count, max(sp, sq))
     share = acceptance_rates(gap, np.full(len(gap), log_weight), sp, sq)
-    lost = np.where(1 - share.acceptance > LEAST, 1 - share.acceptance, 0)
-    cost = bounded(share.proposal_acceptance, limit)
-    proposals = np.where(lost > 0, lost * cost.trials, 0)
-    return VerificationCost(*(float(weight @ each) for each in (share.acceptance, proposals, lost * cost.unfinished)))
+    cost = of_a_token(*share, limit)
+    return VerificationCost(*(float(weight @ each) for each in (share.acceptance, *cost)))
 
 
 def _over(mean: float, sd: float, count: int, unit: float) -> tuple[np.ndarray, np.ndarray]:

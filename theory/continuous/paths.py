@@ -8,7 +8,7 @@ is computed from the rule itself, without sampling.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from math import pi
 from typing import NamedTuple
 
@@ -174,23 +174,6 @@ def mean_norm(mean: np.ndarray, covariance: np.ndarray) -> float:
         scipy.integrate.quad(left, 1, np.inf, epsabs=1e-11)[0],
     )
     return float(np.sqrt(scale / pi)) * (near + far)
-
-
-def on_the_line(slopes: Sequence[float], deviations: Sequence[float], means: Sequence[float] | None = None) -> Chain:
-    """A chain of one dimension from N(0, 1), without a condition.
-
-    Parameters
-    ----------
-    slopes, deviations, means
-        Of each step, t = 1 first; means are 0 by default.
-
-    Returns
-    -------
-    Chain
-        Of as many steps.
-    """
-    slope, factor, mean = (np.array(v, float)[:, None] for v in (slopes, deviations, means or [0.0] * len(slopes)))
-    return Chain(slope, np.zeros_like(slope), mean, factor, np.ones(1))
 
 
 def random_chains(

@@ -18,7 +18,7 @@ from simlab.continuous.rules import TwoPath
 from theory.continuous.gaussian_overlap import acceptance_rates, region
 from theory.continuous.joint_gaussian import last_means, last_sd, log_sigma
 from theory.continuous.line import Given, Law
-from theory.continuous.rejection_cost import LEAST, bounded
+from theory.continuous.rejection_cost import of_a_token
 
 
 def two_path_law(
@@ -58,14 +58,12 @@ def two_path_law(
         chance = mass[b] * mass[:, None] * chances
         gap = (mean_p - mean_q[b])[:, None]
         share = acceptance_rates(gap, log_weight, sp, sq)
-        lost = np.where(1 - share.acceptance > LEAST, 1 - share.acceptance, 0)
-        cost = bounded(share.proposal_acceptance, limit)
-        each = lost * np.where(lost > 0, cost.trials, 0)
+        each, out = of_a_token(*share, limit)
         below = _cumulative(ends - mean_q[b], gap, log_weight, np.where(share.proposal_acceptance > 0, each, 0), sp, sq)
         cumulative += np.einsum("pv,pvx->x", chance, below)
         acceptance += float((chance * share.acceptance).sum())
         trials += float((chance * each).sum())
-        unfinished += float((chance * lost * cost.unfinished).sum())
+        unfinished += float((chance * out).sum())
     width = ends[1] - ends[0]
     return Law((ends[1:] + ends[:-1]) / 2, np.diff(cumulative) / width, acceptance, trials, unfinished)
 

@@ -37,7 +37,8 @@ from theory.claims.lantern import large_vocabulary as lantern_scale
 from theory.claims.lantern import large_vocabulary_output as lantern_scale_output
 from theory.claims.leviathan import expected_tokens
 from theory.continuous import line
-from theory.continuous.paths import Coupling, on_the_line
+from theory.continuous.paths import Coupling
+from theory.continuous.rejection_cost import Emitted
 from theory.published.ledger import published
 
 pytestmark = pytest.mark.exact
@@ -100,7 +101,7 @@ BREAKS: list[tuple[str, Any, str, Callable[..., Any]]] = [
     ("cspd.ratio-collapse", TwoPath, "log_ratio", more(TwoPath.log_ratio)),
     ("cspd.path-ratio.unbiased", Path, "log_ratio", more(Path.log_ratio)),
     ("cspd.path-ratio.unbiased", LastStep, "log_ratio", more(LastStep.log_ratio)),
-    ("cspd.path-ratio.unbiased", ratios, "emitted", lambda p, *others: p),
+    ("cspd.path-ratio.unbiased", ratios, "emitted_mass", lambda p, *others: Emitted(p, 1.0)),
     ("cspd.path-ratio.two-path", TwoPath, "log_ratio", more(TwoPath.log_ratio)),
     ("cspd.path-ratio.two-path", ratios, "independent_noise", lambda *case: Coupling(*case[:3])),
     ("cspd.path-ratio.eq-15-first-order", bias, "first_order", by(1.05, bias.first_order)),
@@ -119,12 +120,12 @@ BREAKS: list[tuple[str, Any, str, Callable[..., Any]]] = [
     ("cspd.samplers.marginal", Marginal, "log_ratio", more(Marginal.log_ratio)),
     ("cspd.theorem-1", paths, "reduction", by(0.5, paths.reduction)),
     ("cspd.theorem-1", paths, "_excess", lambda seed: (0.0, 0.0)),
-    ("cspd.theorem-1", paths, "on_the_line", lambda slopes, sds: on_the_line((0, 0), sds)),
+    ("cspd.theorem-1", paths, "affine_chain", lambda steps, slope=1, *more: affine_chain(steps, 0, *more)),
     ("cspd.theorem-1.corrected", paths, "reduction", changed(paths.reduction, abs)),
     ("cspd.theorem-1.corrected", paths, "_lowered", changed(paths._lowered, lambda values: [1.01 * v for v in values])),
     ("cspd.trajectory-distance", paths, "mean_norm", by(1.3, paths.mean_norm)),
     ("cspd.correlation", paths, "correlations", by(0.9, paths.correlations)),
-    ("cspd.correlation", paths, "on_the_line", lambda slopes, sds: on_the_line((1, 0), sds)),
+    ("cspd.correlation", paths, "affine_chain", lambda steps, slope=1, *more: affine_chain(steps, (1, 0), *more)),
     ("cspd.prefill.raises", prefill, "rates", lambda *pair: [0.5] * pair[0].length),
     ("cspd.pair.gamma", trained_pair, "sharp", lambda gamma, accepts: sharp(gamma, "1")),
 ]

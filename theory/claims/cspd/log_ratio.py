@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from simlab.continuous import affine_chain
 from simlab.continuous.models.chains import Chain
 from simlab.continuous.models.trajectories import TrajectoryPair
 from simlab.continuous.rules import Path, TwoPath
@@ -29,7 +30,7 @@ from theory.claims.format import fmt, numbers
 from theory.claims.sources import said
 from theory.continuous.example_processes import UNCONDITIONAL
 from theory.continuous.joint_gaussian import last_means
-from theory.continuous.paths import Coupling, independent_noise, log_path, on_the_line, random_chains, under
+from theory.continuous.paths import Coupling, independent_noise, log_path, random_chains, under
 
 CLAIMS = Claims("cspd")
 NEAR = 1e-8
@@ -81,8 +82,8 @@ def _worst(gaps: list[float]) -> float:
     return over(max(map(abs, gaps)), NEAR)
 
 
-WIDER = on_the_line((2, 0), (1, 1)), on_the_line((2, 0), (1, 2))
-NARROWER = on_the_line((0,), (1,)), on_the_line((0,), (0.5,))
+WIDER = affine_chain(2, (2, 0), (1, 1)), affine_chain(2, (2, 0), (1, 2))
+NARROWER = affine_chain(1, 0, 1), affine_chain(1, 0, 0.5)
 WIDER_IS = "d = 1, T = 2, shared noise, x_1 = e_2 (target) or 2 e_2 (draft), then x_0 = 2 x_1 + e_1"
 
 # As printed, with the Yp of eq. 4 ------------------------------------------------------------------------------
@@ -130,15 +131,15 @@ def log_ratio(seed: int) -> Finding:
     |\Sigma_t|$ and a constant for each step, so that the mean is $e^{H(q) - H(p)} \sqrt{|\Sigma_1^p| / |\Sigma_1^q|}$:
     if the last covariances are equal, it is the higher one exactly where $H(q) > H(p)$.
     """
-    found = logs(Coupling(on_the_line((0,), (1,), (2,)), on_the_line((0,), (1,)), UNCONDITIONAL))
-    one = on_the_line((1, 1), (1, 1))
+    found = logs(Coupling(affine_chain(1, 0, 1, 2), affine_chain(1, 0, 1), UNCONDITIONAL))
+    one = affine_chain(2)
     same = logs(independent_noise(one, one, UNCONDITIONAL))
     gaps = [_near(found.shared_end, 0) - _near(found.printed, 2), _near(same.shared_end, -1) - _near(same.printed, 0)]
 
     wide, own = logs(Coupling(*WIDER, UNCONDITIONAL)), logs(independent_noise(*WIDER, UNCONDITIONAL))
     negative = _near(wide.shared_end, Fraction(-1, 2))
 
-    coupling = Coupling(on_the_line((0, 0), (1, 2)), on_the_line((0, 0), (4, 1), (0, 2)), UNCONDITIONAL)
+    coupling = Coupling(affine_chain(2, 0, (1, 2)), affine_chain(2, 0, (4, 1), (0, 2)), UNCONDITIONAL)
     rising, mean = logs(coupling), coupling.quadratic(TwoPath(aligned=True).log_draft_ratio).mean_exp
     path = coupling.quadratic(Path().log_draft_ratio).mean_exp
     for value, by_hand in ((rising.shared_end, Fraction(1, 8)), (mean, Fraction(1, 2)), (path, Fraction(1))):

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from simlab.continuous import affine_chain
 from simlab.continuous.models.chains import Chain
 from simlab.continuous.models.diffusion import ddpm_chain, schedule
 from simlab.continuous.models.gaussians import root_of
@@ -29,7 +30,7 @@ from theory.claims.sources import derived, said
 from theory.continuous.example_processes import UNCONDITIONAL
 from theory.continuous.joint_gaussian import joint_states
 from theory.continuous.line import Given
-from theory.continuous.paths import Coupling, independent_noise, mean_norm, on_the_line, random_chains
+from theory.continuous.paths import Coupling, independent_noise, mean_norm, random_chains
 
 CLAIMS = Claims("cspd")
 Root = tuple[tuple[Any, Any], tuple[Any, Any]]  # a root of a covariance, 2 x 2
@@ -131,7 +132,7 @@ def commuting(seed: int) -> Finding:
     excess = _excess(seed)
     require(true < printed and excess[0] > 0, "covariances that do not commute lose nothing")
     (opposite, one, _), (same, other, _) = (
-        _lowered(on_the_line((s, 0), (1, 1)), on_the_line((r, 0), (1, 1))) for s, r in ((2, -2), (1, 1))
+        _lowered(affine_chain(2, (s, 0), (1, 1)), affine_chain(2, (r, 0), (1, 1))) for s, r in ((2, -2), (1, 1))
     )
     require(one == other == 2 and opposite < 0 and same > 2 + NEAR, "two steps lower the distance like one")
     return holds_under_assumptions_if(
@@ -262,7 +263,7 @@ def corrected(seed: int) -> Finding:
             least = min(least, *_lowered(p, q)[:-1])
     worst = deviation(predicted)
     slopes, sds = {"p": (0.5, 0.8, 1.0), "q": (-0.4, 0.9, 0.6)}, {"p": (0.5, 1.0, 0.7), "q": (0.8, 0.6, 1.1)}
-    line = _lowered(on_the_line(slopes["p"], sds["p"]), on_the_line(slopes["q"], sds["q"]))[:-1]
+    line = _lowered(affine_chain(3, slopes["p"], sds["p"]), affine_chain(3, slopes["q"], sds["q"]))[:-1]
     return holds_under_assumptions_if(
         worst == 0 and least > 0,
         identity(
@@ -352,7 +353,7 @@ def trajectory_distance(seed: int) -> Finding:
     The root is concave, so the mean of a root is at most the root of the mean (Jensen), with equality only if $|Y_p -
     Y_q|$ is constant.
     """
-    near = (on_the_line((1, 1), (1, 1)), on_the_line((1, 1), (1, 0.9)), (np.zeros(1), np.zeros(1)))
+    near = (affine_chain(2), affine_chain(2, 1, (1, 0.9)), UNCONDITIONAL)
     tried = [near, *random_chains(seed, 11)]
     cases = [
         coupling
@@ -443,7 +444,7 @@ def correlation_of_a_step(seed: int) -> Finding:
 
     whole = []
     for slope in (0.5, -2):
-        target, draft = (on_the_line((each, 0), (1, 1)) for each in (1, slope))
+        target, draft = (affine_chain(2, (each, 0), (1, 1)) for each in (1, slope))
         law = joint_states(target, draft, UNCONDITIONAL, aligned=True)[0]
         whole.append(float(correlations(law.covariance)[0]))
     require(max(whole) < 1 - NEAR, "whole trajectories have correlation 1 too")

@@ -13,7 +13,6 @@ from simlab.continuous.models.diffusion import ddim_chain, schedule
 from simlab.continuous.models.gaussians import DENSE, HALF_LOG_TURN
 from simlab.continuous.models.trajectories import Trajectory, TrajectoryPair
 from simlab.continuous.rules import Marginal, Path
-from simlab.continuous.rules.base import log_acceptance, proposal_acceptance
 from theory.claims.base import Claims, Finding
 from theory.claims.cspd.assumed import UNBOUNDED
 from theory.claims.evidence import (
@@ -30,6 +29,7 @@ from theory.claims.format import fmt, numbers
 from theory.claims.sources import derived, said
 from theory.continuous.gaussian_overlap import acceptance_rates
 from theory.continuous.paths import Coupling, log_path, under
+from theory.continuous.rejection_cost import emitted_mass
 
 CLAIMS = Claims("cspd")
 NEAR = 1e-8
@@ -249,7 +249,7 @@ def marginal(seed: int) -> Finding:
     ]
     pairs += [(flow(a, 4), flow(b, 4)) for a, b in ((0.5, 2.0), (2.0, 0.7))]
     given = (np.array([0.4]), np.array([-0.3]))
-    x = np.linspace(-16, 16, 40_001)
+    x, dx = np.linspace(-16, 16, 40_001, retstep=True)
 
     def deviation(shift: float = 0.0) -> float:
         """Of the emitted density, with log ratios off by ``shift``, from what change of variables says; the largest."""
@@ -260,12 +260,8 @@ def marginal(seed: int) -> Finding:
                 for chain, c in zip((target, draft), given, strict=True)
             ]
             log_ratio = Marginal().log_ratio(TrajectoryPair(*models), x[None, :, None]) + shift
-            p, q = (_changed(chain, c, x) for chain, c in zip((target, draft), given, strict=True))
-            accepted = q * np.exp(log_acceptance(log_ratio))
-            proposed = p * proposal_acceptance(log_ratio)
-            rejected = 1 - accepted.sum() * (x[1] - x[0])
-            taken = proposed.sum() * (x[1] - x[0])
-            worst = max(worst, float(np.abs(accepted + rejected * proposed / taken - p).max()))
+            p, q = (_changed(chain, c, x) * dx for chain, c in zip((target, draft), given, strict=True))
+            worst = max(worst, float(np.abs(emitted_mass(p, q, log_ratio).mass - p).max() / dx))
         return over(worst, 1e-6)  # of the grid at the two places where the densities cross
 
     return holds_under_assumptions_if(
