@@ -86,6 +86,11 @@ def acceptance_rates(gap: Any, log_weight: Any, sp: float = 1.0, sq: float = 1.0
     return AcceptanceRates(in_q + beside, in_p - inside)
 
 
+def two_phi(gap: Any, sd: float = 1.0) -> Any:
+    """2 Phi(-|gap| / (2 sd)): the acceptance for two kernels of one sd whose means are ``gap`` apart."""
+    return 2 * scipy.special.ndtr(-np.abs(gap) / (2 * sd))
+
+
 def acceptance_over_gap(mean: float, sd: float, log_weight: float = 0.0, sp: float = 1.0, sq: float = 1.0) -> float:
     """The acceptance where the gap is N(mean, sd^2), with an error below 1e-9, by panels that meet at 0.
 

@@ -18,7 +18,7 @@ import scipy
 
 from simlab.continuous import Pair, affine
 from simlab.continuous.models.diffusion import ddpm_chain, schedule
-from theory.continuous.gaussian_overlap import acceptance_over_gap
+from theory.continuous.gaussian_overlap import acceptance_over_gap, two_phi
 from theory.continuous.joint_gaussian import last_sd
 from theory.published.ledger import Ledger, Row
 
@@ -48,14 +48,6 @@ def rates(ledger: Ledger) -> list[Rate]:
     return found
 
 
-def overlap(distance: Any, sd: float) -> np.ndarray:
-    """``[...]``: the acceptance of the last step's ratio for a gap that is always sqrt(distance) long.
-
-    ``distance``: the mean square distance of the last means, ``[...]``. ``sd``: of both last kernels.
-    """
-    return 2 * scipy.special.ndtr(-np.sqrt(distance) / (2 * sd))
-
-
 class Fit(NamedTuple):
     """One standard deviation for all rows of Table 4, what it predicts, and the root mean square of what is left."""
 
@@ -64,14 +56,14 @@ class Fit(NamedTuple):
     left: float
 
 
-def predicted(table: Sequence[Rate], sd: float, dimension: int = DIMENSION) -> np.ndarray:
+def predicted(table: Sequence[Rate], sd: float, dimension: int = DIMENSION) -> Any:
     """``[rows]``: the rates of Table 4 if gaps have one length and tokens the distances printed.
 
     ``sd``: of both last kernels. ``dimension``: numbers a token; 0 for distances of the last means themselves.
     """
     tokens = np.array([float(row.distance.value) for row in table])
     added = np.array([0.0 if row.aligned else 2 * dimension * sd**2 for row in table])
-    return overlap(np.maximum(tokens - added, 0), sd)
+    return two_phi(np.sqrt(np.maximum(tokens - added, 0)), sd)
 
 
 def fitted(table: Sequence[Rate], dimension: int = DIMENSION) -> Fit:
@@ -100,7 +92,7 @@ def two_gaps(row: Rate, sd: float) -> tuple[float, float, float]:
     """
     share, distance = float(row.alpha.value), float(row.distance.value)
     length = float(np.sqrt(distance / (1 - share)))
-    return share, length, share + (1 - share) * float(overlap(length**2, sd))
+    return share, length, share + (1 - share) * float(two_phi(length, sd))
 
 
 def last_sds() -> dict[str, float]:

@@ -21,7 +21,7 @@ from theory.claims.evidence import example, holds_if, holds_under_assumptions_if
 from theory.claims.format import fmt, numbers
 from theory.claims.sources import derived, said
 from theory.continuous.example_processes import UNCONDITIONAL
-from theory.continuous.gaussian_overlap import last_step_acceptance
+from theory.continuous.gaussian_overlap import last_step_acceptance, two_phi
 from theory.continuous.joint_gaussian import last_means, log_sigma
 from theory.continuous.line import Given
 from theory.continuous.paths import Coupling, independent_noise, random_chains
@@ -38,11 +38,6 @@ CLAIMS = Claims("cspd")
 NEAR = 1e-7  # of integrals
 MAR = {"steps": 100, "dimension": 16}  # T and d of the tokens that the paper decodes
 Case = tuple[Chain, Chain, Given]
-
-
-def two_phi(gap: float) -> float:
-    """The overlap of N(0, 1) and N(gap, 1)."""
-    return float(2 * scipy.stats.norm.cdf(-abs(gap) / 2))
 
 
 def accepted(coupling: Coupling) -> float:

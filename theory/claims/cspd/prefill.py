@@ -31,6 +31,7 @@ from theory.claims.evidence import (
 from theory.claims.format import fmt, fmt_row, numbers
 from theory.claims.proven import proven
 from theory.claims.sources import said
+from theory.continuous.gaussian_overlap import two_phi
 from theory.continuous.positions import fading, mean_after, rates
 from theory.draft_length import prefilled_counts
 from theory.published.ledger import Ledger, Row, published
@@ -70,7 +71,7 @@ def unit(covariance: np.ndarray) -> Chain:
 
 def model(length: int, ar_coefficient: float = 0.0, level: float = 0.0, first: float = 0.0) -> Tokens:
     """Tokens of one step: x_n = level + ar_coefficient x_{n-1} + e_n."""
-    return Tokens(unit, np.ones(1), length, np.asarray(ar_coefficient), np.asarray(level), np.asarray(first))
+    return Tokens(unit, np.ones(1), length, ar_coefficient, level, first)
 
 
 def rising(seed: int, count: int) -> list[Rates]:
@@ -158,7 +159,7 @@ def raises(seed: int) -> Finding:
         return max(0.0, *(-gain for case in cases for gain in gains(case)))
 
     reach = -2 * float(scipy.stats.norm.ppf(row[0] / 2)) / gap  # of a difference of conditions, in sds of the last step
-    closed = [float(2 * scipy.stats.norm.cdf(-reach * gap * memory**n / 2)) for n in range(length)]
+    closed = [float(two_phi(reach * gap * memory**n)) for n in range(length)]
     require(max(abs(x - y) for x, y in zip(row, closed, strict=True)) < 1e-9, "rates are not what the proof says")
     means = [mean_after(row, prefill) for prefill in (0, 3, 10)]
     return holds_under_assumptions_if(
@@ -303,7 +304,7 @@ def diminishing(seed: int) -> Finding:
 
     def bent(u: float, step: float = 1e-3) -> float:
         """The second difference of alpha where the gap is 2 u deviations, in steps of rho = exp(-step)."""
-        before, here, after = (float(2 * scipy.stats.norm.cdf(-u * exp(-k * step))) for k in (-1, 0, 1))
+        before, here, after = (float(two_phi(2 * u * exp(-k * step))) for k in (-1, 0, 1))
         return (after - 2 * here + before) / step**2
 
     turn = scipy.optimize.brentq(bent, 0.3, 3.0)
@@ -312,7 +313,7 @@ def diminishing(seed: int) -> Finding:
     near, far = (fading(chain, 2 * u, 0.9, 40) for u in (1.0, 1.96))
     peaks = [int(np.argmax(gains(row))) for row in (near, far)]
     require(peaks[0] == 0 < peaks[1], "gains do not turn as rates do")
-    three, by_hand = fading(chain, 8.0, 0.25, 3), [float(2 * scipy.stats.norm.cdf(-u)) for u in (4, 1, 0.25)]
+    three, by_hand = fading(chain, 8.0, 0.25, 3), [float(two_phi(2 * u)) for u in (4, 1, 0.25)]
     require(max(abs(a - b) for a, b in zip(three, by_hand, strict=True)) < 1e-9, "not what it is by hand")
     require(gains(three)[1] > gains(three)[0], "the second of three tokens gains no more than the first")
     return holds_under_assumptions_if(

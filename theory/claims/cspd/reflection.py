@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import product
-from math import erf, sqrt
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from theory.claims.base import Claims, Finding
 from theory.claims.cspd.assumed import INDEPENDENT_LAST_NOISE, LAST_NOISE
 from theory.claims.evidence import holds_under_assumptions_if, identity, over, rejects_mutants
 from theory.claims.sources import derived
+from theory.continuous.gaussian_overlap import two_phi
 from theory.continuous.quadrature import normal_pdf, panels
 
 CLAIMS = Claims("cspd")
@@ -80,11 +80,6 @@ def accepted(gap: float) -> float:
     return float(weights @ (normal_pdf(z) * np.exp(log_acceptance(Reflection().log_draft_ratio(given)))))
 
 
-def coupled(gap: float) -> float:
-    """2 Phi(-|D| / 2)."""
-    return 1 - erf(gap / sqrt(8))
-
-
 @dataclass(frozen=True)
 class Reused(Reflection):
     """The noise as it was, around the target's mean."""
@@ -141,7 +136,7 @@ def reflection(seed: int) -> Finding:
     follows $p(. | x_1^p)$, and $x_1^p$ is distributed as without a draft. Only the part of $z$ along $e$ decides:
     drafts are kept with probability $\int \min(\varphi(s), \varphi(s + |D|)) ds = 2 \Phi(-|D| / 2)$, which is 1 - TV.
     """
-    kept = max(abs(accepted(gap) - coupled(gap)) for gap in GAPS)
+    kept = max(abs(accepted(gap) - two_phi(gap)) for gap in GAPS)
     return holds_under_assumptions_if(
         off(Reflection()) == 0 and kept < NEAR,
         identity(
