@@ -15,7 +15,7 @@ from simlab.continuous.models.diffusion import noiseless_end
 from simlab.continuous.models.trajectories import TrajectoryPair
 from simlab.continuous.rules import LastStep, Marginal, ReferenceCode, Rule, VarianceProduct
 from theory.claims.base import Claims, Evidence, Finding
-from theory.claims.cspd.assumed import INDEPENDENT_LAST_NOISE, KNOWN_DENSITIES, LAST_NOISE, UNBOUNDED
+from theory.claims.cspd.assumed import CODE, INDEPENDENT_LAST_NOISE, KNOWN_DENSITIES, LAST_NOISE, UNBOUNDED
 from theory.claims.evidence import (
     counterexample,
     example,
@@ -30,7 +30,7 @@ from theory.claims.evidence import (
 )
 from theory.claims.format import fmt, numbers
 from theory.claims.proven import proven
-from theory.claims.sources import Repository, derived, said
+from theory.claims.sources import derived, said
 from theory.continuous.example_processes import UNCONDITIONAL, mismatches
 from theory.continuous.gaussian_overlap import last_step_acceptance
 from theory.continuous.joint_gaussian import log_sigma
@@ -38,7 +38,6 @@ from theory.continuous.line import Given, emitted, given_states, marginal_tv, tv
 from theory.continuous.two_path import two_path_law
 
 CLAIMS = Claims("cspd")
-CODE = Repository("MarkXCloud/CSpD", "d91f721ab15307df17215d21f31ddb9159add238")
 LOSSLESS = 1e-6  # the TV that quadrature may leave where a rule is lossless
 ROUGH = {"gaps": 48, "points": 120}  # nodes enough for 1e-8 where the law is the target's
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
 from itertools import product
 from math import log
@@ -21,10 +20,6 @@ from theory.continuous.gaussian_overlap import acceptance_rates
 from theory.continuous.quadrature import normal_pdf, panels
 
 CLAIMS = Claims("cspd")
-HALF = Fraction(1, 2)
-
-Pmf = Sequence[Fraction]
-
 
 # The residual ------------------------------------------------------------------------------------------------------
 
@@ -57,7 +52,9 @@ def residual(seed: int) -> Finding:
         apart.append(float(np.abs(found - expected).max()))
     require(max(apart) < 1e-12, f"the rule's threshold leaves [p - q]+ by {max(apart)}")
     p, q = (Fraction(1, 2), Fraction(1, 2)), (Fraction(3, 4), Fraction(1, 4))
-    rest, z = _positive(p, q), sum(_positive(p, q), Fraction(0))
+    rest = [max(x - y, Fraction(0)) for x, y in zip(p, q, strict=True)]
+    z = sum(rest, Fraction(0))
+    law = [mass / z for mass in rest]
     return holds_if(
         proven("cspd.residual"),
         identity(
@@ -67,19 +64,9 @@ def residual(seed: int) -> Finding:
         example(
             "p = (1/2, 1/2), q = (3/4, 1/4): Z = 1/4 and M = 4, but p' = (0, 1) is at most 2 p, so half the "
             "proposals would do: 1 / Z is a bound, not the least",
-            numbers(p=p, q=q, z=z, residual=_law(rest), bound=1 / z, least=max(_law(rest)) / HALF),
+            numbers(p=p, q=q, z=z, residual=law, bound=1 / z, least=max(x / y for x, y in zip(law, p, strict=True))),
         ),
     )
-
-
-def _law(masses: Sequence[Fraction]) -> list[Fraction]:
-    """In proportion to ``masses``; zeros if there are none."""
-    whole = sum(masses, Fraction(0))
-    return [mass / whole if whole else whole for mass in masses]
-
-
-def _positive(p: Pmf, q: Pmf) -> list[Fraction]:
-    return [max(x - y, Fraction(0)) for x, y in zip(p, q, strict=True)]
 
 
 # The threshold ------------------------------------------------------------------------------------------------------
@@ -183,17 +170,6 @@ def _after_rejection(own: float, others: float, last: float, x: np.ndarray) -> n
     gap = (own - others) * e
     share = acceptance_rates(gap, log(sigma), last, last)
     lost = chance * (1 - share.acceptance)
-    log_ratio = (
-        log(sigma)
-        + scipy.stats.norm.logpdf(x[:, None], own * e, last)
-        - scipy.stats.norm.logpdf(x[:, None], others * e, last)
-    )
-    return (
-        (
-            scipy.stats.norm.pdf(x[:, None], own * e, last)
-            * proposal_acceptance(np.asarray(log_ratio))
-            / share.proposal_acceptance
-        )
-        @ lost
-        / lost.sum()
-    )
+    p, q = (scipy.stats.norm(scale * e, last) for scale in (own, others))
+    log_ratio = log(sigma) + p.logpdf(x[:, None]) - q.logpdf(x[:, None])
+    return p.pdf(x[:, None]) * proposal_acceptance(log_ratio) / share.proposal_acceptance @ lost / lost.sum()

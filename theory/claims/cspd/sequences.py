@@ -19,6 +19,7 @@ from simlab.continuous.rules import LastStep, Marginal, Rule, VarianceProduct
 from simlab.randomness import Tape
 from simlab.statistics import ProportionTest
 from theory.claims.base import Claims, Evidence, Finding
+from theory.claims.cspd.assumed import CODE
 from theory.claims.evidence import (
     counterexample,
     example,
@@ -33,7 +34,6 @@ from theory.claims.evidence import (
     small_scale,
 )
 from theory.claims.format import fmt, numbers
-from theory.claims.sources import Repository
 from theory.continuous.cell_tests import even, sequence_p, token_p
 from theory.continuous.sequences import (
     Link,
@@ -51,7 +51,6 @@ FALSE_ALARMS, SEQUENCES = 1e-6, 10_000
 ABAR = np.array([0.6, 0.1])  # two denoising steps
 LOSSLESS: tuple[Rule, ...] = (LastStep(), LastStep(aligned=False), Marginal())
 
-CODE = Repository("MarkXCloud/CSpD", "d91f721ab15307df17215d21f31ddb9159add238")
 BLOCK = CODE.function(
     "spec_decode/spec_decode_runner.py",
     "SpecDecodeRunner.run",
