@@ -14,7 +14,7 @@ import numpy as np
 import scipy
 
 from simlab.continuous.models.chains import Chain
-from theory.continuous.joint_gaussian import last_means, last_sd
+from theory.continuous.joint_gaussian import Given, last_means, last_sd
 from theory.continuous.quadrature import normal_pdf, panels
 from theory.continuous.rejection_cost import of_a_token
 
@@ -132,7 +132,7 @@ def _over(mean: float, sd: float, count: int, unit: float) -> tuple[np.ndarray, 
     return gap, weight * normal_pdf(gap, mean, sd)
 
 
-def last_step_acceptance(target: Chain, draft: Chain, given: tuple[np.ndarray, np.ndarray], aligned: bool) -> float:
+def last_step_acceptance(target: Chain, draft: Chain, given: Given, aligned: bool) -> float:
     """The acceptance of the last step's ratio, for chains of one dimension: the mean over trajectories.
 
     ``given``: the conditions ``[1]`` of both. ``aligned``: whether the noise is shared, else independent. Raises

@@ -12,6 +12,8 @@ import numpy as np
 
 from simlab.continuous.models.chains import Chain
 
+Given = tuple[np.ndarray, np.ndarray]  # the conditions [d] of target and draft
+
 
 class Joint(NamedTuple):
     """The law of (x^p, x^q), both ``[d]``, the target first."""
@@ -34,7 +36,7 @@ class Joint(NamedTuple):
 
 
 def joint_states(
-    target: Chain, draft: Chain, given: tuple[np.ndarray, np.ndarray], aligned: bool, start_shared: bool | None = None
+    target: Chain, draft: Chain, given: Given, aligned: bool, start_shared: bool | None = None
 ) -> list[Joint]:
     """The joint laws of (x_t^p, x_t^q), t at index t, down to what the last step adds of its own.
 
@@ -57,9 +59,7 @@ def joint_states(
     return laws[::-1]
 
 
-def moved(
-    joint: Joint, target: Chain, draft: Chain, given: tuple[np.ndarray, np.ndarray], t: int, aligned: bool
-) -> Joint:
+def moved(joint: Joint, target: Chain, draft: Chain, given: Given, t: int, aligned: bool) -> Joint:
     """The joint law after kernel ``t``, 1 to T: that of (x_{t-1}^p, x_{t-1}^q).
 
     ``joint``: the law of (x_t^p, x_t^q). All else as for :func:`joint_states`.
@@ -70,7 +70,7 @@ def moved(
     return Joint(mean, slope @ joint.covariance @ slope.T + _added(roots, aligned))
 
 
-def last_means(target: Chain, draft: Chain, given: tuple[np.ndarray, np.ndarray], aligned: bool) -> Joint:
+def last_means(target: Chain, draft: Chain, given: Given, aligned: bool) -> Joint:
     """The joint law of where the last kernels of the two go: (mu_1^p(x_1^p), mu_1^q(x_1^q)).
 
     Its ``gap`` is that of the last means. Arguments and errors are those of :func:`joint_states`.
@@ -80,9 +80,7 @@ def last_means(target: Chain, draft: Chain, given: tuple[np.ndarray, np.ndarray]
     return Joint(mean, slope @ joint.covariance @ slope.T)
 
 
-def means_after(
-    joint: Joint, target: Chain, draft: Chain, given: tuple[np.ndarray, np.ndarray], t: int
-) -> tuple[np.ndarray, np.ndarray]:
+def means_after(joint: Joint, target: Chain, draft: Chain, given: Given, t: int) -> tuple[np.ndarray, np.ndarray]:
     """The mean ``[2 d]`` of what kernel ``t`` goes to, and the matrix ``[2 d, 2 d]`` it multiplies states with.
 
     Arguments are those of :func:`moved`.

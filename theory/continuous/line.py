@@ -23,7 +23,7 @@ from simlab.continuous.models.chains import Chain
 from simlab.continuous.models.trajectories import Trajectory, TrajectoryPair
 from simlab.continuous.rules import LastStep, TwoPath
 from simlab.continuous.rules.base import Rule, log_acceptance, proposal_acceptance
-from theory.continuous.joint_gaussian import Joint, last_means, last_sd
+from theory.continuous.joint_gaussian import Given, Joint, last_means, last_sd
 from theory.continuous.quadrature import normal_pdf, panels
 from theory.continuous.rejection_cost import emitted_mass, of_a_token
 
@@ -32,8 +32,6 @@ GAPS, POINTS, MOST = 168, 600, 20_000  # nodes over the gap, and points the dens
 NEGLIGIBLE = 1e-19  # mass that a density is computed without
 _CUTS = np.array([-REACH, -6, -4, -2.5, -1.2, 0, 1.2, 2.5, 4, 6, REACH])
 _ORDER = 12  # nodes a panel
-
-Given = tuple[np.ndarray, np.ndarray]  # the conditions [1] of target and draft
 
 
 class Cells(NamedTuple):

@@ -19,8 +19,12 @@ from simlab.continuous.models.chains import Chain
 from simlab.continuous.models.gaussians import HALF_LOG_TURN
 from simlab.continuous.models.protocol import Kernels
 from simlab.continuous.models.trajectories import Trajectory, TrajectoryPair
+from theory.continuous.joint_gaussian import Given
 
 _SINGULAR = 1e-9  # eigenvalues of I - M of well-scaled chains come out to 1e-12
+
+
+Case = tuple[Chain, Chain, Given]  # a target, a draft and their conditions
 
 
 class Coupling(NamedTuple):
@@ -33,7 +37,7 @@ class Coupling(NamedTuple):
     # target, draft: chains of one dimension d and as many steps T
     target: Chain
     draft: Chain
-    given: tuple[np.ndarray, np.ndarray]  # their conditions, [d] each
+    given: Given  # their conditions, [d] each
     own: Collection[int] = ()  # the steps with independent noise; step 0 is the noise of x_T
 
     @property
@@ -53,6 +57,10 @@ class Coupling(NamedTuple):
             Trajectory(self.target, conditions[0], target), Trajectory(self.draft, conditions[1], draft)
         )
 
+    def sampled(self, random: np.random.Generator, count: int) -> TrajectoryPair:
+        """``count`` pairs of trajectories."""
+        return self.trajectories(random.normal(size=(count, self.size)))
+
     def quadratic(self, value: Callable[[TrajectoryPair], np.ndarray]) -> Quadratic:
         """A value of the trajectory pair, ``float[B]`` and quadratic in the states, as a quadratic in the noise."""
         return quadratic(lambda noise: value(self.trajectories(noise)), self.size)
@@ -63,9 +71,7 @@ class Coupling(NamedTuple):
         return at[0], (at[1:] - at[0]).T
 
 
-def independent_noise(
-    target: Chain, draft: Chain, given: tuple[np.ndarray, np.ndarray], start_shared: bool = True
-) -> Coupling:
+def independent_noise(target: Chain, draft: Chain, given: Given, start_shared: bool = True) -> Coupling:
     """Trajectories whose noise is independent, but perhaps for that of x_T. Arguments are those of a coupling."""
     return Coupling(target, draft, given, range(int(start_shared), target.steps + 1))
 
@@ -176,9 +182,7 @@ def mean_norm(mean: np.ndarray, covariance: np.ndarray) -> float:
     return float(np.sqrt(scale / pi)) * (near + far)
 
 
-def random_chains(
-    seed: int, count: int, dense: bool = True
-) -> list[tuple[Chain, Chain, tuple[np.ndarray, np.ndarray]]]:
+def random_chains(seed: int, count: int, dense: bool = True) -> list[Case]:
     """Targets and drafts of up to 3 dimensions and 4 steps that start from N(0, I), and conditions for both.
 
     Every second pair is diagonal, or all are; roots of dense covariances are triangular.

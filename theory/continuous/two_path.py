@@ -16,8 +16,8 @@ from simlab.checks import check_number
 from simlab.continuous.models.chains import Chain
 from simlab.continuous.rules import TwoPath
 from theory.continuous.gaussian_overlap import acceptance_rates, region
-from theory.continuous.joint_gaussian import last_means, last_sd, log_sigma
-from theory.continuous.line import Given, Law
+from theory.continuous.joint_gaussian import Given, last_means, last_sd, log_sigma
+from theory.continuous.line import Law
 from theory.continuous.rejection_cost import of_a_token
 
 

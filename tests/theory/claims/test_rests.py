@@ -24,7 +24,7 @@ from theory.claims.cspd import (
     paths,
     prefill,
     ratios,
-    residual,
+    resampling,
     samplers,
     settings,
     tables,
@@ -75,7 +75,7 @@ def shifted(target: Any, condition: np.ndarray, x: np.ndarray) -> np.ndarray:
 INFLATED = changed(LastStep.log_ratio, lambda value: value + log(1.05))
 DEFLATED = changed(LastStep.log_ratio, lambda value: value - log(1.05))
 TARGET_LAW, ACCEPTANCE, VOLUME = line.target_law, settings.last_step_acceptance, log_ratio._log_volume
-ACCEPTANCE_RATES = residual.acceptance_rates
+ACCEPTANCE_RATES = resampling.acceptance_rates
 
 BREAKS: list[tuple[str, Any, str, Callable[..., Any]]] = [
     ("cspd.output-law.last-step", LastStep, "log_ratio", INFLATED),
@@ -92,9 +92,9 @@ BREAKS: list[tuple[str, Any, str, Callable[..., Any]]] = [
     ("cspd.ratio-table", alignment, "_powers", lambda log_moment, count, s: 0 * s),
     ("cspd.ratio-table.means", alignment, "chance_below", lambda *given: 0.9),
     ("cspd.tables.ratios", tables, "acceptance_over_gap", by(1.1, tables.acceptance_over_gap)),
-    ("cspd.residual", residual, "proposal_acceptance", by(0.9, residual.proposal_acceptance)),
+    ("cspd.residual", resampling, "proposal_acceptance", by(0.9, resampling.proposal_acceptance)),
     # an example in which the threshold is 0
-    ("cspd.corollary-1", residual, "acceptance_rates", lambda gap, *given: ACCEPTANCE_RATES(gap + 1.0, *given)),
+    ("cspd.corollary-1", resampling, "acceptance_rates", lambda gap, *given: ACCEPTANCE_RATES(gap + 1.0, *given)),
     # rates that rise with the scale and fall with the temperature, since they are those of what is rejected
     ("cspd.temperature", settings, "last_step_acceptance", changed(ACCEPTANCE, lambda rate: 1 - rate)),
     ("cspd.guidance", settings, "last_step_acceptance", changed(ACCEPTANCE, lambda rate: 1 - rate)),

@@ -23,8 +23,7 @@ from theory.claims.sources import derived, said
 from theory.continuous.example_processes import UNCONDITIONAL
 from theory.continuous.gaussian_overlap import last_step_acceptance, two_phi
 from theory.continuous.joint_gaussian import last_means, log_sigma
-from theory.continuous.line import Given
-from theory.continuous.paths import Coupling, independent_noise, random_chains
+from theory.continuous.paths import Case, Coupling, independent_noise, random_chains
 from theory.continuous.ratio_acceptance import (
     LogMoment,
     expected_acceptance,
@@ -37,7 +36,6 @@ from theory.published.ledger import published
 CLAIMS = Claims("cspd")
 NEAR = 1e-7  # of integrals
 MAR = {"steps": 100, "dimension": 16}  # T and d of the tokens that the paper decodes
-Case = tuple[Chain, Chain, Given]
 
 
 def accepted(coupling: Coupling) -> float:

@@ -20,7 +20,7 @@ from theory.claims.evidence import (
     example,
     holds_if,
     holds_under_assumptions_if,
-    over,
+    largest,
     refuted_if,
     rejects_mutants,
     require,
@@ -76,10 +76,6 @@ def _near(found: float, value: Fraction | float) -> float:
     """``found``, which must be ``value``."""
     require(abs(found - float(value)) < NEAR, f"{found} is not {value}")
     return found
-
-
-def _worst(gaps: list[float]) -> float:
-    return over(max(map(abs, gaps)), NEAR)
 
 
 WIDER = affine_chain(2, (2, 0), (1, 1)), affine_chain(2, (2, 0), (1, 2))
@@ -146,7 +142,7 @@ def log_ratio(seed: int) -> Finding:
         _near(value, by_hand)
     require(min(wide.entropies, rising.entropies, rising.own_end) > 0, "what the paper assumes is not so")
     return refuted_if(
-        _worst(gaps) > 0 > negative and rising.shared_end > 0 and mean < path,
+        largest(gaps, NEAR) > 0 > negative and rising.shared_end > 0 and mean < path,
         counterexample(
             "eq. 26: d = 1, T = 1, x_1 shared, x_0 from N(2, 1) (target) or N(0, 1) (draft): Yp = Yq, so Delta l = 0, "
             "where eq. 26 says 2",
@@ -205,7 +201,8 @@ def corrected_difference(seed: int) -> list[Evidence]:
     found = [(logs(coupling), coupling, aligned) for coupling, aligned in tried]
 
     def deviation(correction: Callable[[Coupling, bool], float]) -> float:
-        return _worst([v.shared_end - v.printed + correction(coupling, aligned) for v, coupling, aligned in found])
+        off = (v.shared_end - v.printed + correction(coupling, aligned) for v, coupling, aligned in found)
+        return largest(off, NEAR)
 
     require(deviation(missed) == 0, "the mean log ratio with a shared x_0 is not the corrected one")
     return [
@@ -236,7 +233,7 @@ def corrected_mean(seed: int) -> list[Evidence]:
             ends = [float(chain.layout.log_volume(chain.factor[0])) for chain in (p, q)]
             predicted = np.exp(_log_volume(q) - _log_volume(p) + last * (ends[0] - ends[1]))
             gaps.append(mean_ratio(FULL, way(p, q, given)) / predicted - 1)
-        return _worst(gaps)
+        return largest(gaps, NEAR)
 
     require(deviation() == 0, "the mean of the ratio is not what entropies say")
     return [
@@ -278,7 +275,7 @@ def own_end(seed: int) -> Finding:
     found = list(map(logs, tried))
 
     def deviation(gap: Callable[[Logs], float]) -> float:
-        return _worst(list(map(gap, found)))
+        return largest(map(gap, found), NEAR)
 
     wrong: dict[str, Callable[[Logs], float]] = {
         "x_0 shared": lambda value: value.shared_end - value.printed,
@@ -345,11 +342,11 @@ def own_end_sign(seed: int) -> Finding:
         random, gaps = np.random.default_rng(seed), []
         for case in tried:
             coupling = way(*case)
-            pair = coupling.trajectories(random.normal(size=(8, coupling.size)))
+            pair = coupling.sampled(random, 8)
             own = log_path(pair.target, pair.draft.states[0]) if shared_end else log_path(pair.target)
             entropies = _log_volume(coupling.draft) - _log_volume(coupling.target)
             gaps += list(own - log_path(pair.draft) - entropies)
-        return _worst(gaps)
+        return largest(gaps, NEAR)
 
     pair = Coupling(*WIDER, UNCONDITIONAL)
     ratio = pair.quadratic(lambda drawn: log_path(drawn.target) - log_path(drawn.draft)).mean_exp

@@ -42,7 +42,8 @@ from theory.claims.sources import derived
 from theory.continuous.cell_tests import even, sequence_p
 from theory.continuous.example_processes import UNCONDITIONAL, Mismatch, mismatches
 from theory.continuous.gaussian_overlap import last_step_acceptance
-from theory.continuous.line import Given, Law, emitted, tv_from_target
+from theory.continuous.joint_gaussian import Given
+from theory.continuous.line import Law, emitted, tv_from_target
 from theory.continuous.sequences import SequenceLaw, autoregressive, in_place, kl
 
 CLAIMS = Claims("cspd")

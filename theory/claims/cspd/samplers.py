@@ -20,7 +20,7 @@ from theory.claims.evidence import (
     example,
     holds_under_assumptions_if,
     identity,
-    over,
+    largest,
     refuted_if,
     rejects_mutants,
     require,
@@ -96,14 +96,13 @@ def stochastic(seed: int) -> Finding:
 
     def deviation(log_density: Callable[[Trajectory], np.ndarray]) -> float:
         """Of a product of kernels, from the joint normal density of all states."""
-        worst = 0.0
+        gaps = []
         for coupling in couplings.values():
-            noise = random.normal(size=(5, coupling.size))
-            mean, matrix = coupling.linear(_states)
-            away = DENSE.whitened(matrix, _states(coupling.trajectories(noise)) - mean)  # square: all noise enters
+            pair, (mean, matrix) = coupling.sampled(random, 5), coupling.linear(_states)
+            away = DENSE.whitened(matrix, _states(pair) - mean)  # square: all noise enters
             joint = -0.5 * np.sum(away**2, axis=1) - DENSE.log_volume(matrix) - coupling.size * HALF_LOG_TURN
-            worst = max(worst, float(np.abs(joint - log_density(coupling.trajectories(noise).draft)).max()))
-        return over(worst, NEAR)
+            gaps.append(joint - log_density(pair.draft))
+        return largest(gaps, NEAR)
 
     means = [coupling.quadratic(Path().log_draft_ratio).mean_exp for coupling in couplings.values()]
     divergence = [-coupling.quadratic(Path().log_draft_ratio).mean for coupling in couplings.values()]
@@ -126,7 +125,9 @@ def stochastic(seed: int) -> Finding:
         ),
         rejects_mutants(
             {
-                "without the start": lambda model: log_path(model) - _start(model),
+                "without the start": lambda model: (
+                    log_path(model) - model.chain.log_start(model.states[-1], model.condition)
+                ),
                 "without the last step": lambda model: log_path(model) - model.log_step(1),
                 "kernels of the other model": lambda model: _crossed(model, chains),
             },
@@ -144,10 +145,6 @@ def _noiseless(chain: Chain) -> int:
 def _states(drawn: TrajectoryPair) -> np.ndarray:
     """``[B, d (T + 1)]``: the draft's trajectory."""
     return np.concatenate(list(drawn.draft.states), axis=1)
-
-
-def _start(model: Trajectory) -> np.ndarray:
-    return model.chain.log_start(model.states[-1], model.condition)
 
 
 def _crossed(model: Trajectory, chains: dict[float, list[Chain]]) -> np.ndarray:
@@ -253,7 +250,7 @@ def marginal(seed: int) -> Finding:
 
     def deviation(shift: float = 0.0) -> float:
         """Of the emitted density, with log ratios off by ``shift``, from what change of variables says; the largest."""
-        worst = 0.0
+        gaps = []
         for target, draft in pairs:
             models = [
                 Trajectory(chain, np.full((len(x), 1), c[0]), np.zeros((chain.steps + 1, len(x), 1)))
@@ -261,8 +258,8 @@ def marginal(seed: int) -> Finding:
             ]
             log_ratio = Marginal().log_ratio(TrajectoryPair(*models), x[None, :, None]) + shift
             p, q = (_changed(chain, c, x) * dx for chain, c in zip((target, draft), given, strict=True))
-            worst = max(worst, float(np.abs(emitted_mass(p, q, log_ratio).mass - p).max() / dx))
-        return over(worst, 1e-6)  # of the grid at the two places where the densities cross
+            gaps.append((emitted_mass(p, q, log_ratio).mass - p) / dx)
+        return largest(gaps, 1e-6)  # of the grid at the two places where the densities cross
 
     return holds_under_assumptions_if(
         deviation() == 0,
