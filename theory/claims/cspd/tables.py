@@ -55,7 +55,8 @@ def one_deviation() -> list[Evidence]:
             f"gaps of one length in all rows: the best deviation is s = {best.sd:.3f}, which leaves a root mean square "
             f"error of {best.left:.3f}: "
             + "; ".join(
-                f"gamma {row.gamma} {_aligned(row)}: {value:.3f} for {row.alpha.printed}"
+                f"gamma {row.gamma} with {'shared' if row.aligned else 'independent'} noise: {value:.3f} for "
+                f"{row.alpha.printed}"
                 for row, value in zip(table, best.predicted, strict=True)
             ),
             numbers(sd=best.sd, left=best.left, predicted=best.predicted),
@@ -66,10 +67,6 @@ def one_deviation() -> list[Evidence]:
         ),
         control("the same fit does not refuse rates that s = 0.2 predicts"),
     ]
-
-
-def _aligned(row: Rate) -> str:
-    return "with shared noise" if row.aligned else "with independent noise"
 
 
 @CLAIMS.claim(
