@@ -367,28 +367,8 @@ def distances(
     """
     fine = emitted(target, draft, given, rule, limit, gaps, points)
     rough = emitted(target, draft, given, rule, limit, gaps // 2, points // 2)
-    return fine, from_target(fine, rough, target, given)
-
-
-def from_target(fine: Law, rough: Law, target: Chain, given: Given) -> Distances:
-    """How far a law is from the target's.
-
-    Parameters
-    ----------
-    fine
-        The law.
-    rough
-        The same with fewer nodes: errors are how far it is from what ``fine`` gives.
-    target, given
-        The target, and the conditions ``[1]`` of target and draft.
-
-    Returns
-    -------
-    Distances
-        TV, Kolmogorov's and Wasserstein-1, with their errors.
-    """
     values, others = (_apart(law, target_law(target, given[0], law.x)) for law in (fine, rough))
-    return Distances(*values, *(abs(a - b) for a, b in zip(values, others, strict=True)))
+    return fine, Distances(*values, *(abs(a - b) for a, b in zip(values, others, strict=True)))
 
 
 def tv_from_target(law: Law, target: Chain, given: Given) -> float:

@@ -23,7 +23,6 @@ from theory.continuous.joint_gaussian import Given
 
 _SINGULAR = 1e-9  # eigenvalues of I - M of well-scaled chains come out to 1e-12
 
-
 Case = tuple[Chain, Chain, Given]  # a target, a draft and their conditions
 
 
@@ -129,12 +128,7 @@ def quadratic(value: Callable[[np.ndarray], np.ndarray], size: int) -> Quadratic
     eye = np.eye(size)
     rows, columns = np.triu_indices(size, 1)
     values = value(np.vstack([np.zeros(size), eye, -eye, eye[rows] + eye[columns]]))
-    constant, plus, minus, both = (
-        values[0],
-        values[1 : size + 1],
-        values[size + 1 : 2 * size + 1],
-        values[2 * size + 1 :],
-    )
+    (constant,), plus, minus, both = np.split(values, [1, size + 1, 2 * size + 1])
     curvature = np.diag(plus + minus - 2 * constant)
     curvature[rows, columns] = curvature[columns, rows] = both - plus[rows] - plus[columns] + constant
     return Quadratic(float(constant), (plus - minus) / 2, curvature)

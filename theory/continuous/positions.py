@@ -91,8 +91,8 @@ def costs(rates: Sequence[Any], gamma: int, c: Any) -> list[Any]:
     """Mean cost, in calls of the target, from each position to the end, where blocks are cut at the first rejection.
 
     ``rates``: of N positions, at which drafts are accepted independently; floats or ``Fraction``. ``gamma``: the draft
-    length; raises ``ValueError`` below 1. ``c``: cost of a draft in calls of the target; CSpD, equation 51. Returns N +
-    1 costs, the last one 0, exact for fractions: ``prefill`` tokens cost ``prefill + costs[prefill]``.
+    length; raises ``ValueError`` below 1. ``c``: cost of a draft in calls of the target; CSpD, equation 51. Returns
+    N + 1 costs, the last one 0, exact for fractions: ``prefill`` tokens cost ``prefill + costs[prefill]``.
     """
     check_at_least("gamma", gamma, 1)
     end = len(rates)
