@@ -360,16 +360,8 @@ def sequence_model(
     slope: float, last: float, level: float, first: float, length: int = 3, carry: float = 0.7
 ) -> Tokens:
     """Tokens x_0 = ``last`` x_1 + c, x_1 of variance 1: a chain that ends in N(c, last^2), and adds no noise there."""
-    size = np.array([[last], [slope]])
-    chain = Chain(
-        size,
-        np.array([[1.0], [0.0]]),
-        np.zeros((2, 1)),
-        np.array([[1.0], [np.sqrt(1 - slope**2)]]),
-        np.ones(1),
-        noisy_end=False,
-    )
-    return Tokens(partial(_scaled, chain, last), np.array([last**2]), length, np.asarray(carry), level, first)
+    chain = noiseless_end(affine_chain(2, (last, slope), (1, np.sqrt(1 - slope**2)), condition_gain=(1, 0)))
+    return Tokens(partial(_scaled, chain, last), np.array([last**2]), length, carry, level, first)
 
 
 def _scaled(chain: Chain, last: float, covariance: np.ndarray) -> Chain:

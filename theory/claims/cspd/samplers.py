@@ -8,6 +8,7 @@ from math import log
 
 import numpy as np
 
+from simlab.continuous import affine_chain
 from simlab.continuous.models.chains import Chain
 from simlab.continuous.models.diffusion import ddim_chain, schedule
 from simlab.continuous.models.gaussians import DENSE, HALF_LOG_TURN
@@ -55,8 +56,7 @@ def flow(variance: float, steps: int) -> Chain:
     """
     times = np.arange(1, steps + 1) / steps
     velocity = (times - (1 - times) * variance) / ((1 - times) ** 2 * variance + times**2)
-    zeros = np.zeros((steps, 1))
-    return Chain((1 - velocity / steps)[:, None], zeros, zeros, zeros, np.ones(1))
+    return affine_chain(steps, 1 - velocity / steps, 0.0)
 
 
 @CLAIMS.claim(
@@ -178,7 +178,7 @@ def deterministic(seed: int) -> Finding:
     """
     abar = schedule("linear", steps=4)
     pairs = {
-        "lines": [Chain([[a]], [[0.0]], [[0.0]], [[0.0]], [1.0]) for a in (1.0, 2.0)],  # type: ignore[arg-type]
+        "lines": [affine_chain(1, a, 0.0) for a in (1.0, 2.0)],
         "ddim": [ddim_chain(np.array([variance]), abar, 0.0) for variance in (0.5, 1.5)],
         "flow": [flow(variance, 4) for variance in (0.5, 1.5)],
     }
