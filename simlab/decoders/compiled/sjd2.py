@@ -50,7 +50,7 @@ def _step(
     stops = _before_noise(noise, level)
     counts = step_windows(_verify, stops, window, rule, _blurred(noise, p, level, windows.uniform), windows)
     for b in range(len(p)):
-        _denoise(noise, level[b], counts[b] + (window.bonus or counts[b] < window.width))
+        _denoise(noise, level[b], counts[b] + 1)  # without a bonus, too: of a window accepted whole nothing stays
     return counts
 
 
