@@ -64,8 +64,8 @@ Rows = Callable[[tuple[int, ...]], Sequence[Any]]  # the row of tokens 0 and 1 a
 
 def counted(target: Rows, draft: Rows, gamma: int, positions: int) -> Counts:
     """The counts of a pair of models over their first positions, by following every branch of the decoder."""
-    models = (TableProcess(2, positions + gamma + 1, rows) for rows in (target, draft))
-    return counts(SpeculativeDecoder(gamma), gamma, *models, Speculative())
+    process, drafts = (TableProcess(2, positions + gamma + 1, rows) for rows in (target, draft))
+    return counts(SpeculativeDecoder(gamma), gamma, process, drafts, Speculative())
 
 
 def sharp(gamma: int, accepts: str) -> Counts:

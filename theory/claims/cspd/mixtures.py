@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -30,7 +31,8 @@ def line(weights: list, means: list, sds: list) -> Mixture:
     return Mixture(np.log(np.array(weights, float)), np.array(means, float)[:, None], np.array(sds, float)[:, None])
 
 
-MODES = {"weights": [0.5, 0.5], "means": [-2, 2], "sd": 0.5, "draft_weights": [0.4, 0.6], "draft_means": [-1.8, 2.2]}
+MODES: dict[str, Any] = {"weights": [0.5, 0.5], "means": [-2, 2], "sd": 0.5}
+MODES |= {"draft_weights": [0.4, 0.6], "draft_means": [-1.8, 2.2]}
 
 
 def bimodal() -> tuple[Mixture, Mixture]:

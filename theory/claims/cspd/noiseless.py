@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from itertools import islice, pairwise, product
+from typing import Any
 
 import numpy as np
 
@@ -381,7 +382,8 @@ def first_merged(chain: Chain, k: int) -> Chain:
         gain, offset = gain + slope * chain.condition_gain[t - 1], offset + slope * chain.offset[t - 1]
         variance, slope = variance + (slope * chain.factor[t - 1]) ** 2, slope * chain.slope[t - 1]
     last = {"slope": slope, "condition_gain": gain, "offset": offset, "factor": np.sqrt(variance)}
-    return replace(chain, **{name: np.concatenate([one[None], getattr(chain, name)[k:]]) for name, one in last.items()})
+    changed: Any = {name: np.concatenate([one[None], getattr(chain, name)[k:]]) for name, one in last.items()}
+    return replace(chain, **changed)
 
 
 def quieter(chain: Chain, share: float) -> Chain:
