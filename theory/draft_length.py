@@ -23,7 +23,7 @@ from simlab.decoders import Decoder
 from simlab.processes import TableProcess
 from simlab.rules import Rule
 from theory.exact import acceptance, merged_unfinished, transitions
-from theory.published.ledger import Interval, Ledger, Row
+from theory.published.ledger import Interval, Ledger, Row, grouped
 
 EXACT = Fraction(0)
 Bounds = Callable[[Any, int], tuple[Any, Any]]
@@ -206,9 +206,10 @@ SETTINGS = {  # in words
 
 def columns(ledger: Ledger, *tables: str) -> list[Column]:
     """CSpD's acceptance rates by draft length, of these tables."""
-    found: dict[str, list[Row]] = {}
-    for row in ledger.select(paper="cspd", metric="alpha"):
-        if row.table in tables:
-            setting = "".join(f", {told.format(row.params[n])}" for n, told in SETTINGS.items() if n in row.params)
-            found.setdefault(f"Table {row.table}, {row.target}{setting}", []).append(row)
+
+    def name(row: Row) -> str:
+        setting = "".join(f", {told.format(row.params[n])}" for n, told in SETTINGS.items() if n in row.params)
+        return f"Table {row.table}, {row.target}{setting}"
+
+    found = grouped((row for row in ledger.select(paper="cspd", metric="alpha") if row.table in tables), name)
     return [Column(name, tuple(sorted(rows, key=lambda row: int(row.params["gamma"])))) for name, rows in found.items()]

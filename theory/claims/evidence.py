@@ -7,6 +7,8 @@ from functools import partial
 from math import log10
 from typing import Any, TypeVar
 
+import numpy as np
+
 from simlab.rules import make_rule
 from theory.acceptance import alpha
 from theory.claims.base import Evidence, Finding
@@ -83,6 +85,11 @@ def rejects_mutants(controls: Mapping[str, Any], differs: Callable[[Any], Any], 
 def over(value: float, near: float) -> float:
     """``value`` where it is above ``near``, the precision of what was computed; else 0: a check's deviation."""
     return value if value > near else 0.0
+
+
+def largest(deviations: Iterable[Any], near: float) -> float:
+    """The largest of ``deviations``, numbers or arrays, in size; 0 where all are within ``near``."""
+    return over(max(float(np.max(np.abs(each))) for each in deviations), near)
 
 
 def powers_below(p_value: float, level: float) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 from simlab.continuous import affine_chain
 from simlab.continuous.models.chains import Chain
 from simlab.continuous.models.diffusion import ddpm_chain, schedule
-from theory.continuous.line import Given
+from theory.continuous.joint_gaussian import Given
 
 UNCONDITIONAL = (np.zeros(1), np.zeros(1))  # the conditions of tokens that stand alone
 

@@ -14,76 +14,41 @@ import numpy as np
 import scipy
 
 from simlab.continuous.models.chains import Chain
-from theory.continuous.joint_gaussian import last_means, last_sd
+from theory.continuous.joint_gaussian import Given, last_means, last_sd
 from theory.continuous.quadrature import normal_pdf, panels
-from theory.continuous.rejection_cost import LEAST, bounded
+from theory.continuous.rejection_cost import of_a_token
 
 PANELS = 36  # over 18 standard deviations of the gap
 
 
 class AcceptanceRates(NamedTuple):
-    """Acceptance of a draft and of a proposal.
+    """Acceptance of a draft and of a proposal."""
 
-    Attributes
-    ----------
-    acceptance
-        alpha, ``float64[M]``.
-    proposal_acceptance
-        Z, ``float64[M]``.
-    """
-
-    acceptance: np.ndarray
-    proposal_acceptance: np.ndarray
+    acceptance: np.ndarray  # alpha, float64[M]
+    proposal_acceptance: np.ndarray  # Z, float64[M]
 
 
 class VerificationCost(NamedTuple):
-    """Means over tokens.
+    """Means over tokens."""
 
-    Attributes
-    ----------
-    acceptance
-        Of the draft.
-    trials
-        Proposals a token.
-    unfinished
-        The probability that they run out.
-    """
-
-    acceptance: float
-    trials: float
-    unfinished: float
+    acceptance: float  # of the draft
+    trials: float  # proposals a token
+    unfinished: float  # the probability that they run out
 
 
 class Region(NamedTuple):
-    """Where W p exceeds q.
+    """Where W p exceeds q."""
 
-    Attributes
-    ----------
-    low, high
-        Ends of intervals, ``float64[M]``, maybe infinite.
-    inside
-        Whether it is between them, else outside of them.
-    """
-
+    # low, high: ends of intervals, float64[M], maybe infinite
     low: np.ndarray
     high: np.ndarray
-    inside: bool
+    inside: bool  # whether it is between them, else outside of them
 
 
 def region(gap: Any, log_weight: Any, sp: float = 1.0, sq: float = 1.0) -> Region:
     """Where W p exceeds q, for p = N(gap, sp^2) and q = N(0, sq^2).
 
-    Parameters
-    ----------
-    gap, log_weight
-        Means of p, and log W, which broadcast to ``[M]``.
-    sp, sq
-        Standard deviations, above 0.
-
-    Returns
-    -------
-    Region
-        Its ends.
+    ``gap``, ``log_weight``: means of p, and log W, which broadcast to ``[M]``. ``sp``, ``sq``: above 0.
     """
     gap, log_weight = np.broadcast_arrays(np.asarray(gap, float), np.asarray(log_weight, float))
     square = 0.5 * (sq**-2 - sp**-2)
@@ -105,21 +70,8 @@ def region(gap: Any, log_weight: Any, sp: float = 1.0, sq: float = 1.0) -> Regio
 def acceptance_rates(gap: Any, log_weight: Any, sp: float = 1.0, sq: float = 1.0) -> AcceptanceRates:
     """alpha = int min(q, W p) and Z = int [p - q / W]+ for p = N(gap, sp^2) and q = N(0, sq^2).
 
-    Parameters
-    ----------
-    gap, log_weight
-        Means of p, and log W, which broadcast to ``[M]``.
-    sp, sq
-        Standard deviations, above 0.
-
-    Returns
-    -------
-    AcceptanceRates
-        Both ``float64[M]``.
-
-    Notes
-    -----
-    CSpD, equations 12 and 13, in one dimension.
+    ``gap``, ``log_weight``: means of p, and log W, which broadcast to ``[M]``. ``sp``, ``sq``: above 0. CSpD, equations
+    12 and 13, in one dimension.
     """
     gap, log_weight = np.broadcast_arrays(np.asarray(gap, float), np.asarray(log_weight, float))
     low, high, inside = region(gap, log_weight, sp, sq)
@@ -134,22 +86,15 @@ def acceptance_rates(gap: Any, log_weight: Any, sp: float = 1.0, sq: float = 1.0
     return AcceptanceRates(in_q + beside, in_p - inside)
 
 
+def two_phi(gap: Any, sd: float = 1.0) -> Any:
+    """2 Phi(-|gap| / (2 sd)): the acceptance for two kernels of one sd whose means are ``gap`` apart."""
+    return 2 * scipy.special.ndtr(-np.abs(gap) / (2 * sd))
+
+
 def acceptance_over_gap(mean: float, sd: float, log_weight: float = 0.0, sp: float = 1.0, sq: float = 1.0) -> float:
-    """The acceptance where the gap is N(mean, sd^2).
+    """The acceptance where the gap is N(mean, sd^2), with an error below 1e-9, by panels that meet at 0.
 
-    Parameters
-    ----------
-    mean, sd
-        Of the gap; sd at least 0.
-    log_weight
-        log W.
-    sp, sq
-        Standard deviations of p and q, above 0.
-
-    Returns
-    -------
-    float
-        With an error below 1e-9, by Gauss-Legendre panels that meet at 0.
+    ``log_weight``: log W. ``sp``, ``sq``: standard deviations of p and q, above 0; ``sd`` may be 0.
     """
     if sd == 0:
         return float(acceptance_rates(np.array([mean]), np.array([log_weight]), sp, sq).acceptance[0])
@@ -166,32 +111,15 @@ def cost_over_gap(
     limit: float = inf,
     count: int = PANELS,
 ) -> VerificationCost:
-    """The cost of a token where the gap is N(mean, sd^2).
+    """The cost of a token where the gap is N(mean, sd^2), sd above 0.
 
-    Parameters
-    ----------
-    mean, sd
-        Of the gap; sd above 0.
-    log_weight
-        log W.
-    sp, sq
-        Standard deviations of p and q, above 0.
-    limit
-        Proposals a token at most.
-    count
-        Panels over 18 standard deviations of the gap.
-
-    Returns
-    -------
-    VerificationCost
-        Means over tokens.
+    ``log_weight``, ``sp``, ``sq``: as for :func:`acceptance_over_gap`. ``limit``: proposals a token at most. ``count``:
+    panels over 18 standard deviations of the gap.
     """
     gap, weight = _over(mean, sd, count, max(sp, sq))
     share = acceptance_rates(gap, np.full(len(gap), log_weight), sp, sq)
-    lost = np.where(1 - share.acceptance > LEAST, 1 - share.acceptance, 0)
-    cost = bounded(share.proposal_acceptance, limit)
-    proposals = np.where(lost > 0, lost * cost.trials, 0)
-    return VerificationCost(*(float(weight @ each) for each in (share.acceptance, proposals, lost * cost.unfinished)))
+    cost = of_a_token(*share, limit)
+    return VerificationCost(*(float(weight @ each) for each in (share.acceptance, *cost)))
 
 
 def _over(mean: float, sd: float, count: int, unit: float) -> tuple[np.ndarray, np.ndarray]:
@@ -204,27 +132,11 @@ def _over(mean: float, sd: float, count: int, unit: float) -> tuple[np.ndarray, 
     return gap, weight * normal_pdf(gap, mean, sd)
 
 
-def last_step_acceptance(target: Chain, draft: Chain, given: tuple[np.ndarray, np.ndarray], aligned: bool) -> float:
-    """The acceptance of the last step's ratio, for chains of one dimension.
+def last_step_acceptance(target: Chain, draft: Chain, given: Given, aligned: bool) -> float:
+    """The acceptance of the last step's ratio, for chains of one dimension: the mean over trajectories.
 
-    Parameters
-    ----------
-    target, draft
-        Chains of one dimension and as many steps.
-    given
-        Their conditions, ``[1]`` each.
-    aligned
-        Whether the noise is shared, else independent.
-
-    Returns
-    -------
-    float
-        The mean over trajectories.
-
-    Raises
-    ------
-    ValueError
-        If a chain has a learned range.
+    ``given``: the conditions ``[1]`` of both. ``aligned``: whether the noise is shared, else independent. Raises
+    ``ValueError`` for a learned range.
     """
     mean, covariance = last_means(target, draft, given, aligned).gap
     sds = last_sd(target), last_sd(draft)

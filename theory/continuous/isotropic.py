@@ -10,61 +10,31 @@ from math import log, sqrt
 
 import scipy
 
+from theory.continuous.gaussian_overlap import two_phi
+
 
 def isotropic_acceptance(dimension: int, distance: float, variance: float, sd: float) -> float:
     """The acceptance of the last step's ratio for kernels of variance sd^2 and a gap of law N(m, variance I).
 
-    Parameters
-    ----------
-    dimension
-        d.
-    distance
-        |m|.
-    variance
-        Of the gap in each dimension.
-    sd
-        Of both last kernels, in each dimension.
+    ``distance``: |m|. ``variance``, ``sd``: in each of the ``dimension`` dimensions.
 
-    Returns
-    -------
-    float
-        A probability.
-
-    Notes
-    -----
-    With Z standard normal, 2 Phi(-|g| / 2 sd) = P(|g|^2 < 4 sd^2 Z^2 given g), so in the mean over g it is
-    P(F < 4 sd^2 / (variance d)) for F = (|g|^2 / variance / d) / Z^2: a noncentral F law with d and 1 degrees of
-    freedom and noncentrality |m|^2 / variance.
+    With Z standard normal, 2 Phi(-|g| / 2 sd) = P(|g|^2 < 4 sd^2 Z^2 given g), so in the mean over g it is P(F < 4 sd^2
+    / (variance d)) for F = (|g|^2 / variance / d) / Z^2: a noncentral F law with d and 1 degrees of freedom and
+    noncentrality |m|^2 / variance.
     """
     if variance * dimension <= 1e-6 * distance**2 or variance <= 0:  # all but a point, and too much for the F law
-        return float(2 * scipy.stats.norm.cdf(-sqrt(distance**2 + max(variance, 0) * dimension) / (2 * sd)))
+        return float(two_phi(sqrt(distance**2 + max(variance, 0) * dimension), sd))
     return float(scipy.stats.ncf.cdf(4 * sd**2 / (variance * dimension), dimension, 1, distance**2 / variance))
 
 
 def overlap(dimension: int, distance: float, sd: float, other_sd: float) -> float:
     """int min(p, q) of two isotropic normal laws: the acceptance that no lossless rule exceeds.
 
-    Parameters
-    ----------
-    dimension
-        d.
-    distance
-        Between the means.
-    sd, other_sd
-        Standard deviations in each dimension, above 0.
-
-    Returns
-    -------
-    float
-        A probability.
-
-    Notes
-    -----
-    The densities cross on a sphere, in which the narrower one is larger; both masses of a ball are those of noncentral
-    chi-squares.
+    ``distance``: between the means. ``sd``, ``other_sd``: standard deviations in each dimension, above 0. The densities
+    cross on a sphere, in which the narrower one is larger; both masses of a ball are those of noncentral chi-squares.
     """
     if abs(sd - other_sd) < 1e-6 * sd:  # the sphere is all but a plane
-        return float(2 * scipy.stats.norm.cdf(-distance / (sd + other_sd)))
+        return float(two_phi(distance, (sd + other_sd) / 2))
     narrow, wide = sorted((sd, other_sd))
     # log narrow - log wide = (r^2 - |x - c|^2) (narrow^-2 - wide^-2) / 2, with the narrow law around 0 and the wide one
     # around m: c = -m narrow^2 / (wide^2 - narrow^2)

@@ -12,20 +12,14 @@ import numpy as np
 
 from simlab.continuous.models.chains import Chain
 
+Given = tuple[np.ndarray, np.ndarray]  # the conditions [d] of target and draft
+
 
 class Joint(NamedTuple):
-    """The law of (x^p, x^q), both ``[d]``, the target first.
+    """The law of (x^p, x^q), both ``[d]``, the target first."""
 
-    Attributes
-    ----------
-    mean
-        ``float64[2 d]``.
-    covariance
-        ``float64[2 d, 2 d]``.
-    """
-
-    mean: np.ndarray
-    covariance: np.ndarray
+    mean: np.ndarray  # float64[2 d]
+    covariance: np.ndarray  # float64[2 d, 2 d]
 
     @property
     def gap(self) -> tuple[np.ndarray, np.ndarray]:
@@ -42,30 +36,14 @@ class Joint(NamedTuple):
 
 
 def joint_states(
-    target: Chain, draft: Chain, given: tuple[np.ndarray, np.ndarray], aligned: bool, start_shared: bool | None = None
+    target: Chain, draft: Chain, given: Given, aligned: bool, start_shared: bool | None = None
 ) -> list[Joint]:
-    """The joint laws of (x_t^p, x_t^q), down to what the last step adds of its own.
+    """The joint laws of (x_t^p, x_t^q), t at index t, down to what the last step adds of its own.
 
-    Parameters
-    ----------
-    target, draft
-        Chains of one dimension d and as many steps T.
-    given
-        Their conditions, ``[d]`` each.
-    aligned
-        Whether the steps have shared noise, else independent noise.
-    start_shared
-        Whether x_T has shared noise; by default as ``aligned`` says.
-
-    Returns
-    -------
-    list of Joint
-        T + 1 laws, t at index t. That at 0 is for x_0 that each draws itself, with the same noise if aligned.
-
-    Raises
-    ------
-    ValueError
-        If a chain has a learned range.
+    ``target``, ``draft``: chains of one dimension d and as many steps T. ``given``: their conditions, ``[d]`` each.
+    ``aligned``: whether the steps have shared noise, else independent noise. ``start_shared``: whether x_T has shared
+    noise; by default as ``aligned`` says. The law at 0 is for x_0 that each draws itself, with the same noise if
+    aligned. Raises ``ValueError`` for a learned range.
     """
     models = (target, draft)
     for chain in models:
@@ -81,24 +59,10 @@ def joint_states(
     return laws[::-1]
 
 
-def moved(
-    joint: Joint, target: Chain, draft: Chain, given: tuple[np.ndarray, np.ndarray], t: int, aligned: bool
-) -> Joint:
-    """The joint law after kernel t.
+def moved(joint: Joint, target: Chain, draft: Chain, given: Given, t: int, aligned: bool) -> Joint:
+    """The joint law after kernel ``t``, 1 to T: that of (x_{t-1}^p, x_{t-1}^q).
 
-    Parameters
-    ----------
-    joint
-        The law of (x_t^p, x_t^q).
-    target, draft, given, aligned
-        As for :func:`joint_states`.
-    t
-        The step, 1 to T.
-
-    Returns
-    -------
-    Joint
-        The law of (x_{t-1}^p, x_{t-1}^q).
+    ``joint``: the law of (x_t^p, x_t^q). All else as for :func:`joint_states`.
     """
     mean, slope = means_after(joint, target, draft, given, t)
     dense = target.layout.dense
@@ -106,49 +70,20 @@ def moved(
     return Joint(mean, slope @ joint.covariance @ slope.T + _added(roots, aligned))
 
 
-def last_means(target: Chain, draft: Chain, given: tuple[np.ndarray, np.ndarray], aligned: bool) -> Joint:
+def last_means(target: Chain, draft: Chain, given: Given, aligned: bool) -> Joint:
     """The joint law of where the last kernels of the two go: (mu_1^p(x_1^p), mu_1^q(x_1^q)).
 
-    Parameters
-    ----------
-    target, draft, given, aligned
-        As for :func:`joint_states`.
-
-    Returns
-    -------
-    Joint
-        Its ``gap`` is that of the last means.
-
-    Raises
-    ------
-    ValueError
-        If a chain has a learned range.
+    Its ``gap`` is that of the last means. Arguments and errors are those of :func:`joint_states`.
     """
     joint = joint_states(target, draft, given, aligned)[1]
     mean, slope = means_after(joint, target, draft, given, 1)
     return Joint(mean, slope @ joint.covariance @ slope.T)
 
 
-def means_after(
-    joint: Joint, target: Chain, draft: Chain, given: tuple[np.ndarray, np.ndarray], t: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """The mean of what kernel t goes to, and the matrix it multiplies states with.
+def means_after(joint: Joint, target: Chain, draft: Chain, given: Given, t: int) -> tuple[np.ndarray, np.ndarray]:
+    """The mean ``[2 d]`` of what kernel ``t`` goes to, and the matrix ``[2 d, 2 d]`` it multiplies states with.
 
-    Parameters
-    ----------
-    joint
-        The law of (x_t^p, x_t^q).
-    target, draft, given
-        As for :func:`joint_states`.
-    t
-        The step, 1 to T.
-
-    Returns
-    -------
-    mean
-        ``float64[2 d]``.
-    slope
-        ``float64[2 d, 2 d]``.
+    Arguments are those of :func:`moved`.
     """
     size, dense = target.dimension, target.layout.dense
     halves = (joint.mean[:size], joint.mean[size:])
@@ -166,21 +101,9 @@ def last_sd(chain: Chain) -> float:
 
 
 def log_sigma(target: Chain, draft: Chain) -> float:
-    """log Sigma, the product over t >= 2 of sqrt(det S_t^q) / sqrt(det S_t^p).
+    """log Sigma, the product over t >= 2 of sqrt(det S_t^q) / sqrt(det S_t^p): CSpD, equation 8.
 
-    Parameters
-    ----------
-    target, draft
-        Chains of one dimension and as many steps.
-
-    Returns
-    -------
-    float
-        0 for models with the same variances.
-
-    Notes
-    -----
-    CSpD, equation 8.
+    ``target``, ``draft``: chains of one dimension and as many steps. It is 0 for models with the same variances.
     """
     logs = [sum(float(chain.layout.log_volume(root)) for root in chain.factor[1:]) for chain in (target, draft)]
     return logs[1] - logs[0]

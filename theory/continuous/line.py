@@ -23,17 +23,15 @@ from simlab.continuous.models.chains import Chain
 from simlab.continuous.models.trajectories import Trajectory, TrajectoryPair
 from simlab.continuous.rules import LastStep, TwoPath
 from simlab.continuous.rules.base import Rule, log_acceptance, proposal_acceptance
-from theory.continuous.joint_gaussian import Joint, last_means, last_sd
+from theory.continuous.joint_gaussian import Given, Joint, last_means, last_sd
 from theory.continuous.quadrature import normal_pdf, panels
-from theory.continuous.rejection_cost import LEAST, bounded
+from theory.continuous.rejection_cost import emitted_mass, of_a_token
 
 REACH = 9.0  # standard deviations that are integrated over: 1e-18 is beyond
 GAPS, POINTS, MOST = 168, 600, 20_000  # nodes over the gap, and points the density is given at
 NEGLIGIBLE = 1e-19  # mass that a density is computed without
 _CUTS = np.array([-REACH, -6, -4, -2.5, -1.2, 0, 1.2, 2.5, 4, 6, REACH])
 _ORDER = 12  # nodes a panel
-
-Given = tuple[np.ndarray, np.ndarray]  # the conditions [1] of target and draft
 
 
 class Cells(NamedTuple):
@@ -275,11 +273,9 @@ def cells(target: Chain, draft: Chain, given: Given, rule: Rule, gaps: np.ndarra
     accepted = drafted * np.exp(log_acceptance(log_draft_ratio))
     taken = p * proposal_acceptance(log_ratio)
     alpha, z = accepted.sum(axis=1), taken.sum(axis=1)
-    lost = np.where(1 - alpha > LEAST, 1 - alpha, 0)
-    cost = bounded(z, limit)  # a mass that is out of reach counts as none
-    trials = lost * np.where(lost > 0, cost.trials, 0)
-    mass = accepted + np.where(z > 0, trials, 0)[:, None] * taken
-    return Cells(place, mass, p, alpha, z, trials, lost * cost.unfinished)
+    cost = of_a_token(alpha, z, limit)  # a mass that is out of reach counts as none
+    mass = accepted + np.where(z > 0, cost.trials, 0)[:, None] * taken
+    return Cells(place, mass, p, alpha, z, cost.trials, cost.unfinished)
 
 
 def marginal_tv(target: Chain, draft: Chain, given: Given, rule: Rule) -> tuple[float, float]:
@@ -321,12 +317,9 @@ def marginal_tv(target: Chain, draft: Chain, given: Given, rule: Rule) -> tuple[
     unit = max(sds)
     roots = _roots(log_ratio(means[1] + unit * np.array([-1.0, 0, 1]))[None], unit)
     place, weight = panels(_ends(gap, sds, roots), _ORDER)
-    ratio = log_ratio(means[1] + place[0])
     p, q = normal_pdf(place[0], gap[0], sds[0]) * weight[0], normal_pdf(place[0], 0, sds[1]) * weight[0]
-    accepted, taken = q * np.exp(log_acceptance(ratio)), p * proposal_acceptance(ratio)
-    alpha, z = float(accepted.sum()), float(taken.sum())
-    emitted = accepted + ((1 - alpha) / z * taken if z > LEAST else 0)
-    return 0.5 * float(np.abs(emitted - p).sum()), alpha
+    found = emitted_mass(p, q, log_ratio(means[1] + place[0]))
+    return 0.5 * float(np.abs(found.mass - p).sum()), found.acceptance
 
 
 def target_law(target: Chain, condition: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -374,28 +367,8 @@ def distances(
     """
     fine = emitted(target, draft, given, rule, limit, gaps, points)
     rough = emitted(target, draft, given, rule, limit, gaps // 2, points // 2)
-    return fine, from_target(fine, rough, target, given)
-
-
-def from_target(fine: Law, rough: Law, target: Chain, given: Given) -> Distances:
-    """How far a law is from the target's.
-
-    Parameters
-    ----------
-    fine
-        The law.
-    rough
-        The same with fewer nodes: errors are how far it is from what ``fine`` gives.
-    target, given
-        The target, and the conditions ``[1]`` of target and draft.
-
-    Returns
-    -------
-    Distances
-        TV, Kolmogorov's and Wasserstein-1, with their errors.
-    """
     values, others = (_apart(law, target_law(target, given[0], law.x)) for law in (fine, rough))
-    return Distances(*values, *(abs(a - b) for a, b in zip(values, others, strict=True)))
+    return fine, Distances(*values, *(abs(a - b) for a, b in zip(values, others, strict=True)))
 
 
 def tv_from_target(law: Law, target: Chain, given: Given) -> float:

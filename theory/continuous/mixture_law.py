@@ -22,29 +22,16 @@ NONE = 1e-13  # a Z below this is 0, up to rounding
 
 
 class MixedLaw(NamedTuple):
-    """The law of an emitted token: a density, beside it what is left unfinished.
+    """The law of an emitted token: a density, beside it what is left unfinished."""
 
-    Attributes
-    ----------
-    x, weight
-        Nodes and weights of the quadrature, ``float64[N]``.
-    density, target
-        The density emitted and the target's at the nodes, ``float64[N]``.
-    acceptance
-        Of a draft.
-    trials
-        Proposals a token.
-    unfinished
-        The probability that no proposal is ever taken.
-    """
-
+    # x, weight: nodes and weights of the quadrature, float64[N]
     x: np.ndarray
     weight: np.ndarray
-    density: np.ndarray
-    target: np.ndarray
-    acceptance: float
+    density: np.ndarray  # emitted, at the nodes
+    target: np.ndarray  # the target's, at the nodes
+    acceptance: float  # of a draft
     trials: float  # proposals a token in the mean, of those that end
-    unfinished: float
+    unfinished: float  # the probability that no proposal is ever taken
 
     @property
     def mass(self) -> float:
@@ -58,24 +45,9 @@ class MixedLaw(NamedTuple):
 
 
 def emitted(target: Mixture, draft: Mixture, ratio: Ratio) -> MixedLaw:
-    """The law of the token that a rule with this ratio emits.
+    """The law of the token that a rule with this ratio emits: its density at the nodes, and what is left unfinished.
 
-    Parameters
-    ----------
-    target, draft
-        Mixtures of one dimension.
-    ratio
-        Of :mod:`simlab.continuous.models.mixtures`.
-
-    Returns
-    -------
-    MixedLaw
-        The density at the nodes of the quadrature, and what is left unfinished.
-
-    Raises
-    ------
-    ValueError
-        If a mixture has more dimensions than one.
+    ``target``, ``draft``: mixtures of one dimension; raises ``ValueError`` if they have more.
     """
     for mixture in (target, draft):
         if mixture.dimension != 1:
@@ -100,18 +72,7 @@ def emitted(target: Mixture, draft: Mixture, ratio: Ratio) -> MixedLaw:
 
 
 def overlap(target: Mixture, draft: Mixture) -> float:
-    """int min(p, q), the acceptance that no rule exceeds.
-
-    Parameters
-    ----------
-    target, draft
-        Mixtures of one dimension.
-
-    Returns
-    -------
-    float
-        A probability, up to the error of the quadrature.
-    """
+    """int min(p, q) of mixtures on the line, up to the error of the quadrature: the acceptance that no rule exceeds."""
     x, weight = _nodes(target, draft, Densities(), [None])
     return float(weight @ np.exp(np.minimum(*(mixture.log_density(x[:, None]) for mixture in (target, draft)))))
 

@@ -8,7 +8,7 @@ is computed from the rule itself, without sampling.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from math import pi
 from typing import NamedTuple
 
@@ -19,32 +19,25 @@ from simlab.continuous.models.chains import Chain
 from simlab.continuous.models.gaussians import HALF_LOG_TURN
 from simlab.continuous.models.protocol import Kernels
 from simlab.continuous.models.trajectories import Trajectory, TrajectoryPair
+from theory.continuous.joint_gaussian import Given
 
 _SINGULAR = 1e-9  # eigenvalues of I - M of well-scaled chains come out to 1e-12
+
+Case = tuple[Chain, Chain, Given]  # a target, a draft and their conditions
 
 
 class Coupling(NamedTuple):
     """A target and a draft, and which steps have shared noise.
 
-    Attributes
-    ----------
-    target, draft
-        Chains of one dimension d and as many steps T.
-    given
-        Their conditions, ``[d]`` each.
-    own
-        The steps with independent noise; step 0 is the noise of x_T.
-
-    Notes
-    -----
     Noise is laid out as n = d (T + 1 + number of own steps) numbers: the draft's for steps 0 to T, then the target's
     own.
     """
 
+    # target, draft: chains of one dimension d and as many steps T
     target: Chain
     draft: Chain
-    given: tuple[np.ndarray, np.ndarray]
-    own: Collection[int] = ()
+    given: Given  # their conditions, [d] each
+    own: Collection[int] = ()  # the steps with independent noise; step 0 is the noise of x_T
 
     @property
     def size(self) -> int:
@@ -63,76 +56,31 @@ class Coupling(NamedTuple):
             Trajectory(self.target, conditions[0], target), Trajectory(self.draft, conditions[1], draft)
         )
 
+    def sampled(self, random: np.random.Generator, count: int) -> TrajectoryPair:
+        """``count`` pairs of trajectories."""
+        return self.trajectories(random.normal(size=(count, self.size)))
+
     def quadratic(self, value: Callable[[TrajectoryPair], np.ndarray]) -> Quadratic:
-        """A value of the trajectory pair as a quadratic in the noise.
-
-        Parameters
-        ----------
-        value
-            From trajectory pairs to ``float[B]``, quadratic in the states.
-
-        Returns
-        -------
-        Quadratic
-            In n standard normals.
-        """
+        """A value of the trajectory pair, ``float[B]`` and quadratic in the states, as a quadratic in the noise."""
         return quadratic(lambda noise: value(self.trajectories(noise)), self.size)
 
     def linear(self, value: Callable[[TrajectoryPair], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-        """A value of the trajectory pair as an affine function of the noise.
-
-        Parameters
-        ----------
-        value
-            From trajectory pairs to ``float[B, m]``, affine in the states.
-
-        Returns
-        -------
-        tuple of numpy.ndarray
-            Constant ``[m]`` and matrix ``[m, n]``.
-        """
+        """A value ``float[B, m]`` of the pair, affine in the states: its constant ``[m]`` and matrix ``[m, n]``."""
         at = value(self.trajectories(np.vstack([np.zeros(self.size), np.eye(self.size)])))
         return at[0], (at[1:] - at[0]).T
 
 
-def independent_noise(
-    target: Chain, draft: Chain, given: tuple[np.ndarray, np.ndarray], start_shared: bool = True
-) -> Coupling:
-    """Trajectories whose noise is independent, but perhaps for that of x_T.
-
-    Parameters
-    ----------
-    target, draft
-        Chains of one dimension d and as many steps.
-    given
-        Their conditions, ``[d]`` each.
-    start_shared
-        Whether x_T has shared noise.
-
-    Returns
-    -------
-    Coupling
-        Of the two.
-    """
+def independent_noise(target: Chain, draft: Chain, given: Given, start_shared: bool = True) -> Coupling:
+    """Trajectories whose noise is independent, but perhaps for that of x_T. Arguments are those of a coupling."""
     return Coupling(target, draft, given, range(int(start_shared), target.steps + 1))
 
 
 class Quadratic(NamedTuple):
-    """c + b'e + e'Me/2 of n standard normals.
+    """c + b'e + e'Me/2 of n standard normals."""
 
-    Attributes
-    ----------
-    constant
-        c.
-    linear
-        b, ``float64[n]``.
-    curvature
-        M, symmetric, ``float64[n, n]``.
-    """
-
-    constant: float
-    linear: np.ndarray
-    curvature: np.ndarray
+    constant: float  # c
+    linear: np.ndarray  # b, float64[n]
+    curvature: np.ndarray  # M, symmetric, float64[n, n]
 
     @property
     def mean(self) -> float:
@@ -175,47 +123,19 @@ class Quadratic(NamedTuple):
 def quadratic(value: Callable[[np.ndarray], np.ndarray], size: int) -> Quadratic:
     """The quadratic that a function is, from its values at 0, at +- e_i and at e_i + e_j.
 
-    Parameters
-    ----------
-    value
-        From ``float[B, n]`` to ``float[B]``, quadratic.
-    size
-        n.
-
-    Returns
-    -------
-    Quadratic
-        In n standard normals.
+    ``value``: from ``float[B, n]`` to ``float[B]``, quadratic. ``size``: n.
     """
     eye = np.eye(size)
     rows, columns = np.triu_indices(size, 1)
     values = value(np.vstack([np.zeros(size), eye, -eye, eye[rows] + eye[columns]]))
-    constant, plus, minus, both = (
-        values[0],
-        values[1 : size + 1],
-        values[size + 1 : 2 * size + 1],
-        values[2 * size + 1 :],
-    )
+    (constant,), plus, minus, both = np.split(values, [1, size + 1, 2 * size + 1])
     curvature = np.diag(plus + minus - 2 * constant)
     curvature[rows, columns] = curvature[columns, rows] = both - plus[rows] - plus[columns] + constant
     return Quadratic(float(constant), (plus - minus) / 2, curvature)
 
 
 def log_path(model: Trajectory, end: np.ndarray | None = None) -> np.ndarray:
-    """The log density of a trajectory under its own model.
-
-    Parameters
-    ----------
-    model
-        B trajectories, and the chain they are of.
-    end
-        ``float[B, d]`` in place of x_0; its own by default.
-
-    Returns
-    -------
-    numpy.ndarray
-        ``float64[B]``.
-    """
+    """The log density ``[B]`` of trajectories under their own model, with ``end[B, d]`` in place of x_0 if given."""
     chain = model.chain
     value = chain.log_start(model.states[-1], model.condition) + model.log_step(1, end)
     value = value + sum(model.log_step(t) for t in range(2, chain.steps + 1))
@@ -223,42 +143,16 @@ def log_path(model: Trajectory, end: np.ndarray | None = None) -> np.ndarray:
 
 
 def under(chain: Kernels, condition: np.ndarray, states: np.ndarray) -> np.ndarray:
-    """The log density of trajectories under a chain, whichever model sampled them.
+    """The log density ``[B]`` of trajectories ``states[T + 1, B, d]`` under a chain, whichever model sampled them.
 
-    Parameters
-    ----------
-    chain
-        The chain, of T steps.
-    condition
-        ``float[d]`` or ``float[B, d]``.
-    states
-        ``float[T + 1, B, d]``, x_t at index t.
-
-    Returns
-    -------
-    numpy.ndarray
-        ``float64[B]``.
+    ``condition``: ``float[d]`` or ``float[B, d]``.
     """
     return log_path(Trajectory(chain, np.broadcast_to(condition, states.shape[1:]), states))
 
 
 def mean_norm(mean: np.ndarray, covariance: np.ndarray) -> float:
-    """E ||g|| of a normal vector.
+    """E ||g|| of a normal vector with this ``mean[d]`` and ``covariance[d, d]``, by quadrature.
 
-    Parameters
-    ----------
-    mean
-        ``float[d]``.
-    covariance
-        ``float[d, d]``.
-
-    Returns
-    -------
-    float
-        By quadrature.
-
-    Notes
-    -----
     sqrt(Q) = int_0^inf (1 - exp(-u^2 Q)) / (u^2 sqrt(pi)) du, and E exp(-u^2 Q) is known for Q = ||g||^2.
     """
     sizes, turns = np.linalg.eigh(covariance)
@@ -282,26 +176,7 @@ def mean_norm(mean: np.ndarray, covariance: np.ndarray) -> float:
     return float(np.sqrt(scale / pi)) * (near + far)
 
 
-def on_the_line(slopes: Sequence[float], deviations: Sequence[float], means: Sequence[float] | None = None) -> Chain:
-    """A chain of one dimension from N(0, 1), without a condition.
-
-    Parameters
-    ----------
-    slopes, deviations, means
-        Of each step, t = 1 first; means are 0 by default.
-
-    Returns
-    -------
-    Chain
-        Of as many steps.
-    """
-    slope, factor, mean = (np.array(v, float)[:, None] for v in (slopes, deviations, means or [0.0] * len(slopes)))
-    return Chain(slope, np.zeros_like(slope), mean, factor, np.ones(1))
-
-
-def random_chains(
-    seed: int, count: int, dense: bool = True
-) -> list[tuple[Chain, Chain, tuple[np.ndarray, np.ndarray]]]:
+def random_chains(seed: int, count: int, dense: bool = True) -> list[Case]:
     """Targets and drafts of up to 3 dimensions and 4 steps that start from N(0, I), and conditions for both.
 
     Every second pair is diagonal, or all are; roots of dense covariances are triangular.

@@ -24,22 +24,8 @@ from theory.continuous.sequences import autoregressive
 def rates(target: Tokens, draft: Tokens, aligned: bool = True) -> list[float]:
     """The acceptance of the last step's rule at each position, given a prefix that follows the target.
 
-    Parameters
-    ----------
-    target, draft
-        Models of tokens of one number.
-    aligned
-        Whether the noise is shared, else independent.
-
-    Returns
-    -------
-    list of float
-        For each of the N positions.
-
-    Raises
-    ------
-    ValueError
-        If tokens have more than one number, a chain has a learned range, or the models do not go together.
+    ``target``, ``draft``: models of tokens of one number. ``aligned``: whether the noise is shared, else independent.
+    Raises ``ValueError`` for more numbers, a learned range, and models that do not go together.
     """
     check_pair(target, draft)
     if target.dimension != 1:
@@ -66,31 +52,10 @@ def rates(target: Tokens, draft: Tokens, aligned: bool = True) -> list[float]:
 def fading(chain: Chain, gap: float, memory: float, length: int, aligned: bool = True) -> list[float]:
     """The acceptance of drafts at each position if the conditions of two equal models differ by ``gap * memory^n``.
 
-    Parameters
-    ----------
-    chain
-        Of both models; of one dimension.
-    gap
-        How far the conditions are apart at position 0.
-    memory
-        The share that is left after each position, in [0, 1].
-    length
-        N, at least 1.
-    aligned
-        Whether the noise is shared, else independent.
+    ``chain``: of both models, of one dimension. ``memory``: the share that is left after each position, in [0, 1].
+    ``length``: N, at least 1. ``aligned``: whether the noise is shared, else independent. Raises ``ValueError`` for
+    others, and for a learned range.
 
-    Returns
-    -------
-    list of float
-        For each of the N positions.
-
-    Raises
-    ------
-    ValueError
-        If ``memory`` is outside [0, 1], ``length`` < 1, or the chain has a learned range.
-
-    Notes
-    -----
     Such is a class token that each model has its own of, and that a prefix they share makes up for ever more of; CSpD,
     section 3.2. The prefix enters both alike, so that rates do not depend on it, and drafts are accepted independently.
     """
@@ -101,19 +66,9 @@ def fading(chain: Chain, gap: float, memory: float, length: int, aligned: bool =
 
 
 def mean_after(rates: Sequence[Any], prefill: int) -> Any:
-    """The mean rate of the positions that are drafted.
+    """The mean of the rates behind the first ``prefill``, 0 to N - 1 positions that are not drafted.
 
-    Parameters
-    ----------
-    rates
-        Of N positions, floats or ``Fraction``.
-    prefill
-        How many first positions are not drafted, 0 to N - 1.
-
-    Returns
-    -------
-    Any
-        In the arithmetic of the rates.
+    Rates are floats or ``Fraction``, and so is the mean.
     """
     left = rates[prefill:]
     return sum(left[1:], start=left[0]) / len(left)
@@ -122,19 +77,8 @@ def mean_after(rates: Sequence[Any], prefill: int) -> Any:
 def block_tokens(rates: Sequence[Any], start: int, gamma: int) -> Any:
     """Mean tokens of a block, 1 + a + a a' + ..., as far as there are rates.
 
-    Parameters
-    ----------
-    rates
-        Of N positions, floats or ``Fraction``.
-    start
-        Where the block starts, 0 to N - 1.
-    gamma
-        The draft length.
-
-    Returns
-    -------
-    Any
-        In the arithmetic of the rates.
+    ``start``: where it starts, 0 to N - 1. ``gamma``: the draft length. Rates are floats or ``Fraction``, and so is the
+    mean.
     """
     total = reached = rates[start] * 0 + 1
     for rate in rates[start : start + gamma]:
@@ -144,30 +88,11 @@ def block_tokens(rates: Sequence[Any], start: int, gamma: int) -> Any:
 
 
 def costs(rates: Sequence[Any], gamma: int, c: Any) -> list[Any]:
-    """Mean cost, in calls of the target, from each position to the end.
+    """Mean cost, in calls of the target, from each position to the end, where blocks are cut at the first rejection.
 
-    Parameters
-    ----------
-    rates
-        Of N positions, at which drafts are accepted independently; floats or ``Fraction``.
-    gamma
-        The draft length, at least 1.
-    c
-        Cost of a draft in calls of the target.
-
-    Returns
-    -------
-    list
-        N + 1 costs, the last one 0; exact for fractions. ``prefill`` tokens cost ``prefill + costs[prefill]``.
-
-    Raises
-    ------
-    ValueError
-        If gamma < 1.
-
-    Notes
-    -----
-    For blocks that are cut at the first rejection; CSpD, equation 51.
+    ``rates``: of N positions, at which drafts are accepted independently; floats or ``Fraction``. ``gamma``: the draft
+    length; raises ``ValueError`` below 1. ``c``: cost of a draft in calls of the target; CSpD, equation 51. Returns
+    N + 1 costs, the last one 0, exact for fractions: ``prefill`` tokens cost ``prefill + costs[prefill]``.
     """
     check_at_least("gamma", gamma, 1)
     end = len(rates)

@@ -31,19 +31,9 @@ class Projected(NamedTuple):
 
 
 def directions(size: int, count: int = DIRECTIONS) -> np.ndarray:
-    """Unit vectors along which tokens are projected, always the same ones.
+    """Unit vectors ``[count, size]`` along which tokens of d = ``size`` numbers are projected, always the same ones.
 
-    Parameters
-    ----------
-    size
-        d.
-    count
-        How many.
-
-    Returns
-    -------
-    numpy.ndarray
-        ``float64[count, d]``: the axes first, as many as half of them, then vectors spread evenly at random.
+    The axes come first, as many as half of them, then vectors spread evenly at random.
     """
     spread = np.random.default_rng(size).standard_normal((count, size))
     spread[: min(size, count // 2)] = np.eye(size)[: count // 2]
@@ -53,19 +43,8 @@ def directions(size: int, count: int = DIRECTIONS) -> np.ndarray:
 def projected(tokens: np.ndarray, law: Normal, level: float = 1e-6) -> Projected:
     """Tokens against one normal law, along :data:`DIRECTIONS` directions.
 
-    Parameters
-    ----------
-    tokens
-        ``float[N, d]``, independent.
-    law
-        The normal law, of one mean.
-    level
-        The false-alarm rate that the detectable distance is for.
-
-    Returns
-    -------
-    Projected
-        Kolmogorov's test and the sliced Wasserstein-1 distance.
+    ``tokens``: ``float[N, d]``, independent. ``law``: of one mean. ``level``: the false-alarm rate that the detectable
+    distance is for.
     """
     along = directions(tokens.shape[1])
     n = len(tokens)
@@ -85,18 +64,8 @@ def projected(tokens: np.ndarray, law: Normal, level: float = 1e-6) -> Projected
 
 @lru_cache
 def detectable(n: int, level: float) -> float:
-    """The Kolmogorov distance along one direction that a test shows with probability :data:`POWER`.
+    """The Kolmogorov distance along one direction that a test of ``n`` tokens shows with probability :data:`POWER`.
 
-    Parameters
-    ----------
-    n
-        Tokens.
-    level
-        The false-alarm rate over all directions.
-
-    Returns
-    -------
-    float
-        By Massart's form of the Dvoretzky-Kiefer-Wolfowitz inequality.
+    ``level``: the false-alarm rate over all directions. By Massart's form of the Dvoretzky-Kiefer-Wolfowitz inequality.
     """
     return float(scipy.stats.kstwo.isf(level / DIRECTIONS, n)) + sqrt(log(2 / (1 - POWER)) / (2 * n))

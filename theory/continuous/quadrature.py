@@ -10,19 +10,9 @@ import numpy as np
 
 
 def panels(ends: np.ndarray, order: int = 16) -> tuple[np.ndarray, np.ndarray]:
-    """Nodes and weights of Gauss-Legendre quadrature on panels.
+    """Nodes and weights ``[..., K * order]`` of Gauss-Legendre quadrature on panels, ``order`` nodes each.
 
-    Parameters
-    ----------
-    ends
-        Ends of K panels in ascending order, ``float[..., K + 1]``.
-    order
-        Nodes a panel.
-
-    Returns
-    -------
-    tuple of numpy.ndarray
-        Nodes and weights, ``float64[..., K * order]`` each.
+    ``ends``: of K panels in ascending order, ``float[..., K + 1]``.
     """
     nodes, weights = _legendre(order)
     half, centre = np.diff(ends) / 2, (ends[..., :-1] + ends[..., 1:]) / 2

@@ -19,27 +19,10 @@ CLOSE = 1e-9  # of the integral with all nodes and with every second one
 
 
 def expected_acceptance(log_moment: LogMoment) -> float:
-    """E min(1, rho), from the moments of log rho.
+    """E min(1, rho), from the moments of log rho, with an error of about 1e-9.
 
-    Parameters
-    ----------
-    log_moment
-        s -> log E rho^s, complex, both ``[n]``.
-
-    Returns
-    -------
-    float
-        With an error of about 1e-9.
-
-    Raises
-    ------
-    ArithmeticError
-        If the integral has not converged with 65,536 nodes.
-
-    Notes
-    -----
     Along the line where the integrand is smallest, by the trapezoidal rule in arsinh of its height, which converges
-    exponentially.
+    exponentially. Raises ``ArithmeticError`` if it has not converged with 65,536 nodes.
     """
     theta = float(LINES[np.argmin(log_moment(LINES + 0j).real - np.log(LINES * (1 - LINES)))])
     before, top = inf, float(np.arcsinh(1e9 / theta))  # beyond it the integrand, below 1 / u^2, adds 1e-9
@@ -57,21 +40,8 @@ def expected_acceptance(log_moment: LogMoment) -> float:
 def moment_of_shared(dimension: int, gap: float, spread: float = 0.0, log_sigma: float = 0.0) -> LogMoment:
     """The moments of the two-path ratio with shared noise, for last kernels of one sd, the unit of what follows.
 
-    Parameters
-    ----------
-    dimension
-        d.
-    gap
-        Length of the mean of the gap of the last means, which is normal.
-    spread
-        Its standard deviation in each dimension.
-    log_sigma
-        log Sigma (:func:`theory.continuous.joint_gaussian.log_sigma`).
-
-    Returns
-    -------
-    LogMoment
-        For :func:`expected_acceptance`.
+    ``dimension``: d. ``gap``: length of the mean of the gap of the last means, which is normal; ``spread``: its
+    standard deviation in each dimension. ``log_sigma``: :func:`theory.continuous.joint_gaussian.log_sigma`.
     """
 
     def log_moment(s: np.ndarray) -> np.ndarray:
@@ -87,26 +57,10 @@ def moment_of_independent(
 ) -> LogMoment:
     """The moments of the two-path ratio where each model has normals of its own, whose densities it weighs.
 
-    Parameters
-    ----------
-    dimension
-        d.
-    count
-        Normals of each model; (T - 1) d with x_T shared and a known condition.
-    gap
-        Length of the mean gap of the last means, in units of the sd of both last kernels, as what follows.
-    target, draft
-        Standard deviations of the last means in each dimension.
-    log_sigma
-        log Sigma (:func:`theory.continuous.joint_gaussian.log_sigma`).
+    ``dimension``: d. ``count``: normals of each model; (T - 1) d with x_T shared and a known condition. ``gap``: length
+    of the mean gap of the last means, in units of the sd of both last kernels, as what follows. ``target``, ``draft``:
+    standard deviations of the last means in each dimension. ``log_sigma``: as for :func:`moment_of_shared`.
 
-    Returns
-    -------
-    LogMoment
-        For :func:`expected_acceptance`.
-
-    Notes
-    -----
     E rho^s is that of a normal gap once the densities of the noise have tilted it: the variance of the target's is
     divided by 1 + s, that of the draft's by 1 - s.
     """
@@ -121,17 +75,9 @@ def moment_of_independent(
 
 
 def largest_acceptance(count: int) -> float:
-    """What a two-path ratio with Sigma = 1 accepts at most where each model has normals of its own.
+    """What a two-path ratio with Sigma = 1 accepts at most where each model has n = ``count`` normals of its own.
 
-    Parameters
-    ----------
-    count
-        n, normals of each model.
-
-    Returns
-    -------
-    float
-        1/2 + Gamma(n) / ((n / 2) Gamma(n / 2)^2 2^n).
+    1/2 + Gamma(n) / ((n / 2) Gamma(n / 2)^2 2^n).
     """
     log = scipy.special.gammaln(count) - 2 * scipy.special.gammaln(count / 2) - count * np.log(2) - np.log(count / 2)
     return 0.5 + float(np.exp(log))

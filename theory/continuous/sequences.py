@@ -36,18 +36,10 @@ class Link(NamedTuple):
 
 @dataclass(frozen=True)
 class SequenceLaw:
-    """A normal law of sequences, token by token.
+    """A normal law of sequences, token by token."""
 
-    Attributes
-    ----------
-    mean
-        ``float64[N, d]``.
-    covariance
-        ``float64[N d, N d]``.
-    """
-
-    mean: np.ndarray
-    covariance: np.ndarray
+    mean: np.ndarray  # float64[N, d]
+    covariance: np.ndarray  # float64[N d, N d]
 
     def token(self, n: int) -> tuple[np.ndarray, np.ndarray]:
         """Mean ``[d]`` and covariance ``[d, d]`` of token n."""
@@ -59,36 +51,14 @@ class SequenceLaw:
         return self.covariance[n * size : (n + 1) * size, m * size : (m + 1) * size]
 
     def autocorrelation(self, lag: int) -> np.ndarray:
-        """The correlation of each coordinate with itself some tokens on.
-
-        Parameters
-        ----------
-        lag
-            How many tokens, 1 to N - 1.
-
-        Returns
-        -------
-        numpy.ndarray
-            ``float64[N - lag, d]``.
-        """
+        """``[N - lag, d]``: the correlation of each coordinate with itself ``lag`` tokens on, 1 to N - 1."""
         length, size = self.mean.shape
         spread = np.sqrt(np.diag(self.covariance)).reshape(length, size)
         across = [np.diag(self.between(n, n + lag)) for n in range(length - lag)]
         return np.array(across).reshape(-1, size) / (spread[: length - lag] * spread[lag:])
 
     def whitened(self, tokens: np.ndarray) -> np.ndarray:
-        """Tokens as independent standard normals, each from those so far.
-
-        Parameters
-        ----------
-        tokens
-            ``float[B, N, d]``.
-
-        Returns
-        -------
-        numpy.ndarray
-            ``float64[B, N d]``: standard normal if the tokens follow the law.
-        """
+        """Tokens ``[B, N, d]`` as normals ``[B, N d]``, each from those so far; standard if they follow the law."""
         away = (tokens - self.mean).reshape(len(tokens), -1)
         return np.linalg.solve(np.linalg.cholesky(self.covariance), away.T).T
 
@@ -96,20 +66,7 @@ class SequenceLaw:
 def autoregressive(tokens: Tokens) -> SequenceLaw:
     """The model's own law, which a lossless rule preserves if a block is cut at its first rejection (``Truncating``).
 
-    Parameters
-    ----------
-    tokens
-        The model.
-
-    Returns
-    -------
-    SequenceLaw
-        Of N tokens.
-
-    Raises
-    ------
-    ValueError
-        If the chain has a learned range, where states are not normal.
+    Raises ``ValueError`` if the chain has a learned range, where states are not normal.
     """
     link = _link(tokens.chain, tokens.ar_coefficient, tokens.level)
     return sequence_law([link._replace(parent=n - 1) for n in range(tokens.length)], tokens.first)
@@ -118,24 +75,8 @@ def autoregressive(tokens: Tokens) -> SequenceLaw:
 def in_place(target: Tokens, gamma: int, prefill: int = 0) -> SequenceLaw:
     """The law ``InPlace`` gives with a lossless rule: given the token before its block, a token is independent of it.
 
-    Parameters
-    ----------
-    target
-        The model.
-    gamma
-        The draft length, at least 1.
-    prefill
-        How many first tokens the target draws itself.
-
-    Returns
-    -------
-    SequenceLaw
-        Of N tokens.
-
-    Raises
-    ------
-    ValueError
-        If the chain has a learned range, gamma < 1 or prefill < 0.
+    ``gamma``: the draft length, at least 1. ``prefill``: how many first tokens the target draws itself. Raises
+    ``ValueError`` for others, and for a learned range.
     """
     check_at_least("gamma", gamma, 1)
     check_at_least("prefill", prefill, 0)
@@ -149,19 +90,9 @@ def in_place(target: Tokens, gamma: int, prefill: int = 0) -> SequenceLaw:
 
 
 def sequence_law(links: Sequence[Link], first: np.ndarray) -> SequenceLaw:
-    """The law of a sequence of normal tokens.
+    """The law of a sequence of normal tokens: for each, how it follows from one before it.
 
-    Parameters
-    ----------
-    links
-        For each token how it follows from one before it.
-    first
-        What stands before the sequence, ``float[d]``.
-
-    Returns
-    -------
-    SequenceLaw
-        As many tokens as links.
+    ``first``: what stands before the sequence, ``float[d]``.
     """
     size = len(first)
     mean = np.zeros((len(links), size))
@@ -179,17 +110,9 @@ def sequence_law(links: Sequence[Link], first: np.ndarray) -> SequenceLaw:
 
 
 def affine_map(chain: Chain) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """How the law of a token depends on its condition: normal, (M c + m, S) under the condition c.
+    """M ``[d, d]``, m ``[d]`` and S ``[d, d]``: under the condition c a token has the law N(M c + m, S).
 
-    Parameters
-    ----------
-    chain
-        A chain of dimension d with fixed variances.
-
-    Returns
-    -------
-    tuple of numpy.ndarray
-        M ``[d, d]``, m ``[d]`` and S ``[d, d]``.
+    ``chain``: one with fixed variances.
     """
     size = chain.dimension
     offset, covariance = chain.marginal(np.zeros((1, size)))
@@ -207,18 +130,7 @@ def _link(chain: Chain, ar_coefficient: np.ndarray, level: np.ndarray) -> Link:
 
 
 def kl(one: SequenceLaw, other: SequenceLaw) -> float:
-    """KL(one || other), in nats.
-
-    Parameters
-    ----------
-    one, other
-        Laws of as many tokens and numbers a token; covariances are not singular.
-
-    Returns
-    -------
-    float
-        At least 0, up to rounding.
-    """
+    """KL(one || other), in nats, of laws of as many tokens and numbers a token whose covariances are not singular."""
     away = (other.mean - one.mean).ravel()
     ratio = np.linalg.solve(other.covariance, one.covariance)
     distance = float(away @ np.linalg.solve(other.covariance, away))
@@ -226,18 +138,7 @@ def kl(one: SequenceLaw, other: SequenceLaw) -> float:
 
 
 def hellinger(one: SequenceLaw, other: SequenceLaw) -> float:
-    """Hellinger's distance H, with H^2 = 1 - int sqrt(one other).
-
-    Parameters
-    ----------
-    one, other
-        Laws of as many tokens and numbers a token; covariances are not singular.
-
-    Returns
-    -------
-    float
-        0 to 1.
-    """
+    """Hellinger's distance H, with H^2 = 1 - int sqrt(one other), of laws as for :func:`kl`."""
     away = (other.mean - one.mean).ravel()
     middle = (one.covariance + other.covariance) / 2
     logs = [float(np.linalg.slogdet(matrix)[1]) for matrix in (one.covariance, other.covariance, middle)]
@@ -246,20 +147,8 @@ def hellinger(one: SequenceLaw, other: SequenceLaw) -> float:
 
 
 def tv_bounds(one: SequenceLaw, other: SequenceLaw) -> tuple[float, float]:
-    """Between which two numbers the total variation lies.
+    """Between which two numbers the total variation lies, of laws as for :func:`kl`.
 
-    Parameters
-    ----------
-    one, other
-        Laws of as many tokens and numbers a token; covariances are not singular.
-
-    Returns
-    -------
-    tuple of float
-        The lower bound and the upper one.
-
-    Notes
-    -----
     From below H^2, and the total variation along the lines where variances differ most; from above H sqrt(2 - H^2) and
     Pinsker's sqrt(KL / 2).
     """

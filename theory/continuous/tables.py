@@ -18,7 +18,7 @@ import scipy
 
 from simlab.continuous import Pair, affine
 from simlab.continuous.models.diffusion import ddpm_chain, schedule
-from theory.continuous.gaussian_overlap import acceptance_over_gap
+from theory.continuous.gaussian_overlap import acceptance_over_gap, two_phi
 from theory.continuous.joint_gaussian import last_sd
 from theory.published.ledger import Ledger, Row
 
@@ -48,24 +48,6 @@ def rates(ledger: Ledger) -> list[Rate]:
     return found
 
 
-def overlap(distance: Any, sd: float) -> np.ndarray:
-    """The acceptance of the last step's ratio for a gap that is always sqrt(distance) long.
-
-    Parameters
-    ----------
-    distance
-        The mean square distance of the last means, ``[...]``.
-    sd
-        Of both last kernels.
-
-    Returns
-    -------
-    numpy.ndarray
-        ``float64[...]``.
-    """
-    return 2 * scipy.special.ndtr(-np.sqrt(distance) / (2 * sd))
-
-
 class Fit(NamedTuple):
     """One standard deviation for all rows of Table 4, what it predicts, and the root mean square of what is left."""
 
@@ -74,40 +56,20 @@ class Fit(NamedTuple):
     left: float
 
 
-def predicted(table: Sequence[Rate], sd: float, dimension: int = DIMENSION) -> np.ndarray:
-    """The rates if gaps have one length and tokens the distances printed.
+def predicted(table: Sequence[Rate], sd: float, dimension: int = DIMENSION) -> Any:
+    """``[rows]``: the rates of Table 4 if gaps have one length and tokens the distances printed.
 
-    Parameters
-    ----------
-    table
-        Rows of CSpD's Table 4.
-    sd
-        Of both last kernels.
-    dimension
-        Numbers a token; 0 for distances of the last means themselves.
-
-    Returns
-    -------
-    numpy.ndarray
-        ``float64[rows]``.
+    ``sd``: of both last kernels. ``dimension``: numbers a token; 0 for distances of the last means themselves.
     """
     tokens = np.array([float(row.distance.value) for row in table])
     added = np.array([0.0 if row.aligned else 2 * dimension * sd**2 for row in table])
-    return overlap(np.maximum(tokens - added, 0), sd)
+    return two_phi(np.sqrt(np.maximum(tokens - added, 0)), sd)
 
 
 def fitted(table: Sequence[Rate], dimension: int = DIMENSION) -> Fit:
     """The sd that predicts the rates best, among those that leave no distance below 0.
 
-    Parameters
-    ----------
-    table, dimension
-        As for :func:`predicted`.
-
-    Returns
-    -------
-    Fit
-        With what it predicts.
+    ``table``, ``dimension``: as for :func:`predicted`.
     """
     alpha = np.array([float(row.alpha.value) for row in table])
     least = min(float(row.distance.value) for row in table if not row.aligned)
@@ -123,23 +85,14 @@ def fitted(table: Sequence[Rate], dimension: int = DIMENSION) -> Fit:
 
 
 def two_gaps(row: Rate, sd: float) -> tuple[float, float, float]:
-    """A law of gaps of two lengths that has the distance and the rate of an aligned row.
+    """A law of gaps of two lengths that has the distance and the rate of an aligned row of Table 4.
 
-    Parameters
-    ----------
-    row
-        A row of CSpD's Table 4.
-    sd
-        Of both last kernels.
-
-    Returns
-    -------
-    tuple of float
-        The share of gaps that are 0, the length of the others, and the rate of the two together.
+    ``sd``: of both last kernels. Returns the share of gaps that are 0, the length of the others, and the rate of the
+    two together.
     """
     share, distance = float(row.alpha.value), float(row.distance.value)
     length = float(np.sqrt(distance / (1 - share)))
-    return share, length, share + (1 - share) * float(overlap(length**2, sd))
+    return share, length, share + (1 - share) * float(two_phi(length, sd))
 
 
 def last_sds() -> dict[str, float]:
@@ -171,22 +124,8 @@ class Parts(NamedTuple):
 def parts(aligned: float, own: float, rate: float) -> Parts:
     """The parts of a pair that has given distances and a given rate.
 
-    Parameters
-    ----------
-    aligned, own
-        Mean square distances of tokens with shared and with independent noise.
-    rate
-        The acceptance rate with shared noise.
-
-    Returns
-    -------
-    Parts
-        For :func:`pair_of_tables`.
-
-    Raises
-    ------
-    ValueError
-        If there are none.
+    ``aligned``, ``own``: mean square distances of tokens with shared and with independent noise. ``rate``: the
+    acceptance rate with shared noise. Raises ``ValueError`` if there are none.
     """
     turned = float(np.sqrt(aligned)) / 2  # shared noise drives the two apart by 2 * turned * N(0, 1)
     sd = float(
@@ -203,18 +142,6 @@ def parts(aligned: float, own: float, rate: float) -> Parts:
 def pair_of_tables(made: Parts) -> Pair:
     """A pair of T = 3 and d = 16 with Sigma = 1.86, whose last steps turn the first dimension in opposite directions.
 
-    Parameters
-    ----------
-    made
-        What the pair is made of, as :func:`parts` gives it.
-
-    Returns
-    -------
-    Pair
-        Target and draft.
-
-    Notes
-    -----
     The step before the last is noise alone, so that what the first step does is lost: it makes Sigma, and takes the
     draft far from the target's trajectory.
     """

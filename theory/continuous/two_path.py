@@ -16,41 +16,21 @@ from simlab.checks import check_number
 from simlab.continuous.models.chains import Chain
 from simlab.continuous.rules import TwoPath
 from theory.continuous.gaussian_overlap import acceptance_rates, region
-from theory.continuous.joint_gaussian import last_means, last_sd, log_sigma
-from theory.continuous.line import Given, Law
-from theory.continuous.rejection_cost import LEAST, bounded
+from theory.continuous.joint_gaussian import Given, last_means, last_sd, log_sigma
+from theory.continuous.line import Law
+from theory.continuous.rejection_cost import of_a_token
 
 
 def two_path_law(
     target: Chain, draft: Chain, given: Given, limit: float = inf, nodes: int = 40, points: int = 240
 ) -> Law:
-    """The law that ``two-path`` without alignment emits.
+    """The law that ``two-path`` without alignment emits: a density, and what is left unfinished.
 
-    Parameters
-    ----------
-    target, draft
-        Chains of one dimension and as many steps, T >= 2.
-    given
-        Their conditions, ``[1]`` each.
-    limit
-        Proposals a token at most, at least 1.
-    nodes
-        Of each variable that is integrated over; halve them to see the error.
-    points
-        Where the density is given.
+    ``target``, ``draft``: chains of one dimension and as many steps, T >= 2. ``given``: their conditions, ``[1]`` each.
+    ``limit``: proposals a token at most, at least 1. ``nodes``: of each variable that is integrated over; halve them to
+    see the error. ``points``: where the density is given. Raises ``ValueError`` if the ratio does not exist, a chain
+    has another dimension or T, or ``limit`` is below 1.
 
-    Returns
-    -------
-    Law
-        A density, and what is left unfinished.
-
-    Raises
-    ------
-    ValueError
-        If the ratio does not exist, a chain has another dimension or T, or ``limit`` is below 1.
-
-    Notes
-    -----
     At each node what is emitted up to a place is known in closed form, so that the masses of the cells around the
     points are exact, and their sum is 1.
     """
@@ -78,14 +58,12 @@ def two_path_law(
         chance = mass[b] * mass[:, None] * chances
         gap = (mean_p - mean_q[b])[:, None]
         share = acceptance_rates(gap, log_weight, sp, sq)
-        lost = np.where(1 - share.acceptance > LEAST, 1 - share.acceptance, 0)
-        cost = bounded(share.proposal_acceptance, limit)
-        each = lost * np.where(lost > 0, cost.trials, 0)
+        each, out = of_a_token(*share, limit)
         below = _cumulative(ends - mean_q[b], gap, log_weight, np.where(share.proposal_acceptance > 0, each, 0), sp, sq)
         cumulative += np.einsum("pv,pvx->x", chance, below)
         acceptance += float((chance * share.acceptance).sum())
         trials += float((chance * each).sum())
-        unfinished += float((chance * lost * cost.unfinished).sum())
+        unfinished += float((chance * out).sum())
     width = ends[1] - ends[0]
     return Law((ends[1:] + ends[:-1]) / 2, np.diff(cumulative) / width, acceptance, trials, unfinished)
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -292,6 +292,14 @@ class Ledger:
     def cut(self) -> Ledger:
         """A copy in which digits were cut off, not rounded: what is printed is too small, never too large."""
         return Ledger(replace(row, cut=True) for row in self.rows)
+
+
+def grouped(rows: Iterable[Row], name: Callable[[Row], str]) -> dict[str, list[Row]]:
+    """The rows of each name, in their order."""
+    found: dict[str, list[Row]] = {}
+    for row in rows:
+        found.setdefault(name(row), []).append(row)
+    return found
 
 
 @cache

@@ -10,6 +10,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+from simlab.continuous import affine_chain
 from simlab.continuous.models.chains import Chain
 from theory.claims.cspd import paths as cspd_paths
 from theory.claims.cspd.paths import predicted
@@ -18,7 +19,6 @@ from theory.continuous.paths import (
     Quadratic,
     independent_noise,
     mean_norm,
-    on_the_line,
     quadratic,
     random_chains,
 )
@@ -68,7 +68,7 @@ def test_mean_lengths() -> None:
 
 def test_the_distance_of_two_trajectories_on_the_line() -> None:
     """T = 2, shared noise: Yp - Yq is 1/2 + e / 4 in x_1 alone, a folded normal."""
-    p, q = on_the_line((1, 0), (1, 1), (0, 0.5)), on_the_line((1, 0), (1, 0.75))
+    p, q = affine_chain(2, (1, 0), (1, 1), (0, 0.5)), affine_chain(2, (1, 0), (1, 0.75))
     left, right = cspd_paths.distances(Coupling(p, q, (np.zeros(1), np.zeros(1))), 1, True)
     x = np.linspace(-8, 8, 200_001)
     slow = np.sum(np.abs(0.5 + x / 4) * np.exp(-x * x / 2)) * (x[1] - x[0]) / np.sqrt(2 * np.pi)

@@ -13,6 +13,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import multivariate_normal, norm
 
+from simlab.continuous import affine_chain
 from simlab.continuous.models.chains import Chain
 from simlab.continuous.models.trajectories import Trajectory, TrajectoryPair
 from simlab.continuous.rules import LastStep, Path, TwoPath, VarianceProduct
@@ -21,7 +22,7 @@ from theory.claims.cspd.bias import bounds, first_order, near, shared_end, sprea
 from theory.claims.cspd.log_ratio import Logs, logs
 from theory.claims.cspd.ratios import mean_ratio
 from theory.continuous.joint_gaussian import log_sigma
-from theory.continuous.paths import Coupling, independent_noise, log_path, on_the_line, random_chains
+from theory.continuous.paths import Coupling, independent_noise, log_path, random_chains
 
 pytestmark = pytest.mark.exact
 
@@ -82,7 +83,10 @@ def test_densities_of_trajectories() -> None:
 
 # Means of ratios -----------------------------------------------------------------------------------------------
 
-TARGET, DRAFT = on_the_line((0.5, 0.8), (1.0, 0.8), (0.2, 0.0)), on_the_line((0.6, 0.9), (0.95, 1.0), (0.0, 0.1))
+TARGET, DRAFT = (
+    affine_chain(2, (0.5, 0.8), (1.0, 0.8), (0.2, 0.0)),
+    affine_chain(2, (0.6, 0.9), (0.95, 1.0), (0.0, 0.1)),
+)
 
 
 def test_means_of_ratios_by_quadrature() -> None:

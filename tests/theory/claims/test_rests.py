@@ -24,7 +24,7 @@ from theory.claims.cspd import (
     paths,
     prefill,
     ratios,
-    residual,
+    resampling,
     samplers,
     settings,
     tables,
@@ -37,7 +37,8 @@ from theory.claims.lantern import large_vocabulary as lantern_scale
 from theory.claims.lantern import large_vocabulary_output as lantern_scale_output
 from theory.claims.leviathan import expected_tokens
 from theory.continuous import line
-from theory.continuous.paths import Coupling, on_the_line
+from theory.continuous.paths import Coupling
+from theory.continuous.rejection_cost import Emitted
 from theory.published.ledger import published
 
 pytestmark = pytest.mark.exact
@@ -74,7 +75,7 @@ def shifted(target: Any, condition: np.ndarray, x: np.ndarray) -> np.ndarray:
 INFLATED = changed(LastStep.log_ratio, lambda value: value + log(1.05))
 DEFLATED = changed(LastStep.log_ratio, lambda value: value - log(1.05))
 TARGET_LAW, ACCEPTANCE, VOLUME = line.target_law, settings.last_step_acceptance, log_ratio._log_volume
-ACCEPTANCE_RATES = residual.acceptance_rates
+ACCEPTANCE_RATES = resampling.acceptance_rates
 
 BREAKS: list[tuple[str, Any, str, Callable[..., Any]]] = [
     ("cspd.output-law.last-step", LastStep, "log_ratio", INFLATED),
@@ -91,16 +92,16 @@ BREAKS: list[tuple[str, Any, str, Callable[..., Any]]] = [
     ("cspd.ratio-table", alignment, "_powers", lambda log_moment, count, s: 0 * s),
     ("cspd.ratio-table.means", alignment, "chance_below", lambda *given: 0.9),
     ("cspd.tables.ratios", tables, "acceptance_over_gap", by(1.1, tables.acceptance_over_gap)),
-    ("cspd.residual", residual, "proposal_acceptance", by(0.9, residual.proposal_acceptance)),
+    ("cspd.residual", resampling, "proposal_acceptance", by(0.9, resampling.proposal_acceptance)),
     # an example in which the threshold is 0
-    ("cspd.corollary-1", residual, "acceptance_rates", lambda gap, *given: ACCEPTANCE_RATES(gap + 1.0, *given)),
+    ("cspd.corollary-1", resampling, "acceptance_rates", lambda gap, *given: ACCEPTANCE_RATES(gap + 1.0, *given)),
     # rates that rise with the scale and fall with the temperature, since they are those of what is rejected
     ("cspd.temperature", settings, "last_step_acceptance", changed(ACCEPTANCE, lambda rate: 1 - rate)),
     ("cspd.guidance", settings, "last_step_acceptance", changed(ACCEPTANCE, lambda rate: 1 - rate)),
     ("cspd.ratio-collapse", TwoPath, "log_ratio", more(TwoPath.log_ratio)),
     ("cspd.path-ratio.unbiased", Path, "log_ratio", more(Path.log_ratio)),
     ("cspd.path-ratio.unbiased", LastStep, "log_ratio", more(LastStep.log_ratio)),
-    ("cspd.path-ratio.unbiased", ratios, "emitted", lambda p, *others: p),
+    ("cspd.path-ratio.unbiased", ratios, "emitted_mass", lambda p, *others: Emitted(p, 1.0)),
     ("cspd.path-ratio.two-path", TwoPath, "log_ratio", more(TwoPath.log_ratio)),
     ("cspd.path-ratio.two-path", ratios, "independent_noise", lambda *case: Coupling(*case[:3])),
     ("cspd.path-ratio.eq-15-first-order", bias, "first_order", by(1.05, bias.first_order)),
@@ -119,12 +120,12 @@ BREAKS: list[tuple[str, Any, str, Callable[..., Any]]] = [
     ("cspd.samplers.marginal", Marginal, "log_ratio", more(Marginal.log_ratio)),
     ("cspd.theorem-1", paths, "reduction", by(0.5, paths.reduction)),
     ("cspd.theorem-1", paths, "_excess", lambda seed: (0.0, 0.0)),
-    ("cspd.theorem-1", paths, "on_the_line", lambda slopes, sds: on_the_line((0, 0), sds)),
+    ("cspd.theorem-1", paths, "affine_chain", lambda steps, slope=1, *more: affine_chain(steps, 0, *more)),
     ("cspd.theorem-1.corrected", paths, "reduction", changed(paths.reduction, abs)),
     ("cspd.theorem-1.corrected", paths, "_lowered", changed(paths._lowered, lambda values: [1.01 * v for v in values])),
     ("cspd.trajectory-distance", paths, "mean_norm", by(1.3, paths.mean_norm)),
     ("cspd.correlation", paths, "correlations", by(0.9, paths.correlations)),
-    ("cspd.correlation", paths, "on_the_line", lambda slopes, sds: on_the_line((1, 0), sds)),
+    ("cspd.correlation", paths, "affine_chain", lambda steps, slope=1, *more: affine_chain(steps, (1, 0), *more)),
     ("cspd.prefill.raises", prefill, "rates", lambda *pair: [0.5] * pair[0].length),
     ("cspd.pair.gamma", trained_pair, "sharp", lambda gamma, accepts: sharp(gamma, "1")),
 ]

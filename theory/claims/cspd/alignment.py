@@ -13,7 +13,7 @@ import scipy
 from simlab.continuous import affine_chain, schedule
 from simlab.continuous.models.chains import Chain
 from simlab.continuous.models.diffusion import ddpm_chain
-from simlab.continuous.rules import Path
+from simlab.continuous.rules import Path, Rule
 from theory.claims.base import Claims, Evidence, Finding
 from theory.claims.cspd.bias import near
 from theory.claims.cspd.ratios import COMMON_START, FULL
@@ -21,10 +21,9 @@ from theory.claims.evidence import example, holds_if, holds_under_assumptions_if
 from theory.claims.format import fmt, numbers
 from theory.claims.sources import derived, said
 from theory.continuous.example_processes import UNCONDITIONAL
-from theory.continuous.gaussian_overlap import last_step_acceptance
+from theory.continuous.gaussian_overlap import last_step_acceptance, two_phi
 from theory.continuous.joint_gaussian import last_means, log_sigma
-from theory.continuous.line import Given
-from theory.continuous.paths import Coupling, independent_noise, random_chains
+from theory.continuous.paths import Case, Coupling, independent_noise, random_chains
 from theory.continuous.ratio_acceptance import (
     LogMoment,
     expected_acceptance,
@@ -37,17 +36,11 @@ from theory.published.ledger import published
 CLAIMS = Claims("cspd")
 NEAR = 1e-7  # of integrals
 MAR = {"steps": 100, "dimension": 16}  # T and d of the tokens that the paper decodes
-Case = tuple[Chain, Chain, Given]
 
 
-def two_phi(gap: float) -> float:
-    """The overlap of N(0, 1) and N(gap, 1)."""
-    return float(2 * scipy.stats.norm.cdf(-abs(gap) / 2))
-
-
-def accepted(coupling: Coupling) -> float:
-    """The acceptance of the two-path ratio, from the ratio's own values."""
-    return expected_acceptance(coupling.quadratic(FULL.log_draft_ratio).log_moment)
+def accepted(coupling: Coupling, rule: Rule = FULL) -> float:
+    """The acceptance of a ratio, the two-path one if nothing is said, from the ratio's own values."""
+    return expected_acceptance(coupling.quadratic(rule.log_draft_ratio).log_moment)
 
 
 @CLAIMS.claim(
@@ -294,8 +287,8 @@ def shape(seed: int) -> Finding:
         return two_phi(sqrt(steps) * g / s), expected_acceptance(own), expected_acceptance(moment_of_shared(d, x))
 
     p, q = affine_chain(4, a, s), affine_chain(4, a, s, 0.5)
-    path = expected_acceptance(Coupling(p, q, UNCONDITIONAL).quadratic(Path().log_draft_ratio).log_moment)
-    rule = [path, accepted(independent_noise(p, q, UNCONDITIONAL)), accepted(Coupling(p, q, UNCONDITIONAL))]
+    shared, own_noise = (way(p, q, UNCONDITIONAL) for way in (Coupling, independent_noise))
+    rule = [accepted(shared, Path()), accepted(own_noise), accepted(shared)]
     require(np.allclose(rule, rates(0.5, 4, 1), atol=NEAR), f"the rules accept {rule}, by moments {rates(0.5, 4, 1)}")
 
     def out_of_order(g: float) -> float:

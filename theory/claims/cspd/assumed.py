@@ -1,4 +1,8 @@
-"""Assumptions that several claims about CSpD make, in one wording."""
+"""What several claims about CSpD are about or assume, in one wording."""
+
+from theory.claims.sources import Repository
+
+CODE = Repository("MarkXCloud/CSpD", "d91f721ab15307df17215d21f31ddb9159add238")
 
 UNBOUNDED = "unbounded proposals: after a rejection, proposals are drawn until one is accepted"
 LAST_NOISE = "noise in the last step: the last denoising step of both models adds Gaussian noise of full rank"

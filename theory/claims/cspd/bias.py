@@ -9,6 +9,7 @@ from math import inf, pi, sqrt
 import numpy as np
 import scipy
 
+from simlab.continuous import affine_chain
 from simlab.continuous.models.chains import Chain
 from simlab.continuous.models.trajectories import TrajectoryPair
 from simlab.continuous.rules import Path
@@ -26,7 +27,7 @@ from theory.claims.evidence import (
 from theory.claims.format import fmt, numbers
 from theory.claims.sources import said
 from theory.continuous.example_processes import UNCONDITIONAL
-from theory.continuous.paths import Coupling, independent_noise, on_the_line, random_chains, under
+from theory.continuous.paths import Coupling, independent_noise, random_chains, under
 
 CLAIMS = Claims("cspd")
 SP, SQ = 0.1, 0.2  # of the example: the deviation of x_1
@@ -181,7 +182,7 @@ def bound(seed: int) -> Finding:
     in place of the mean eq. 21 would follow from eq. 15 (Cauchy and Schwarz).
     """
     delta = 0.001
-    p, q, nearer = (on_the_line((0, 0), (1, s)) for s in (SP, SQ, (1 + delta) * SP))
+    p, q, nearer = (affine_chain(2, 0, (1, s)) for s in (SP, SQ, (1 + delta) * SP))
     bias, small = (mean_ratio(FULL, Coupling(p, draft, UNCONDITIONAL)) - 1 for draft in (q, nearer))
     (_, far), (_, close) = bounds(SP, SQ), bounds(SP, (1 + delta) * SP)
     require(far < (SQ - SP) * (sqrt(2 / pi) / SP + sqrt(pi / 2)), "by hand it is less")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -59,40 +59,31 @@ POOLED = "pooled counts: accepted and verified drafts are summed over sequences,
 # The bounds --------------------------------------------------------------------------------------------------------
 
 
-def pattern(accepts: str) -> tuple[Callable[[int], TableProcess], Callable[[int], TableProcess]]:
-    """A target that always says 0, and a draft that says it where ``accepts``, repeated for ever, has a 1."""
+Rows = Callable[[tuple[int, ...]], Sequence[Any]]  # the row of tokens 0 and 1 after each prefix
 
-    def target(length: int) -> TableProcess:
-        return TableProcess(2, length, lambda prefix: [1, 0])
 
-    def draft(length: int) -> TableProcess:
-        return TableProcess(2, length, lambda prefix: [1, 0] if accepts[len(prefix) % len(accepts)] == "1" else [0, 1])
-
-    return target, draft
+def counted(target: Rows, draft: Rows, gamma: int, positions: int) -> Counts:
+    """The counts of a pair of models over their first positions, by following every branch of the decoder."""
+    models = (TableProcess(2, positions + gamma + 1, rows) for rows in (target, draft))
+    return counts(SpeculativeDecoder(gamma), gamma, *models, Speculative())
 
 
 def sharp(gamma: int, accepts: str) -> Counts:
-    """The counts of a pattern over four of its periods."""
-    length = 4 * len(accepts) + gamma + 1
-    target, draft = (make(length) for make in pattern(accepts))
-    return counts(SpeculativeDecoder(gamma), gamma, target, draft, Speculative())
+    """Of a target that always says 0, and a draft that says it where ``accepts``, repeated four times, has a 1."""
+
+    def says(prefix: tuple[int, ...]) -> list[int]:
+        return [1, 0] if accepts[len(prefix) % len(accepts)] == "1" else [0, 1]
+
+    return counted(lambda prefix: [1, 0], says, gamma, 4 * len(accepts))
 
 
 LAZY = {"": (2, 2), "0": (3, 1), "1": (1, 3)}  # quarters of tokens 0 and 1 after the last one: the target
 GUESS = {"": (1, 3), "0": (2, 2), "1": (4, 0)}  # ... and the draft
 
 
-def chained(rows: dict[str, tuple[int, int]], length: int) -> TableProcess:
-    return TableProcess(2, length, lambda prefix: [Fraction(x, 4) for x in rows["".join(map(str, prefix[-1:]))]])
-
-
-def chain_counts() -> dict[int, Counts]:
-    """Counts of the chain above at gamma = 1, 2, 3, by following every branch of the decoder."""
-    found = {}
-    for gamma in (1, 2, 3):
-        target, draft = (chained(rows, POSITIONS + gamma + 1) for rows in (LAZY, GUESS))
-        found[gamma] = counts(SpeculativeDecoder(gamma), gamma, target, draft, Speculative())
-    return found
+def chained(rows: dict[str, tuple[int, int]]) -> Rows:
+    """Rows by the last token."""
+    return lambda prefix: [Fraction(x, 4) for x in rows["".join(map(str, prefix[-1:]))]]
 
 
 @CLAIMS.claim(
@@ -127,7 +118,7 @@ def bounds_of_the_mean(seed: int) -> Finding:
     low, high = sharp(2, "110"), sharp(2, "1110")
     attained = [(found.rate, found.mean, *verified_bounds(found.rate, 2)) for found in (low, high)]
     require(attained[0][1] == attained[0][2] and attained[1][1] == attained[1][3], "the bounds are not attained")
-    chain = chain_counts()
+    chain = {gamma: counted(chained(LAZY), chained(GUESS), gamma, POSITIONS) for gamma in (1, 2, 3)}
     within = [low <= one.mean <= high for g, one in chain.items() for low, high in [verified_bounds(one.rate, g)]]
     require(len({found.mean for found in chain.values()}) == 1, "the mean depends on gamma")
     return holds_under_assumptions_if(
@@ -135,8 +126,8 @@ def bounds_of_the_mean(seed: int) -> Finding:
         example(
             "two tokens; quarters after the last one: target 3, 1 after 0 and 1, 3 after 1, draft 2, 2 and 4, 0, at "
             f"first 2, 2 and 1, 3; over {POSITIONS} positions the mean is {fmt(chain[1].mean)} at every gamma, the "
-            "rates of "
-            "verified drafts are " + ", ".join(f"{fmt(found.rate)} at {gamma}" for gamma, found in chain.items()),
+            "rates of verified drafts are "
+            + ", ".join(f"{fmt(found.rate)} at {gamma}" for gamma, found in chain.items()),
             numbers(
                 target=LAZY,
                 draft=GUESS,
@@ -161,11 +152,6 @@ def bounds_of_the_mean(seed: int) -> Finding:
 # Printed rates -----------------------------------------------------------------------------------------------------
 
 
-def allowed(ledger: Ledger, bounds: Bounds, *tables: str) -> list[str]:
-    """The columns whose rates some mean acceptance allows together."""
-    return [column.name for column in columns(ledger, *tables) if column.apart(bounds) == 0]
-
-
 READINGS: dict[str, tuple[Bounds, Fraction]] = {  # of a rate, each with a mean whose rates are allowed
     "verified drafts": (verified_bounds, Fraction(1, 4)),
     "all drafts": (share_bounds, Fraction(1, 2)),
@@ -179,7 +165,8 @@ def judged(of: str, bounds: Bounds, even: Fraction) -> tuple[bool, list[Evidence
     apart = [column for column in main if column.apart(bounds) > 0]
 
     def kept(table: Ledger) -> int:
-        return len(allowed(table, bounds, *MAIN))
+        """How many columns have rates that some mean acceptance allows together."""
+        return sum(column.apart(bounds) == 0 for column in columns(table, *MAIN))
 
     constant = ledger.altered(
         {
@@ -189,13 +176,13 @@ def judged(of: str, bounds: Bounds, even: Fraction) -> tuple[bool, list[Evidence
         }
     )
     return bool(apart), [
-        *(_column(column, of, bounds, "counterexample") for column in apart),
-        *(_column(column, of, bounds, "example") for column in (*(c for c in main if c not in apart), *others)),
+        *(counterexample(*_column(column, of, bounds)) for column in apart),
+        *(example(*_column(column, of, bounds)) for column in (*(c for c in main if c not in apart), *others)),
         rejects_mutants({f"the rates of a mean of {fmt(even)} in all columns": constant}, kept, "what is allowed"),
     ]
 
 
-def _column(column: Column, of: str, bounds: Bounds, kind: str) -> Evidence:
+def _column(column: Column, of: str, bounds: Bounds) -> tuple[str, dict[str, Any]]:
     """One column: what each rate says of the mean, and how far two of them are apart."""
     means = {gamma: [each.low, each.high] for gamma, each in zip(column.gammas, column.means(bounds), strict=True)}
     off = column.least_off(bounds)
@@ -214,7 +201,7 @@ def _column(column: Column, of: str, bounds: Bounds, kind: str) -> Evidence:
         off=off,
     )
     found.pop("exact")
-    return (counterexample if kind == "counterexample" else example)(f"{summary}: {told}", found)
+    return f"{summary}: {told}", found
 
 
 @CLAIMS.claim(

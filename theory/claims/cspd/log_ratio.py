@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from simlab.continuous import affine_chain
 from simlab.continuous.models.chains import Chain
 from simlab.continuous.models.trajectories import TrajectoryPair
 from simlab.continuous.rules import Path, TwoPath
@@ -19,7 +20,7 @@ from theory.claims.evidence import (
     example,
     holds_if,
     holds_under_assumptions_if,
-    over,
+    largest,
     refuted_if,
     rejects_mutants,
     require,
@@ -29,7 +30,7 @@ from theory.claims.format import fmt, numbers
 from theory.claims.sources import said
 from theory.continuous.example_processes import UNCONDITIONAL
 from theory.continuous.joint_gaussian import last_means
-from theory.continuous.paths import Coupling, independent_noise, log_path, on_the_line, random_chains, under
+from theory.continuous.paths import Coupling, independent_noise, log_path, random_chains, under
 
 CLAIMS = Claims("cspd")
 NEAR = 1e-8
@@ -77,12 +78,8 @@ def _near(found: float, value: Fraction | float) -> float:
     return found
 
 
-def _worst(gaps: list[float]) -> float:
-    return over(max(map(abs, gaps)), NEAR)
-
-
-WIDER = on_the_line((2, 0), (1, 1)), on_the_line((2, 0), (1, 2))
-NARROWER = on_the_line((0,), (1,)), on_the_line((0,), (0.5,))
+WIDER = affine_chain(2, (2, 0), (1, 1)), affine_chain(2, (2, 0), (1, 2))
+NARROWER = affine_chain(1, 0, 1), affine_chain(1, 0, 0.5)
 WIDER_IS = "d = 1, T = 2, shared noise, x_1 = e_2 (target) or 2 e_2 (draft), then x_0 = 2 x_1 + e_1"
 
 # As printed, with the Yp of eq. 4 ------------------------------------------------------------------------------
@@ -130,22 +127,22 @@ def log_ratio(seed: int) -> Finding:
     |\Sigma_t|$ and a constant for each step, so that the mean is $e^{H(q) - H(p)} \sqrt{|\Sigma_1^p| / |\Sigma_1^q|}$:
     if the last covariances are equal, it is the higher one exactly where $H(q) > H(p)$.
     """
-    found = logs(Coupling(on_the_line((0,), (1,), (2,)), on_the_line((0,), (1,)), UNCONDITIONAL))
-    one = on_the_line((1, 1), (1, 1))
+    found = logs(Coupling(affine_chain(1, 0, 1, 2), affine_chain(1, 0, 1), UNCONDITIONAL))
+    one = affine_chain(2)
     same = logs(independent_noise(one, one, UNCONDITIONAL))
     gaps = [_near(found.shared_end, 0) - _near(found.printed, 2), _near(same.shared_end, -1) - _near(same.printed, 0)]
 
     wide, own = logs(Coupling(*WIDER, UNCONDITIONAL)), logs(independent_noise(*WIDER, UNCONDITIONAL))
     negative = _near(wide.shared_end, Fraction(-1, 2))
 
-    coupling = Coupling(on_the_line((0, 0), (1, 2)), on_the_line((0, 0), (4, 1), (0, 2)), UNCONDITIONAL)
+    coupling = Coupling(affine_chain(2, 0, (1, 2)), affine_chain(2, 0, (4, 1), (0, 2)), UNCONDITIONAL)
     rising, mean = logs(coupling), coupling.quadratic(TwoPath(aligned=True).log_draft_ratio).mean_exp
     path = coupling.quadratic(Path().log_draft_ratio).mean_exp
     for value, by_hand in ((rising.shared_end, Fraction(1, 8)), (mean, Fraction(1, 2)), (path, Fraction(1))):
         _near(value, by_hand)
     require(min(wide.entropies, rising.entropies, rising.own_end) > 0, "what the paper assumes is not so")
     return refuted_if(
-        _worst(gaps) > 0 > negative and rising.shared_end > 0 and mean < path,
+        largest(gaps, NEAR) > 0 > negative and rising.shared_end > 0 and mean < path,
         counterexample(
             "eq. 26: d = 1, T = 1, x_1 shared, x_0 from N(2, 1) (target) or N(0, 1) (draft): Yp = Yq, so Delta l = 0, "
             "where eq. 26 says 2",
@@ -204,7 +201,8 @@ def corrected_difference(seed: int) -> list[Evidence]:
     found = [(logs(coupling), coupling, aligned) for coupling, aligned in tried]
 
     def deviation(correction: Callable[[Coupling, bool], float]) -> float:
-        return _worst([v.shared_end - v.printed + correction(coupling, aligned) for v, coupling, aligned in found])
+        off = (v.shared_end - v.printed + correction(coupling, aligned) for v, coupling, aligned in found)
+        return largest(off, NEAR)
 
     require(deviation(missed) == 0, "the mean log ratio with a shared x_0 is not the corrected one")
     return [
@@ -235,7 +233,7 @@ def corrected_mean(seed: int) -> list[Evidence]:
             ends = [float(chain.layout.log_volume(chain.factor[0])) for chain in (p, q)]
             predicted = np.exp(_log_volume(q) - _log_volume(p) + last * (ends[0] - ends[1]))
             gaps.append(mean_ratio(FULL, way(p, q, given)) / predicted - 1)
-        return _worst(gaps)
+        return largest(gaps, NEAR)
 
     require(deviation() == 0, "the mean of the ratio is not what entropies say")
     return [
@@ -277,7 +275,7 @@ def own_end(seed: int) -> Finding:
     found = list(map(logs, tried))
 
     def deviation(gap: Callable[[Logs], float]) -> float:
-        return _worst(list(map(gap, found)))
+        return largest(map(gap, found), NEAR)
 
     wrong: dict[str, Callable[[Logs], float]] = {
         "x_0 shared": lambda value: value.shared_end - value.printed,
@@ -344,11 +342,11 @@ def own_end_sign(seed: int) -> Finding:
         random, gaps = np.random.default_rng(seed), []
         for case in tried:
             coupling = way(*case)
-            pair = coupling.trajectories(random.normal(size=(8, coupling.size)))
+            pair = coupling.sampled(random, 8)
             own = log_path(pair.target, pair.draft.states[0]) if shared_end else log_path(pair.target)
             entropies = _log_volume(coupling.draft) - _log_volume(coupling.target)
             gaps += list(own - log_path(pair.draft) - entropies)
-        return _worst(gaps)
+        return largest(gaps, NEAR)
 
     pair = Coupling(*WIDER, UNCONDITIONAL)
     ratio = pair.quadratic(lambda drawn: log_path(drawn.target) - log_path(drawn.draft)).mean_exp

@@ -18,7 +18,7 @@ from theory.claims.base import Claims, Finding
 from theory.claims.evidence import not_refuted_if, powers_below, rejects_mutants, simulation
 from theory.claims.sources import derived
 from theory.continuous.joint_gaussian import log_sigma
-from theory.continuous.projection_tests import Projected, projected
+from theory.continuous.projection_tests import projected
 
 CLAIMS = Claims("cspd")
 LEVEL = 1e-6
@@ -68,12 +68,6 @@ def learned() -> Pair:
     return Pair(target.modified(ranges[0]), draft.modified(ranges[1]))
 
 
-def project(case: Case, rule: Rule, seed: int) -> Projected:
-    """The tokens a rule emits against the target's law."""
-    tokens, target = first_tokens(case.pair, rule, seed, case.tokens), case.pair.target
-    return projected(tokens, target.chain.marginal(target.condition(target.first[None])), LEVEL)
-
-
 def first_tokens(pair: Pair, rule: Rule, seed: int, count: int, prefill: int = 0) -> np.ndarray:
     """``float64[count, d]``: tokens verified by ``rule``, those finished; the target's own with ``prefill`` 1."""
     decoded = simulate(Truncating(1, prefill, limit=5000), *pair, rule, Tape(seed, count))
@@ -109,7 +103,8 @@ def many_dimensions(seed: int) -> Finding:
 
     def beyond(case: Case, rule: Rule) -> float:
         """By how many powers of ten the tokens are below the level; 0 where they follow the target."""
-        found = project(case, rule, seed)
+        target, tokens = case.pair.target, first_tokens(case.pair, rule, seed, case.tokens)
+        found = projected(tokens, target.chain.marginal(target.condition(target.first[None])), LEVEL)
         sizes.append(found.detectable)
         sliced.append(found.sliced)
         return powers_below(found.p_value, LEVEL)

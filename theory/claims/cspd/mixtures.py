@@ -30,9 +30,13 @@ def line(weights: list, means: list, sds: list) -> Mixture:
     return Mixture(np.log(np.array(weights, float)), np.array(means, float)[:, None], np.array(sds, float)[:, None])
 
 
+MODES = {"weights": [0.5, 0.5], "means": [-2, 2], "sd": 0.5, "draft_weights": [0.4, 0.6], "draft_means": [-1.8, 2.2]}
+
+
 def bimodal() -> tuple[Mixture, Mixture]:
     """A target of two modes, and a draft that knows them roughly."""
-    return line([0.5, 0.5], [-2, 2], [0.5, 0.5]), line([0.4, 0.6], [-1.8, 2.2], [0.5, 0.5])
+    weights, means, sd, draft_weights, draft_means = MODES.values()
+    return line(weights, means, [sd, sd]), line(draft_weights, draft_means, [sd, sd])
 
 
 def off(ratio: Ratio) -> float:
@@ -72,11 +76,7 @@ def densities(seed: int) -> Finding:
             "the same mean and variance, which draws between the modes. Were both normal, with the variances they "
             f"have, it would be {fmt(rates['normal laws for both'])}: of another target",
             numbers(
-                weights=[0.5, 0.5],
-                means=[-2, 2],
-                sd=0.5,
-                draft_weights=[0.4, 0.6],
-                draft_means=[-1.8, 2.2],
+                **MODES,
                 acceptance=rates["itself"],
                 acceptance_normal_draft=rates["a normal draft"],
                 acceptance_both_normal=rates["normal laws for both"],
@@ -117,15 +117,7 @@ def aligned_components(seed: int) -> Finding:
         example(
             "modes at -2 and 2 (sd 1/2) with weights 1/2 each, a draft with modes at -1.8 and 2.2 and weights 0.4 and "
             f"0.6: {fmt(rate)} of drafts are accepted, {fmt(overlap(target, draft))} by mixtures",
-            numbers(
-                weights=[0.5, 0.5],
-                means=[-2, 2],
-                sd=0.5,
-                draft_weights=[0.4, 0.6],
-                draft_means=[-1.8, 2.2],
-                acceptance_components=rate,
-                acceptance_densities=overlap(target, draft),
-            ),
+            numbers(**MODES, acceptance_components=rate, acceptance_densities=overlap(target, draft)),
         ),
         *with_weights(),
     )

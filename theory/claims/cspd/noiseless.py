@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from itertools import islice, pairwise, product
 
 import numpy as np
-import scipy
 
 from simlab.continuous import affine_chain
 from simlab.continuous.compiled import simulate
@@ -23,11 +22,10 @@ from simlab.continuous.models.sequences import Tokens
 from simlab.continuous.rules import LastNoise, LastStep, Rule, TargetEnd
 from simlab.mutants.continuous import DraftEnd, DraftState, Uncut, UnusedVariance, WalkedByTheDraft, WithoutVolume
 from simlab.randomness import Tape
-from simlab.statistics import GTest
 from theory.claims.base import Claims, Evidence, Finding
 from theory.claims.cspd.assumed import UNBOUNDED
 from theory.claims.cspd.output import LOSSLESS, ROUGH, WRONG, excess
-from theory.claims.cspd.sequences import FALSE_ALARMS, SEQUENCES, beyond, even, sequence_p
+from theory.claims.cspd.sequences import FALSE_ALARMS, SEQUENCES, beyond, finished
 from theory.claims.evidence import (
     example,
     holds_if,
@@ -41,18 +39,17 @@ from theory.claims.evidence import (
 )
 from theory.claims.format import fmt, numbers
 from theory.claims.sources import derived
-from theory.continuous.example_processes import UNCONDITIONAL, mismatches
+from theory.continuous.cell_tests import even, sequence_p
+from theory.continuous.example_processes import UNCONDITIONAL, Mismatch, mismatches
 from theory.continuous.gaussian_overlap import last_step_acceptance
-from theory.continuous.line import Given, Law, emitted, tv_from_target
+from theory.continuous.joint_gaussian import Given
+from theory.continuous.line import Law, emitted, tv_from_target
 from theory.continuous.sequences import SequenceLaw, autoregressive, in_place, kl
 
 CLAIMS = Claims("cspd")
 
-CELLS = 64
-EVEN = GTest(np.full(CELLS, 1 / CELLS))  # of cells of one mass
+CELLS = 64  # that a token may fall into
 NEAR = 1e-9  # of rates
-TOKENS = 10_000  # of one sequence each, that a run is judged by
-Case = tuple[str, Chain, Chain, Given]
 NOISE_BEFORE_THE_END = (
     "noise before the end: the last step that adds noise, $k$, is one for both models, and adds Gaussian noise of full "
     "rank in both"
@@ -71,17 +68,15 @@ NO_NOISE_AT_THE_END = (
 )
 
 
-def pairs() -> list[Case]:
+def pairs() -> list[Mismatch]:
     """Mismatches on the line without noise at their end, whose last means differ, by slope and by offset."""
-    wide = affine_chain(4, 0.8, 0.5), affine_chain(4, 0.6, 0.6, 0.3)
-    found: list[Case] = [("T = 4, all differs", noiseless_end(wide[0]), noiseless_end(wide[1]), UNCONDITIONAL)]
-    for case in islice(mismatches(), 0, None, 11):
-        if case.target.steps > 1:
-            found.append((case.label, noiseless_end(case.target), noiseless_end(case.draft), case.given))
+    wide = Mismatch("T = 4, all differs", affine_chain(4, 0.8, 0.5), affine_chain(4, 0.6, 0.6, 0.3), UNCONDITIONAL)
+    noisy = [wide, *islice(mismatches(), 0, None, 11)]
+    found = [each._replace(target=noiseless_end(each.target), draft=noiseless_end(each.draft)) for each in noisy]
     abar = schedule("linear", 1000, 5)
     for eta, spread in product((0.0, 0.7), (0.6, 1.5)):
         target, draft = (ddim_chain(np.array([c]), abar, eta) for c in (1.0, spread))
-        found.append((f"DDIM, eta = {eta}", target, draft, (np.zeros(1), np.full(1, 0.2))))
+        found.append(Mismatch(f"DDIM, eta = {eta}", target, draft, (np.zeros(1), np.full(1, 0.2))))
     return found
 
 
@@ -97,26 +92,17 @@ def one_token(chain: Chain, c: np.ndarray) -> Tokens:
     return Tokens(lambda _: chain, np.ones(1), level=c)
 
 
-def alarm(rule: Rule, case: Case, seed: int, tests: int) -> float:
+def alarm(rule: Rule, case: Mismatch, seed: int, tests: int) -> float:
     """By how many powers of ten tokens of the decoder itself are below the level, in cells of the target's law."""
-    _, target, draft, given = case
-    models = one_token(target, given[0]), one_token(draft, given[1])
-    tokens = Truncating(1).run(*models, rule, Tape(seed, TOKENS)).tokens
-    require(not np.isnan(tokens).any(), "a token was not finished: proposals ran out")
-    cells = np.floor(CELLS * scipy.special.ndtr(autoregressive(models[0]).whitened(tokens)[:, 0])).astype(int)
-    return beyond(float(EVEN.p_value(np.bincount(cells, minlength=CELLS))), tests)
+    models = one_token(case.target, case.given[0]), one_token(case.draft, case.given[1])
+    tokens = finished(Truncating(1).run(*models, rule, Tape(seed, SEQUENCES)).tokens)
+    return beyond(sequence_p(autoregressive(models[0]), tokens, CELLS), tests)
 
 
-def by_simulation(rules: tuple[Rule, ...], tried: list[Case], seed: int) -> float:
+def by_simulation(rules: tuple[Rule, ...], tried: list[Mismatch], seed: int) -> float:
     """The most that any of the rules is beyond the level, over every third pair."""
     some = tried[::3]
     return max(alarm(rule, case, seed, len(some) * len(rules)) for rule in rules for case in some)
-
-
-@cache
-def stated() -> str:
-    """How many tokens, and what they detect; computed when it is said: it takes scipy.stats."""
-    return str(EVEN.stated(TOKENS, FALSE_ALARMS))
 
 
 # A token --------------------------------------------------------------------------------------------------------
@@ -144,26 +130,26 @@ def target_end(seed: int) -> Finding:
     """
     tried = pairs()
 
-    def deviation(way: Callable[[Chain, Chain], tuple[Chain, EndMap]]) -> float:
-        """The TV from the target's token of what a way emits; the largest."""
-        worst = 0.0
+    def deviation(ending: Callable[[Chain, Chain], Chain]) -> float:
+        """The TV from the target's token of what is emitted where the means of one of the two end it; the largest."""
+        found = []
         for _, target, draft, given in tried:
-            verified, end = way(target, draft)
-            law = moved(emitted(verified, without_end(draft), given, LastStep(), **ROUGH), end, given[0])
-            worst = max(worst, tv_from_target(law, target, given))
-        return excess(worst)
+            law = emitted(without_end(target), without_end(draft), given, LastStep(), **ROUGH)
+            found.append(tv_from_target(moved(law, end_map(ending(target, draft)), given[0]), target, given))
+        return excess(max(found))
 
     simulated = by_simulation((TargetEnd(), TargetEnd(aligned=False)), tried, seed)
     return holds_under_assumptions_if(
-        deviation(right_way) == 0 and simulated == 0,
+        deviation(lambda target, draft: target) == 0 and simulated == 0,
         identity(
             f"by quadrature, {len(tried)} pairs on the line, k = 2 and k = T + 1: no law of the token is more than "
             f"{LOSSLESS} off"
         ),
         simulation(
-            f"the decoder itself, with shared and with independent noise, follows the target's law ({stated()})"
+            "the decoder itself, with shared and with independent noise, follows the target's law "
+            f"({even(1, CELLS).stated(SEQUENCES, FALSE_ALARMS)})"
         ),
-        rejects_mutants({"the draft's means at the end": draft_way}, deviation, "the law"),
+        rejects_mutants({"the draft's means at the end": lambda target, draft: draft}, deviation, "the law"),
         rejects_mutants(
             {
                 "the draft's means at the end": DraftEnd(),
@@ -210,7 +196,8 @@ def last_noise(seed: int) -> Finding:
             f"{LOSSLESS} off"
         ),
         simulation(
-            f"the decoder itself, with shared and with independent noise, follows the target's law ({stated()})"
+            "the decoder itself, with shared and with independent noise, follows the target's law "
+            f"({even(1, CELLS).stated(SEQUENCES, FALSE_ALARMS)})"
         ),
         rejects_mutants({"ratio 1 % too large": WRONG["ratio 1 % too large"]}, deviation, "the law"),
         rejects_mutants(
@@ -318,8 +305,7 @@ def cut_blocks(seed: int) -> Finding:
     tests = len(laws) * len(rules)
 
     def deviation(tokens: np.ndarray, law: SequenceLaw) -> float:
-        require(not np.isnan(tokens).any(), "a sequence was not finished: proposals ran out")
-        return beyond(sequence_p(law, tokens), tests)
+        return beyond(sequence_p(law, finished(tokens)), tests)
 
     tape = Tape(seed, SEQUENCES)
     runs = [(simulate(decoder, target, draft, rule, tape), law) for decoder, law in laws.items() for rule in rules]
@@ -370,46 +356,12 @@ def uncut(seed: int) -> list[Evidence]:
 # What the checks are made of --------------------------------------------------------------------------------------
 
 
-def right_way(target: Chain, draft: Chain) -> tuple[Chain, EndMap]:
-    """What the draft's state is verified by, and what ends it."""
-    return without_end(target), end_map(target)
-
-
-def draft_way(target: Chain, draft: Chain) -> tuple[Chain, EndMap]:
-    return without_end(target), end_map(draft)
-
-
-def _with_last(
-    chain: Chain, slope: np.ndarray, condition_gain: np.ndarray, offset: np.ndarray, factor: np.ndarray
-) -> Chain:
-    """The chain with another last step, which is the first of its arrays."""
-
-    def changed(last: np.ndarray, steps: np.ndarray) -> np.ndarray:
-        return np.concatenate([last[None], steps[1:]])
-
-    return replace(
-        chain,
-        slope=changed(slope, chain.slope),
-        condition_gain=changed(condition_gain, chain.condition_gain),
-        offset=changed(offset, chain.offset),
-        factor=changed(factor, chain.factor),
-    )
-
-
 def sequence_model(
     slope: float, last: float, level: float, first: float, length: int = 3, carry: float = 0.7
 ) -> Tokens:
     """Tokens x_0 = ``last`` x_1 + c, x_1 of variance 1: a chain that ends in N(c, last^2), and adds no noise there."""
-    size = np.array([[last], [slope]])
-    chain = Chain(
-        size,
-        np.array([[1.0], [0.0]]),
-        np.zeros((2, 1)),
-        np.array([[1.0], [np.sqrt(1 - slope**2)]]),
-        np.ones(1),
-        noisy_end=False,
-    )
-    return Tokens(partial(_scaled, chain, last), np.array([last**2]), length, np.asarray(carry), level, first)
+    chain = noiseless_end(affine_chain(2, (last, slope), (1, np.sqrt(1 - slope**2)), condition_gain=(1, 0)))
+    return Tokens(partial(_scaled, chain, last), np.array([last**2]), length, carry, level, first)
 
 
 def _scaled(chain: Chain, last: float, covariance: np.ndarray) -> Chain:
@@ -428,14 +380,8 @@ def first_merged(chain: Chain, k: int) -> Chain:
     for t in range(1, k + 1):
         gain, offset = gain + slope * chain.condition_gain[t - 1], offset + slope * chain.offset[t - 1]
         variance, slope = variance + (slope * chain.factor[t - 1]) ** 2, slope * chain.slope[t - 1]
-    rest = replace(
-        chain,
-        slope=chain.slope[k - 1 :],
-        condition_gain=chain.condition_gain[k - 1 :],
-        offset=chain.offset[k - 1 :],
-        factor=chain.factor[k - 1 :],
-    )
-    return _with_last(rest, slope, gain, offset, np.sqrt(variance))
+    last = {"slope": slope, "condition_gain": gain, "offset": offset, "factor": np.sqrt(variance)}
+    return replace(chain, **{name: np.concatenate([one[None], getattr(chain, name)[k:]]) for name, one in last.items()})
 
 
 def quieter(chain: Chain, share: float) -> Chain:

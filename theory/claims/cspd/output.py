@@ -15,7 +15,7 @@ from simlab.continuous.models.diffusion import noiseless_end
 from simlab.continuous.models.trajectories import TrajectoryPair
 from simlab.continuous.rules import LastStep, Marginal, ReferenceCode, Rule, VarianceProduct
 from theory.claims.base import Claims, Evidence, Finding
-from theory.claims.cspd.assumed import INDEPENDENT_LAST_NOISE, KNOWN_DENSITIES, LAST_NOISE, UNBOUNDED
+from theory.claims.cspd.assumed import CODE, INDEPENDENT_LAST_NOISE, KNOWN_DENSITIES, LAST_NOISE, UNBOUNDED
 from theory.claims.evidence import (
     counterexample,
     example,
@@ -30,16 +30,17 @@ from theory.claims.evidence import (
 )
 from theory.claims.format import fmt, numbers
 from theory.claims.proven import proven
-from theory.claims.sources import Repository, derived, said
+from theory.claims.sources import derived, said
 from theory.continuous.example_processes import UNCONDITIONAL, mismatches
 from theory.continuous.gaussian_overlap import last_step_acceptance
-from theory.continuous.joint_gaussian import log_sigma
-from theory.continuous.line import Given, emitted, given_states, marginal_tv, tv_from_target
+from theory.continuous.joint_gaussian import Given, log_sigma
+from theory.continuous.line import emitted, given_states, marginal_tv, tv_from_target
 from theory.continuous.two_path import two_path_law
 
 CLAIMS = Claims("cspd")
-CODE = Repository("MarkXCloud/CSpD", "d91f721ab15307df17215d21f31ddb9159add238")
 LOSSLESS = 1e-6  # the TV that quadrature may leave where a rule is lossless
+TARGET, TOLD = affine_chain(4, 0.8, 0.5), {"steps": 4, "slope": 0.8, "sd_target": 0.5}  # of most examples
+DRAFT = affine_chain(4, 0.8, 0.6, 0.1)  # of some
 ROUGH = {"gaps": 48, "points": 120}  # nodes enough for 1e-8 where the law is the target's
 
 MAINTAINED = said(
@@ -111,29 +112,28 @@ def algorithm_1(seed: int) -> Finding:
             f"T = 2, last steps N(1, 1) (target) and N(0, 1) (draft), Sigma = 2: below x* = {hand['edge']:.4f} tokens "
             f"come out with probability {hand['below_edge']:.4f}, for the target's {hand['target_below_edge']:.4f}, so "
             f"TV is at least {excess_mass:.4f}",
-            numbers(None, None, sigma=sigma, gap=gap, tv_at_least=excess_mass, **hand),
+            numbers(sigma=sigma, gap=gap, tv_at_least=excess_mass, **hand),
         )
     ]
-    target, violated = affine_chain(4, 0.8, 0.5), [excess_mass > 0]
-    pairs = {"the draft has more noise": affine_chain(4, 0.8, 0.6), "less noise": affine_chain(4, 0.8, 0.45)}
-    for name, draft in pairs.items():
-        limit = inf if name == "the draft has more noise" else 1000  # with Sigma < 1 the mean number is infinite
-        law = emitted(target, draft, UNCONDITIONAL, VarianceProduct(), limit, gaps=84, points=300)
-        tv, exact = tv_from_target(law, target, UNCONDITIONAL), off(target, draft, UNCONDITIONAL, LastStep())
+    violated = [excess_mass > 0]
+    # with Sigma < 1 the mean number of proposals is infinite
+    for name, sd, limit in (("the draft has more noise", 0.6, inf), ("less noise", 0.45, 1000)):
+        draft = affine_chain(4, 0.8, sd)
+        sigma = float(np.exp(log_sigma(TARGET, draft)))
+        law = emitted(TARGET, draft, UNCONDITIONAL, VarianceProduct(), limit, gaps=84, points=300)
+        tv, exact = tv_from_target(law, TARGET, UNCONDITIONAL), off(TARGET, draft, UNCONDITIONAL, LastStep())
         require(excess(exact) == 0, f"without Sigma the law is off by {exact}")
         violated.append(excess(tv) > 0)
         evidence.append(
             counterexample(
-                f"T = 4, x_(t-1) = 0.8 x_t + 0.5 e (target), {name}, Sigma = "
-                f"{np.exp(log_sigma(target, draft)):.2f}, shared noise, {limit} proposals at most: TV {fmt(tv)}, "
-                f"acceptance {fmt(law.acceptance)}, unfinished {fmt(law.unfinished)}; with Sigma left out {exact:.0e}",
+                f"T = 4, x_(t-1) = 0.8 x_t + 0.5 e (target), {name}, Sigma = {sigma:.2f}, shared noise, {limit} "
+                f"proposals at most: TV {fmt(tv)}, acceptance {fmt(law.acceptance)}, unfinished {fmt(law.unfinished)}; "
+                f"with Sigma left out {exact:.0e}",
                 numbers(
-                    steps=4,
-                    slope=0.8,
-                    sd_target=0.5,
-                    sd_draft=float(draft.factor[0, 0]),
+                    **TOLD,
+                    sd_draft=sd,
                     proposals=None if limit == inf else limit,
-                    sigma=float(np.exp(log_sigma(target, draft))),
+                    sigma=sigma,
                     acceptance=law.acceptance,
                     unfinished=law.unfinished,
                     tv=tv,
@@ -148,10 +148,10 @@ def independent_paths() -> Evidence:
     same = affine_chain(2, [0.0, 1.0], 1.0)
     never = two_path_law(same, same, UNCONDITIONAL, 10**6, 24, 100).unfinished
     require(abs(never - 1 / 4) < 0.01, f"{never} of tokens are unfinished; by hand a quarter")
-    target, draft = affine_chain(4, 0.8, 0.5), affine_chain(4, 0.8, 0.5, 0.3)
-    fine, rough = (two_path_law(target, draft, UNCONDITIONAL, 1000, nodes, 10 * nodes) for nodes in (24, 16))
-    tv, error = tv_from_target(fine, target, UNCONDITIONAL), tv_from_target(rough, target, UNCONDITIONAL)
-    alone = off(target, draft, UNCONDITIONAL, LastStep(aligned=False))
+    draft = affine_chain(4, 0.8, 0.5, 0.3)
+    fine, rough = (two_path_law(TARGET, draft, UNCONDITIONAL, 1000, nodes, 10 * nodes) for nodes in (24, 16))
+    tv, error = tv_from_target(fine, TARGET, UNCONDITIONAL), tv_from_target(rough, TARGET, UNCONDITIONAL)
+    alone = off(TARGET, draft, UNCONDITIONAL, LastStep(aligned=False))
     require(excess(alone) == 0 and tv > 2 * abs(tv - error), "the law is not off, or that of the last step is")
     return small_scale(
         "without shared noise it is off at Sigma = 1 as well. The same model twice, T = 2, x_1 and x_0 independent: a "
@@ -183,7 +183,7 @@ def reference(seed: int) -> Finding:
     target's law does not have, and proposals have noise that the target's own last step does not have.
     """
     evidence, violated = [], []
-    target = noiseless_end(affine_chain(4, 0.8, 0.5))
+    target = noiseless_end(TARGET)
     for name, sd, gap in (
         ("the draft's means 0.3 higher each step", 0.5, 0.3),
         ("the draft has more noise, Sigma = 1.73", 0.6, 0.0),
@@ -196,16 +196,7 @@ def reference(seed: int) -> Finding:
             counterexample(
                 f"T = 4, x_(t-1) = 0.8 x_t + 0.5 e, {name}: TV {fmt(tv)}, acceptance {fmt(law.acceptance)}, zero for "
                 f"want of proposals {fmt(law.unfinished)}",
-                numbers(
-                    steps=4,
-                    slope=0.8,
-                    sd_target=0.5,
-                    sd_draft=sd,
-                    gap=gap,
-                    unfinished=law.unfinished,
-                    acceptance=law.acceptance,
-                    tv=tv,
-                ),
+                numbers(**TOLD, sd_draft=sd, gap=gap, unfinished=law.unfinished, acceptance=law.acceptance, tv=tv),
             )
         )
     return refuted_if(all(violated), *evidence)
@@ -245,7 +236,6 @@ def last_step(seed: int) -> Finding:
     of_one_volume = [
         affine_chain(5, slope, [0.7, 0.5, 0.5, 0.5, 0.5], gap) for slope in (0.6, 0.8, 1.0) for gap in (0.0, 0.2, 1.0)
     ]
-    target, draft = affine_chain(4, 0.8, 0.5), affine_chain(4, 0.8, 0.6, 0.1)
     masses = max(abs(one.mass - 1) for one in found)
     require(masses < 1e-8, f"a mass is off by {masses}")
     marginals = max(one.target_off for one in found)
@@ -253,7 +243,7 @@ def last_step(seed: int) -> Finding:
     trials = max(one.trials for one in found)
     whole += [(start, draft, UNCONDITIONAL, VarianceProduct()) for draft in of_one_volume]
     exact = max(one.tv for one in found) < LOSSLESS and first(excess(off(*each)) for each in whole) == 0
-    rates = {aligned: last_step_acceptance(target, draft, UNCONDITIONAL, aligned) for aligned in (True, False)}
+    rates = {aligned: last_step_acceptance(TARGET, DRAFT, UNCONDITIONAL, aligned) for aligned in (True, False)}
     return holds_under_assumptions_if(
         exact and trials < 1 + 1e-9,
         identity(
@@ -267,9 +257,7 @@ def last_step(seed: int) -> Finding:
             f"= 1.73: {fmt(rates[True])} of drafts are accepted with shared noise, {fmt(rates[False])} without, and "
             "the law is the target's either way",
             numbers(
-                steps=4,
-                slope=0.8,
-                sd_target=0.5,
+                **TOLD,
                 sd_draft=0.6,
                 gap=0.1,
                 acceptance_shared=rates[True],
@@ -277,7 +265,7 @@ def last_step(seed: int) -> Finding:
                 tv=0.0,
             ),
         ),
-        rejects_mutants(WRONG, lambda rule: excess(off(target, draft, UNCONDITIONAL, rule)), "the law"),
+        rejects_mutants(WRONG, lambda rule: excess(off(TARGET, DRAFT, UNCONDITIONAL, rule)), "the law"),
         rejects_mutants(
             {"one variance of four 4 % larger": affine_chain(5, 0.8, [0.5, 0.51, 0.5, 0.5, 0.5])},
             lambda draft: excess(off(start, draft, UNCONDITIONAL, VarianceProduct())),
@@ -314,8 +302,7 @@ def marginal(seed: int) -> Finding:
         - last_step_acceptance(case.target, case.draft, case.given, True)
         for case in cases
     ]
-    target, draft = affine_chain(4, 0.8, 0.5), affine_chain(4, 0.8, 0.6, 0.1)
-    apart, rate = marginal_tv(target, draft, UNCONDITIONAL, Marginal())[:2]
+    apart, rate = marginal_tv(TARGET, DRAFT, UNCONDITIONAL, Marginal())
     return holds_under_assumptions_if(
         proven("cspd.output-law.marginal") and excess(apart) == 0 and min(lost) > -1e-6,
         identity(
@@ -325,7 +312,7 @@ def marginal(seed: int) -> Finding:
         example(
             "T = 4, x_(t-1) = 0.8 x_t + 0.5 e (target) and 0.8 x_t + 0.1 + 0.6 e (draft): of drafts "
             f"{fmt(rate)} are accepted",
-            numbers(steps=4, slope=0.8, sd_target=0.5, sd_draft=0.6, gap=0.1, acceptance=rate),
+            numbers(**TOLD, sd_draft=0.6, gap=0.1, acceptance=rate),
         ),
     )
 

@@ -12,7 +12,6 @@ from simlab.continuous import affine_chain
 from simlab.continuous.models.chains import Chain
 from simlab.continuous.models.trajectories import Trajectory, TrajectoryPair
 from simlab.continuous.rules import LastStep, Path, Rule
-from simlab.continuous.rules.base import log_acceptance, proposal_acceptance
 from simlab.rules import Speculative
 from theory.acceptance import alpha
 from theory.claims.base import Claims, Finding
@@ -21,6 +20,7 @@ from theory.claims.evidence import example, holds_under_assumptions_if, identity
 from theory.claims.format import fmt, numbers
 from theory.claims.sources import said
 from theory.continuous.paths import log_path
+from theory.continuous.rejection_cost import emitted_mass
 from theory.distances import tv
 from theory.exact import step_law
 
@@ -47,10 +47,7 @@ def grid(target: Chain, draft: Chain, rule: Rule, points: int = 241) -> float:
     area, none = (axis[1] - axis[0]) ** 2, np.zeros((points**2, 1))
     pair = TrajectoryPair(Trajectory(target, none, states), Trajectory(draft, none, states))
     p, q = (np.exp(log_path(model)) * area for model in pair)
-    ratio = rule.log_ratio(pair, states)
-    accepted, taken = q * np.exp(log_acceptance(ratio)), p * proposal_acceptance(ratio)
-    law = accepted + (1 - accepted.sum()) * taken / taken.sum()
-    return 0.5 * float(np.abs(law - p).sum())
+    return 0.5 * float(np.abs(emitted_mass(p, q, rule.log_ratio(pair, states)).mass - p).sum())
 
 
 @CLAIMS.claim(

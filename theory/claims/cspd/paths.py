@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from simlab.continuous import affine_chain
 from simlab.continuous.models.chains import Chain
 from simlab.continuous.models.diffusion import ddpm_chain, schedule
 from simlab.continuous.models.gaussians import root_of
@@ -19,6 +21,7 @@ from theory.claims.evidence import (
     holds_if,
     holds_under_assumptions_if,
     identity,
+    largest,
     over,
     rejects_mutants,
     require,
@@ -28,8 +31,7 @@ from theory.claims.format import fmt, numbers
 from theory.claims.sources import derived, said
 from theory.continuous.example_processes import UNCONDITIONAL
 from theory.continuous.joint_gaussian import joint_states
-from theory.continuous.line import Given
-from theory.continuous.paths import Coupling, independent_noise, mean_norm, on_the_line, random_chains
+from theory.continuous.paths import Case, Coupling, independent_noise, mean_norm, random_chains
 
 CLAIMS = Claims("cspd")
 Root = tuple[tuple[Any, Any], tuple[Any, Any]]  # a root of a covariance, 2 x 2
@@ -108,12 +110,8 @@ def commuting(seed: int) -> Finding:
 
     def deviation(predicted: Callable[[np.ndarray, np.ndarray], Any]) -> float:
         """Of a formula in the two roots, from what the moments say: rationals, then the joint law of chains."""
-        worst = max(abs(reduction(p, q) - predicted(p, q)) for p, q in pairs)
-        for p, q, chains in kernels:
-            found = _lowered(*chains)[0]
-            gap = abs(found - predicted(p, q))
-            worst = max(worst, over(gap, NEAR))
-        return float(worst)
+        exactly = max(abs(reduction(p, q) - predicted(p, q)) for p, q in pairs)
+        return float(max(exactly, largest((_lowered(*chains)[0] - predicted(p, q) for p, q, chains in kernels), NEAR)))
 
     worst = deviation(lambda p, q: 2 * np.trace(q @ p))
     require(all((p @ q == q @ p).all() and ((q @ p) @ (q @ p) == q @ q @ p @ p).all() for p, q in pairs), "no root")
@@ -131,7 +129,7 @@ def commuting(seed: int) -> Finding:
     excess = _excess(seed)
     require(true < printed and excess[0] > 0, "covariances that do not commute lose nothing")
     (opposite, one, _), (same, other, _) = (
-        _lowered(on_the_line((s, 0), (1, 1)), on_the_line((r, 0), (1, 1))) for s, r in ((2, -2), (1, 1))
+        _lowered(affine_chain(2, (s, 0), (1, 1)), affine_chain(2, (r, 0), (1, 1))) for s, r in ((2, -2), (1, 1))
     )
     require(one == other == 2 and opposite < 0 and same > 2 + NEAR, "two steps lower the distance like one")
     return holds_under_assumptions_if(
@@ -246,12 +244,8 @@ def corrected(seed: int) -> Finding:
     tried = random_chains(seed, 40)
 
     def deviation(formula: Callable[[Chain, Chain], list[float]]) -> float:
-        gaps = [
-            abs(a - b)
-            for target, draft, given in tried
-            for a, b in zip(_lowered(target, draft, given), formula(target, draft), strict=True)
-        ]
-        return over(max(gaps), NEAR)
+        both = (zip(_lowered(*case), formula(*case[:2]), strict=True) for case in tried)
+        return largest((a - b for gaps in both for a, b in gaps), NEAR)
 
     random = np.random.default_rng(seed)
     least = np.inf
@@ -262,7 +256,7 @@ def corrected(seed: int) -> Finding:
             least = min(least, *_lowered(p, q)[:-1])
     worst = deviation(predicted)
     slopes, sds = {"p": (0.5, 0.8, 1.0), "q": (-0.4, 0.9, 0.6)}, {"p": (0.5, 1.0, 0.7), "q": (0.8, 0.6, 1.1)}
-    line = _lowered(on_the_line(slopes["p"], sds["p"]), on_the_line(slopes["q"], sds["q"]))[:-1]
+    line = _lowered(affine_chain(3, slopes["p"], sds["p"]), affine_chain(3, slopes["q"], sds["q"]))[:-1]
     return holds_under_assumptions_if(
         worst == 0 and least > 0,
         identity(
@@ -293,7 +287,7 @@ def corrected(seed: int) -> Finding:
 # Whole trajectories --------------------------------------------------------------------------------------------
 
 
-def distances(coupling: Coupling, first: int, shared_end: bool) -> tuple[float, float]:
+def distances(coupling: Coupling, first: int = 1, shared_end: bool = True) -> tuple[float, float]:
     """E||Yp - Yq||, and the root of the sum of E||x_t^q - x_t^p||^2 from t = ``first`` on."""
     d = coupling.target.dimension
 
@@ -352,33 +346,32 @@ def trajectory_distance(seed: int) -> Finding:
     The root is concave, so the mean of a root is at most the root of the mean (Jensen), with equality only if $|Y_p -
     Y_q|$ is constant.
     """
-    near = (on_the_line((1, 1), (1, 1)), on_the_line((1, 1), (1, 0.9)), (np.zeros(1), np.zeros(1)))
+    near = (affine_chain(2), affine_chain(2, 1, (1, 0.9)), UNCONDITIONAL)
     tried = [near, *random_chains(seed, 11)]
     cases = [
         coupling
         for case in tried
         for coupling in (Coupling(*case), independent_noise(*case), independent_noise(*case, start_shared=False))
     ]
-    found = [distances(coupling, 1, True) for coupling in cases]
+    found = [distances(coupling) for coupling in cases]
     ratios = [left / right for left, right in found if right > 0]
 
     def excess(variant: Callable[[Coupling], tuple[float, float]]) -> float:
         """By how much a variant of the inequality fails somewhere."""
         return over(max(left - right for left, right in map(variant, cases)), NEAR)
 
-    violated = excess(lambda coupling: distances(coupling, 1, True))
-    left, right = found[0]
+    def without_root(coupling: Coupling) -> tuple[float, float]:
+        left, right = distances(coupling)
+        return left, right**2
 
     wrong: dict[str, Callable[[Coupling], tuple[float, float]]] = {
-        "an x_0 each, and the sum from t = 1": lambda coupling: distances(coupling, 1, False),
-        "the sum from t = 2": lambda coupling: distances(coupling, 2, True),
-        "the sum without its root": lambda coupling: (
-            distances(coupling, 1, True)[0],
-            distances(coupling, 1, True)[1] ** 2,
-        ),
+        "an x_0 each, and the sum from t = 1": partial(distances, shared_end=False),
+        "the sum from t = 2": partial(distances, first=2),
+        "the sum without its root": without_root,
     }
+    left, right = found[0]
     return holds_if(
-        violated == 0,
+        excess(distances) == 0,
         identity(
             f"{len(cases)} random pairs of trajectories, aligned or not, 1 to 3 dimensions and 1 to 4 steps: the "
             f"left side, one integral of a known function, is {fmt(min(ratios))} to {fmt(max(ratios))} of the right",
@@ -432,18 +425,18 @@ def correlation_of_a_step(seed: int) -> Finding:
     cases = random_chains(seed, 24)
     diagonal = [case for case in cases if case[0].slope.ndim == 2]
 
-    def deviation(tried: list[tuple[Chain, Chain, Given]], aligned: bool = True, further: int = 0) -> float:
+    def deviation(tried: list[Case], aligned: bool = True, further: int = 0) -> float:
         """How far correlations are from 1 after the first step from a known x_T, or after some more."""
-        worst = 0.0
+        gaps = []
         for p, q, given in (case for case in tried if case[0].steps > further):
             target, draft = (replace(chain, start_factor=0 * chain.start_factor) for chain in (p, q))
             law = joint_states(target, draft, given, aligned)[target.steps - 1 - further]
-            worst = max(worst, float(np.abs(correlations(law.covariance) - 1).max()))
-        return over(worst, NEAR)
+            gaps.append(correlations(law.covariance) - 1)
+        return largest(gaps, NEAR)
 
     whole = []
     for slope in (0.5, -2):
-        target, draft = (on_the_line((each, 0), (1, 1)) for each in (1, slope))
+        target, draft = (affine_chain(2, (each, 0), (1, 1)) for each in (1, slope))
         law = joint_states(target, draft, UNCONDITIONAL, aligned=True)[0]
         whole.append(float(correlations(law.covariance)[0]))
     require(max(whole) < 1 - NEAR, "whole trajectories have correlation 1 too")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import product
-from math import erf, sqrt
 
 import numpy as np
 
@@ -16,8 +15,9 @@ from simlab.continuous.rules.base import log_acceptance
 from simlab.randomness import Tape
 from theory.claims.base import Claims, Finding
 from theory.claims.cspd.assumed import INDEPENDENT_LAST_NOISE, LAST_NOISE
-from theory.claims.evidence import holds_under_assumptions_if, identity, over, rejects_mutants
+from theory.claims.evidence import holds_under_assumptions_if, identity, largest, rejects_mutants
 from theory.claims.sources import derived
+from theory.continuous.gaussian_overlap import two_phi
 from theory.continuous.quadrature import normal_pdf, panels
 
 CLAIMS = Claims("cspd")
@@ -56,7 +56,7 @@ def off(rule: Reflection) -> float:
 
     It takes densities q, p at the draft to p, q at the token, and keeps volumes.
     """
-    tape, largest = Tape(0, POINTS), 0.0
+    tape, gaps = Tape(0, POINTS), []
     for covariance, gap in cases():
         size = len(gap)
         noise = np.random.default_rng(1).normal(size=(POINTS, size))
@@ -64,12 +64,12 @@ def off(rule: Reflection) -> float:
         drafts, places = given.draft.states[0], np.zeros(POINTS, np.int64)
         token = rule.propose(given, tape, places, np.ones_like(places))[0]
         for one, other in ((given.target, given.draft), (given.draft, given.target)):
-            largest = max(largest, float(np.abs(one.log_step(1, token) - other.log_step(1, drafts)).max()))
+            gaps.append(one.log_step(1, token) - other.log_step(1, drafts))
         corners = pair(covariance, gap, np.concatenate([np.zeros((1, size)), np.eye(size)]) + 1)
         images = rule.propose(corners, Tape(0, size + 1), np.zeros(size + 1, np.int64), np.ones(size + 1, np.int64))[0]
         before, after = (np.abs(np.linalg.det(x[1:] - x[0])) for x in (corners.draft.states[0], images))
-        largest = max(largest, float(np.abs(after / before - 1)))
-    return over(largest, NEAR)
+        gaps.append(after / before - 1)
+    return largest(gaps, NEAR)
 
 
 def accepted(gap: float) -> float:
@@ -78,11 +78,6 @@ def accepted(gap: float) -> float:
     z, weights = panels(edges)
     given = pair(np.ones(1), np.array([gap]), z[:, None])
     return float(weights @ (normal_pdf(z) * np.exp(log_acceptance(Reflection().log_draft_ratio(given)))))
-
-
-def coupled(gap: float) -> float:
-    """2 Phi(-|D| / 2)."""
-    return 1 - erf(gap / sqrt(8))
 
 
 @dataclass(frozen=True)
@@ -141,7 +136,7 @@ def reflection(seed: int) -> Finding:
     follows $p(. | x_1^p)$, and $x_1^p$ is distributed as without a draft. Only the part of $z$ along $e$ decides:
     drafts are kept with probability $\int \min(\varphi(s), \varphi(s + |D|)) ds = 2 \Phi(-|D| / 2)$, which is 1 - TV.
     """
-    kept = max(abs(accepted(gap) - coupled(gap)) for gap in GAPS)
+    kept = max(abs(accepted(gap) - two_phi(gap)) for gap in GAPS)
     return holds_under_assumptions_if(
         off(Reflection()) == 0 and kept < NEAR,
         identity(

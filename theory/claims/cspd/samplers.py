@@ -8,12 +8,12 @@ from math import log
 
 import numpy as np
 
+from simlab.continuous import affine_chain
 from simlab.continuous.models.chains import Chain
 from simlab.continuous.models.diffusion import ddim_chain, schedule
 from simlab.continuous.models.gaussians import DENSE, HALF_LOG_TURN
 from simlab.continuous.models.trajectories import Trajectory, TrajectoryPair
 from simlab.continuous.rules import Marginal, Path
-from simlab.continuous.rules.base import log_acceptance, proposal_acceptance
 from theory.claims.base import Claims, Finding
 from theory.claims.cspd.assumed import UNBOUNDED
 from theory.claims.evidence import (
@@ -21,7 +21,7 @@ from theory.claims.evidence import (
     example,
     holds_under_assumptions_if,
     identity,
-    over,
+    largest,
     refuted_if,
     rejects_mutants,
     require,
@@ -30,6 +30,7 @@ from theory.claims.format import fmt, numbers
 from theory.claims.sources import derived, said
 from theory.continuous.gaussian_overlap import acceptance_rates
 from theory.continuous.paths import Coupling, log_path, under
+from theory.continuous.rejection_cost import emitted_mass
 
 CLAIMS = Claims("cspd")
 NEAR = 1e-8
@@ -55,8 +56,7 @@ def flow(variance: float, steps: int) -> Chain:
     """
     times = np.arange(1, steps + 1) / steps
     velocity = (times - (1 - times) * variance) / ((1 - times) ** 2 * variance + times**2)
-    zeros = np.zeros((steps, 1))
-    return Chain((1 - velocity / steps)[:, None], zeros, zeros, zeros, np.ones(1))
+    return affine_chain(steps, 1 - velocity / steps, 0.0)
 
 
 @CLAIMS.claim(
@@ -96,14 +96,13 @@ def stochastic(seed: int) -> Finding:
 
     def deviation(log_density: Callable[[Trajectory], np.ndarray]) -> float:
         """Of a product of kernels, from the joint normal density of all states."""
-        worst = 0.0
+        gaps = []
         for coupling in couplings.values():
-            noise = random.normal(size=(5, coupling.size))
-            mean, matrix = coupling.linear(_states)
-            away = DENSE.whitened(matrix, _states(coupling.trajectories(noise)) - mean)  # square: all noise enters
+            pair, (mean, matrix) = coupling.sampled(random, 5), coupling.linear(_states)
+            away = DENSE.whitened(matrix, _states(pair) - mean)  # square: all noise enters
             joint = -0.5 * np.sum(away**2, axis=1) - DENSE.log_volume(matrix) - coupling.size * HALF_LOG_TURN
-            worst = max(worst, float(np.abs(joint - log_density(coupling.trajectories(noise).draft)).max()))
-        return over(worst, NEAR)
+            gaps.append(joint - log_density(pair.draft))
+        return largest(gaps, NEAR)
 
     means = [coupling.quadratic(Path().log_draft_ratio).mean_exp for coupling in couplings.values()]
     divergence = [-coupling.quadratic(Path().log_draft_ratio).mean for coupling in couplings.values()]
@@ -126,7 +125,9 @@ def stochastic(seed: int) -> Finding:
         ),
         rejects_mutants(
             {
-                "without the start": lambda model: log_path(model) - _start(model),
+                "without the start": lambda model: (
+                    log_path(model) - model.chain.log_start(model.states[-1], model.condition)
+                ),
                 "without the last step": lambda model: log_path(model) - model.log_step(1),
                 "kernels of the other model": lambda model: _crossed(model, chains),
             },
@@ -144,10 +145,6 @@ def _noiseless(chain: Chain) -> int:
 def _states(drawn: TrajectoryPair) -> np.ndarray:
     """``[B, d (T + 1)]``: the draft's trajectory."""
     return np.concatenate(list(drawn.draft.states), axis=1)
-
-
-def _start(model: Trajectory) -> np.ndarray:
-    return model.chain.log_start(model.states[-1], model.condition)
 
 
 def _crossed(model: Trajectory, chains: dict[float, list[Chain]]) -> np.ndarray:
@@ -181,7 +178,7 @@ def deterministic(seed: int) -> Finding:
     """
     abar = schedule("linear", steps=4)
     pairs = {
-        "lines": [Chain([[a]], [[0.0]], [[0.0]], [[0.0]], [1.0]) for a in (1.0, 2.0)],  # type: ignore[arg-type]
+        "lines": [affine_chain(1, a, 0.0) for a in (1.0, 2.0)],
         "ddim": [ddim_chain(np.array([variance]), abar, 0.0) for variance in (0.5, 1.5)],
         "flow": [flow(variance, 4) for variance in (0.5, 1.5)],
     }
@@ -249,24 +246,20 @@ def marginal(seed: int) -> Finding:
     ]
     pairs += [(flow(a, 4), flow(b, 4)) for a, b in ((0.5, 2.0), (2.0, 0.7))]
     given = (np.array([0.4]), np.array([-0.3]))
-    x = np.linspace(-16, 16, 40_001)
+    x, dx = np.linspace(-16, 16, 40_001, retstep=True)
 
     def deviation(shift: float = 0.0) -> float:
         """Of the emitted density, with log ratios off by ``shift``, from what change of variables says; the largest."""
-        worst = 0.0
+        gaps = []
         for target, draft in pairs:
             models = [
                 Trajectory(chain, np.full((len(x), 1), c[0]), np.zeros((chain.steps + 1, len(x), 1)))
                 for chain, c in zip((target, draft), given, strict=True)
             ]
             log_ratio = Marginal().log_ratio(TrajectoryPair(*models), x[None, :, None]) + shift
-            p, q = (_changed(chain, c, x) for chain, c in zip((target, draft), given, strict=True))
-            accepted = q * np.exp(log_acceptance(log_ratio))
-            proposed = p * proposal_acceptance(log_ratio)
-            rejected = 1 - accepted.sum() * (x[1] - x[0])
-            taken = proposed.sum() * (x[1] - x[0])
-            worst = max(worst, float(np.abs(accepted + rejected * proposed / taken - p).max()))
-        return over(worst, 1e-6)  # of the grid at the two places where the densities cross
+            p, q = (_changed(chain, c, x) * dx for chain, c in zip((target, draft), given, strict=True))
+            gaps.append((emitted_mass(p, q, log_ratio).mass - p) / dx)
+        return largest(gaps, 1e-6)  # of the grid at the two places where the densities cross
 
     return holds_under_assumptions_if(
         deviation() == 0,

@@ -17,8 +17,9 @@ from simlab.continuous.models.diffusion import ddpm_chain, tempered
 from simlab.continuous.models.sequences import Tokens
 from simlab.continuous.rules import LastStep, Marginal, Rule, VarianceProduct
 from simlab.randomness import Tape
-from simlab.statistics import GTest, ProportionTest
+from simlab.statistics import ProportionTest
 from theory.claims.base import Claims, Evidence, Finding
+from theory.claims.cspd.assumed import CODE
 from theory.claims.evidence import (
     counterexample,
     example,
@@ -33,7 +34,7 @@ from theory.claims.evidence import (
     small_scale,
 )
 from theory.claims.format import fmt, numbers
-from theory.claims.sources import Repository
+from theory.continuous.cell_tests import even, sequence_p, token_p
 from theory.continuous.sequences import (
     Link,
     SequenceLaw,
@@ -50,7 +51,6 @@ FALSE_ALARMS, SEQUENCES = 1e-6, 10_000
 ABAR = np.array([0.6, 0.1])  # two denoising steps
 LOSSLESS: tuple[Rule, ...] = (LastStep(), LastStep(aligned=False), Marginal())
 
-CODE = Repository("MarkXCloud/CSpD", "d91f721ab15307df17215d21f31ddb9159add238")
 BLOCK = CODE.function(
     "spec_decode/spec_decode_runner.py",
     "SpecDecodeRunner.run",
@@ -71,7 +71,7 @@ def exact(covariance: np.ndarray) -> Chain:
 
 def model(variances: list, length: int, ar_coefficient: Any, level: float = 0.0, first: float = 0.0) -> Tokens:
     """Tokens made by exact chains, of these variances or this covariance."""
-    return Tokens(exact, np.array(variances), length, np.asarray(ar_coefficient), np.asarray(level), np.asarray(first))
+    return Tokens(exact, np.array(variances), length, ar_coefficient, level, first)
 
 
 class Case(NamedTuple):
@@ -103,43 +103,20 @@ def smallest() -> Case:
 # Seen in runs ------------------------------------------------------------------------------------------------------
 
 
-def quarters(normals: np.ndarray) -> np.ndarray:
-    """``int64[4^k]``: how many of the points ``[B, k]`` are in each cell that the quartiles of N(0, 1) make."""
-    size = normals.shape[1]
-    places = np.searchsorted(scipy.stats.norm.ppf([0.25, 0.5, 0.75]), normals)
-    return np.bincount(places @ 4 ** np.arange(size), minlength=4**size)
-
-
-def even(size: int) -> GTest:
-    """The test of ``size`` independent standard normals, in cells of the same mass."""
-    return GTest(np.full(4**size, 4.0**-size))
-
-
-def sequence_p(law: SequenceLaw, tokens: np.ndarray) -> float:
-    """How surprising the sequences are under the law."""
-    whitened = law.whitened(tokens)
-    return float(even(whitened.shape[1]).p_value(quarters(whitened)))
-
-
-def token_p(law: SequenceLaw, tokens: np.ndarray) -> float:
-    """How surprising the tokens are, each by itself: the least p-value, times how many there are."""
-    found = []
-    for n in range(tokens.shape[1]):
-        mean, covariance = law.token(n)
-        found.append(sequence_p(SequenceLaw(mean[None], covariance), tokens[:, n : n + 1]))
-    return min(1.0, min(found) * len(found))
-
-
 def beyond(p_value: float, tests: int) -> float:
     """By how many powers of ten a p-value is below the level, all ``tests`` of them counted; 0 where it is not."""
     return powers_below(p_value, FALSE_ALARMS / tests)
 
 
-def decoded(decoder: InPlace | Truncating, case: Case, rule: Rule, seed: int) -> np.ndarray:
-    """Sequences ``[B, N, d]``, all of them finished."""
-    tokens = simulate(decoder, case.target, case.draft, rule, Tape(seed, SEQUENCES)).tokens
+def finished(tokens: np.ndarray) -> np.ndarray:
+    """Sequences ``[B, N, d]``, all of which must be finished."""
     require(not np.isnan(tokens).any(), "a sequence was not finished: proposals ran out")
     return tokens
+
+
+def decoded(decoder: InPlace | Truncating, case: Case, rule: Rule, seed: int) -> np.ndarray:
+    """Sequences that a decoder makes, all of them finished."""
+    return finished(simulate(decoder, case.target, case.draft, rule, Tape(seed, SEQUENCES)).tokens)
 
 
 Judge = Callable[[SequenceLaw, np.ndarray], float]

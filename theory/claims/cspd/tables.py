@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import log
-from typing import NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from theory.claims.base import Claims, Evidence, Finding
 from theory.claims.evidence import control, example, holds_if, not_refuted_if, rejects_mutants, require, simulation
 from theory.claims.format import numbers
 from theory.claims.sources import derived
-from theory.continuous.gaussian_overlap import acceptance_over_gap
+from theory.continuous.gaussian_overlap import acceptance_over_gap, two_phi
 from theory.continuous.joint_gaussian import last_means, log_sigma
 from theory.continuous.tables import (
     ALIGNED_RATE,
@@ -26,7 +26,6 @@ from theory.continuous.tables import (
     Rate,
     fitted,
     last_sds,
-    overlap,
     pair_of_tables,
     parts,
     predicted,
@@ -56,7 +55,8 @@ def one_deviation() -> list[Evidence]:
             f"gaps of one length in all rows: the best deviation is s = {best.sd:.3f}, which leaves a root mean square "
             f"error of {best.left:.3f}: "
             + "; ".join(
-                f"gamma {row.gamma} {_aligned(row)}: {value:.3f} for {row.alpha.printed}"
+                f"gamma {row.gamma} with {'shared' if row.aligned else 'independent'} noise: {value:.3f} for "
+                f"{row.alpha.printed}"
                 for row, value in zip(table, best.predicted, strict=True)
             ),
             numbers(sd=best.sd, left=best.left, predicted=best.predicted),
@@ -67,10 +67,6 @@ def one_deviation() -> list[Evidence]:
         ),
         control("the same fit does not refuse rates that s = 0.2 predicts"),
     ]
-
-
-def _aligned(row: Rate) -> str:
-    return "with shared noise" if row.aligned else "with independent noise"
 
 
 @CLAIMS.claim(
@@ -116,10 +112,9 @@ def own_deviation(seed: int) -> Finding:
             - 1e-12
         )
 
-    one_length = [
-        (0.0, float(row.distance.value) ** 0.5, float(overlap(float(row.distance.value), sd))) for row in table
-    ]
-    near = float(overlap(SHORT**2, sd))
+    alike = [float(row.distance.value) ** 0.5 for row in table]
+    one_length = [(0.0, length, float(two_phi(length, sd))) for length in alike]
+    near = float(two_phi(SHORT, sd))
     short = [(float(row.alpha.value) - near) / (1 - near) for row in table]
     return holds_if(
         off(found) <= 0,
@@ -175,19 +170,18 @@ def ratios(seed: int) -> Finding:
     require(abs(sigma - SIGMA) < 1e-9, f"Sigma is {sigma}")
     computed = acceptance_over_gap(0.0, 2 * made.turned, log(SIGMA), made.sd, made.sd)
 
-    def off(found: Three) -> float:
-        """How far what is found reaches beyond what rounds to the printed rate, at most."""
+    def off(found: Sequence[tuple[float, float]]) -> float:
+        """How far what is found for the three ratios reaches beyond what rounds to the printed rates, at most."""
         return max(
             max(printed[name] - low, high - printed[name]) - half
-            for name, half, (low, high) in zip(ROUNDING, ROUNDING.values(), found, strict=True)
+            for (name, half), (low, high) in zip(ROUNDING.items(), found, strict=True)
         )
 
     path, own, seen = (kept(pair, rule, seed) for rule in (Path(), TwoPath(), TwoPath(aligned=True)))
     require(seen[0] <= computed <= seen[1], f"with shared noise {seen} is found for {computed}")
-    found = Three(path, own, (computed, computed))
-    swapped = Three(found.path, found.aligned, found.own)
+    aligned_rate = computed, computed
     return not_refuted_if(
-        off(found) <= 0,
+        off((path, own, aligned_rate)) <= 0,
         simulation(
             f"{SEQUENCES:,} tokens a rule: path ratio {path[0]:.4f} to {path[1]:.4f} (printed 0.0 %), independent "
             f"noise {own[0]:.4f} to {own[1]:.4f} (14 %), shared noise {seen[0]:.4f} to {seen[1]:.4f}, exactly "
@@ -207,16 +201,12 @@ def ratios(seed: int) -> Finding:
                 aligned_rate=computed,
             ),
         ),
-        rejects_mutants({"the last two rates the other way round": swapped}, lambda t: max(off(t), 0.0), "the rates"),
+        rejects_mutants(
+            {"the last two rates the other way round": (path, aligned_rate, own)},
+            lambda rates: max(off(rates), 0.0),
+            "the rates",
+        ),
     )
-
-
-class Three(NamedTuple):
-    """Intervals of the acceptance of the three ratios of Table 6."""
-
-    path: tuple[float, float]
-    own: tuple[float, float]
-    aligned: tuple[float, float]
 
 
 def kept(pair: Pair, rule: Rule, seed: int) -> tuple[float, float]:

@@ -1,30 +1,40 @@
-"""Claims about CSpD's resampling: the residual, and the threshold that is easy to compute."""
+"""Claims about CSpD's resampling: the residual, the threshold that is easy to compute, and whether the loop ends."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
-from itertools import product
-from math import log
+from itertools import islice, pairwise, product
+from math import exp, log
 
 import numpy as np
 import scipy
 
+from simlab.continuous import affine_chain
+from simlab.continuous.rules import LastStep, Rule, VarianceProduct
 from simlab.continuous.rules.base import proposal_acceptance
 from theory.claims.base import Claims, Evidence, Finding
-from theory.claims.cspd.assumed import SOMEWHERE_ABOVE, UNBOUNDED
-from theory.claims.evidence import example, holds_if, holds_under_assumptions_if, identity, require
+from theory.claims.cspd.assumed import INDEPENDENT_LAST_NOISE, LAST_NOISE, SOMEWHERE_ABOVE, UNBOUNDED
+from theory.claims.evidence import (
+    counterexample,
+    example,
+    holds_if,
+    holds_under_assumptions_if,
+    identity,
+    refuted_if,
+    rejects_mutants,
+    require,
+    small_scale,
+)
 from theory.claims.format import fmt, numbers
 from theory.claims.proven import proven
-from theory.claims.sources import said
+from theory.claims.sources import derived, said
+from theory.continuous.example_processes import UNCONDITIONAL, mismatches
 from theory.continuous.gaussian_overlap import acceptance_rates
+from theory.continuous.line import given_states
 from theory.continuous.quadrature import normal_pdf, panels
+from theory.continuous.rejection_cost import bounded
 
 CLAIMS = Claims("cspd")
-HALF = Fraction(1, 2)
-
-Pmf = Sequence[Fraction]
-
 
 # The residual ------------------------------------------------------------------------------------------------------
 
@@ -57,7 +67,9 @@ def residual(seed: int) -> Finding:
         apart.append(float(np.abs(found - expected).max()))
     require(max(apart) < 1e-12, f"the rule's threshold leaves [p - q]+ by {max(apart)}")
     p, q = (Fraction(1, 2), Fraction(1, 2)), (Fraction(3, 4), Fraction(1, 4))
-    rest, z = _positive(p, q), sum(_positive(p, q), Fraction(0))
+    rest = [max(x - y, Fraction(0)) for x, y in zip(p, q, strict=True)]
+    z = sum(rest, Fraction(0))
+    law = [mass / z for mass in rest]
     return holds_if(
         proven("cspd.residual"),
         identity(
@@ -67,19 +79,9 @@ def residual(seed: int) -> Finding:
         example(
             "p = (1/2, 1/2), q = (3/4, 1/4): Z = 1/4 and M = 4, but p' = (0, 1) is at most 2 p, so half the "
             "proposals would do: 1 / Z is a bound, not the least",
-            numbers(p=p, q=q, z=z, residual=_law(rest), bound=1 / z, least=max(_law(rest)) / HALF),
+            numbers(p=p, q=q, z=z, residual=law, bound=1 / z, least=max(x / y for x, y in zip(law, p, strict=True))),
         ),
     )
-
-
-def _law(masses: Sequence[Fraction]) -> list[Fraction]:
-    """In proportion to ``masses``; zeros if there are none."""
-    whole = sum(masses, Fraction(0))
-    return [mass / whole if whole else whole for mass in masses]
-
-
-def _positive(p: Pmf, q: Pmf) -> list[Fraction]:
-    return [max(x - y, Fraction(0)) for x, y in zip(p, q, strict=True)]
 
 
 # The threshold ------------------------------------------------------------------------------------------------------
@@ -183,17 +185,107 @@ def _after_rejection(own: float, others: float, last: float, x: np.ndarray) -> n
     gap = (own - others) * e
     share = acceptance_rates(gap, log(sigma), last, last)
     lost = chance * (1 - share.acceptance)
-    log_ratio = (
-        log(sigma)
-        + scipy.stats.norm.logpdf(x[:, None], own * e, last)
-        - scipy.stats.norm.logpdf(x[:, None], others * e, last)
+    p, q = (scipy.stats.norm(scale * e, last) for scale in (own, others))
+    log_ratio = log(sigma) + p.logpdf(x[:, None]) - q.logpdf(x[:, None])
+    return p.pdf(x[:, None]) * proposal_acceptance(log_ratio) / share.proposal_acceptance @ lost / lost.sum()
+
+
+# Whether the loop ends ---------------------------------------------------------------------------------------------
+
+
+@CLAIMS.claim(
+    "cspd.termination",
+    derived(
+        "Algorithm 1, eq. 13",
+        "The paper says nothing of whether the loop ends; G.2 reports that it takes few proposals.",
+    ),
+    r"The repeat-until loop of Algorithm 1, with $\Sigma$ in the acceptance ratio and in the threshold, ends with "
+    "probability one for every target and draft.",
+)
+def loop(seed: int) -> Finding:
+    r"""A proposal is accepted with probability $Z' = \int [p - q / \Sigma]_+$, which is 0 where $\Sigma p \le q$
+    everywhere. Let both last steps be $N(0, 1)$ whatever $x_1$ is, and the target's variance of $x_1$ 4 times the
+    draft's: $\Sigma = 1/2$. A draft is accepted with probability $1/2$, and if it is not, $\max(0, p/2 - p) = 0$ at
+    every proposal: half of all tokens are never made.
+
+    Where the last variances agree and $\Sigma < 1$, $Z' > 0$ for every gap $d \ne 0$ between the last means, but it
+    falls like $\exp(-(\log \Sigma)^2 s^2 / (2 d^2))$ as $d \to 0$. So the mean of $1 / Z'$ over a gap with a density
+    near 0 is infinite: the loop ends, and the mean number of proposals does not exist. Where $\Sigma > 1$ it ends after
+    at most $\Sigma / (\Sigma - 1)$ proposals in the mean, since $Z' \ge \int (p - q / \Sigma) = 1 - 1 / \Sigma$.
+    """
+    target, draft = affine_chain(4, 0.8, 0.5), affine_chain(4, 0.8, [0.5, 0.45, 0.45, 0.45])
+    limits = (10, 100, 1000, 10**4, 10**6)
+    laws = {limit: given_states(target, draft, UNCONDITIONAL, VarianceProduct(), limit, gaps=336) for limit in limits}
+    growth = [laws[limit].trials for limit in limits]
+    require(all(b > 1.5 * a for a, b in pairwise(growth)), f"the mean settles: {growth}")
+
+    def endless(sigma: float) -> float:
+        """The probability that the loop never ends, where both last steps are N(0, 1)."""
+        share = acceptance_rates(0.0, log(sigma))
+        return float(1 - share.acceptance) * (float(share.proposal_acceptance) == 0)
+
+    few = float(acceptance_rates(0.1, log(1.5)).proposal_acceptance)
+    require(1 / few <= 3, "with a large Sigma it takes more proposals than the proof allows")
+    return refuted_if(
+        endless(0.5) > 0 and endless(1.0) == 0,
+        counterexample(
+            "T = 2; the last step draws from N(0, 1) in both models, whatever x_1 is; x_1 has twice the standard "
+            "deviation for the target, so Sigma = 1/2. A draft is accepted with probability 1/2; if not, max(0, p/2 - "
+            "p) = 0 for any proposal: half of all tokens are never made. With Sigma = 1 none is lost",
+            numbers(
+                sigma=0.5,
+                acceptance=1 - endless(0.5),
+                taken=float(acceptance_rates(0.0, log(0.5)).proposal_acceptance),
+                never_ends=endless(0.5),
+            ),
+        ),
+        small_scale(
+            "T = 4, last steps of the same variance, Sigma = 0.73: mean proposals a token, by how many are allowed: "
+            + ", ".join(f"{limit:,}: {law.trials:.3g} ({law.unfinished:.3f} unfinished)" for limit, law in laws.items())
+        ),
+        example(
+            f"where Sigma > 1 it ends: last steps N(1/10, 1) and N(0, 1), Sigma = 1.5, {fmt(1 / few)} proposals in the "
+            "mean, of 3 at most",
+        ),
     )
-    return (
-        (
-            scipy.stats.norm.pdf(x[:, None], own * e, last)
-            * proposal_acceptance(np.asarray(log_ratio))
-            / share.proposal_acceptance
-        )
-        @ lost
-        / lost.sum()
+
+
+@CLAIMS.claim(
+    "cspd.termination.without-sigma",
+    derived("Algorithm 1 without eq. 8"),
+    r"Without $\Sigma$ in ratio and threshold, the loop of Algorithm 1 ends with probability one, after at most one "
+    "proposal a token in the mean; where $n$ proposals are allowed, a token is left without an accepted one with "
+    "probability at most $1 / (e n)$.",
+    assumptions=(LAST_NOISE, INDEPENDENT_LAST_NOISE),
+)
+def without_sigma(seed: int) -> Finding:
+    r"""Given both trajectories down to $x_1$, by "independent last noise" and "noise in the last step" a draft is
+    rejected with probability $Z = \int [p - q]_+$, and a proposal accepted with the same $Z$: if there is a rejection,
+    $Z > 0$. Proposals a token: $Z \cdot 1 / Z = 1$ in the mean where the two last steps differ, 0 where they do not.
+    After $n$ proposals $Z (1 - Z)^n$ is left, most of all at $Z = 1 / (n + 1)$: there it is $(1 - 1 / (n + 1))^{n + 1}
+    / n \le 1 / (e n)$.
+    """
+    cases = list(islice(mismatches(), 0, None, 6))
+    pair = affine_chain(4, 0.8, 0.5), affine_chain(4, 0.8, [0.5, 0.45, 0.45, 0.45])
+
+    def more_than_one(rule: Rule) -> float:
+        """By how much the proposals a token exceed one in the mean, of at most ten thousand."""
+        laws = [given_states(case.target, case.draft, case.given, rule, 10**4, gaps=48) for case in cases]
+        most = max(law.trials for law in [*laws, given_states(*pair, UNCONDITIONAL, rule, 10**4, gaps=84)])
+        return max(0.0, most - 1 - 1e-9)
+
+    z = np.geomspace(1e-8, 1, 4001)
+    limits = (10, 100, 1000)
+    left = [float((z * bounded(z, limit).unfinished).max()) for limit in limits]
+    short = all(value <= 1 / (exp(1) * n) for value, n in zip(left, limits, strict=True))
+    worst = [1 / (n + 1) * (n / (n + 1)) ** n for n in limits]
+    require(max(abs(a - b) / b for a, b in zip(left, worst, strict=True)) < 1e-4, "the most that is left is elsewhere")
+    return holds_under_assumptions_if(
+        more_than_one(LastStep()) == 0 and short,
+        identity(f"proposals a token in the mean over {len(cases) + 1} mismatches, by quadrature: at most one"),
+        example(
+            "the most that is left after 10, 100 and 1000 proposals, over all Z: " + ", ".join(map(fmt, worst)),
+            numbers(proposals=limits, unfinished_at_most=worst),
+        ),
+        rejects_mutants({"with Sigma": VarianceProduct()}, more_than_one, "proposals a token"),
     )
