@@ -17,6 +17,7 @@ REASONS: dict[str, str] = {
     ),
     "gsd.speed": "calls of sequences of any length: a coupling of positions; acceptance is gsd.theorem-1",
     "gsd.naive-lossy.printed": "published numbers (Table 1)",
+    "lantern.concentrated": "one term of a sum of minima, for rows of any size",
     "lantern.metric": "KL: logarithms, and one numeric example",
     "lantern.jsd": "published numbers (Table 4)",
     "lantern.jsd.bits": "Jensen-Shannon divergence: logarithms and floats (moved_js_bits)",

@@ -184,9 +184,9 @@ def beyond(log_sigma: float, gap: float) -> float:
         "as not arbitrarily far. That the law tends to the target's as the draft does would be nothing: so it does "
         "where every draft is accepted. A.1.2 itself calls the ratio biased.",
     ),
-    r"There is a $b < 1$ such that, for all models whose denoising steps share Gaussian noise of full rank, with a draft "
-    r"whose covariances are no smaller than the target's, the token that Algorithm 1 emits has a law within TV $b$ of "
-    r"the target's.",
+    r"There is a $b < 1$ such that, for all models whose denoising steps share Gaussian noise of full rank, with a "
+    r"draft whose covariances are no smaller than the target's, the token that Algorithm 1 emits has a law within TV "
+    r"$b$ of the target's.",
 )
 def proved(seed: int) -> Finding:
     r"""As for cspd.output-law let the last steps be $N(m, 1)$ for the target and $N(0, 1)$ for the draft whatever $x_1$
@@ -211,7 +211,9 @@ def proved(seed: int) -> Finding:
             f"{np.exp(gap**2 / (steps - 1)):.2f} times the target's: TV at least {far:.4f}",
             numbers(steps=steps, gap=gap, wider=float(np.exp(gap**2 / (steps - 1))), tv_at_least=far),
         ),
-        small_scale(f"at a gap of 2 and Sigma = e^4 quadrature has TV {found:.3f}, and the bound {beyond(4.0, 2.0):.3f}"),
+        small_scale(
+            f"at a gap of 2 and Sigma = e^4 quadrature has TV {found:.3f}, and the bound {beyond(4.0, 2.0):.3f}"
+        ),
         control("with Sigma left out, at the same gap, the same bound is 0"),
     )
 

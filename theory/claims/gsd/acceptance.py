@@ -30,8 +30,8 @@ from theory.claims.evidence import (
 from theory.claims.format import fmt, fmt_row, numbers
 from theory.claims.proven import over_more_tokens, proven
 from theory.claims.sources import said
-from theory.example_processes import random_row
 from theory.exact import acceptance, block_law, mean, sequence_law
+from theory.example_processes import random_row
 from theory.search import Pmf
 
 CLAIMS = Claims("gsd")
@@ -168,9 +168,9 @@ def mean_ratio(p: np.ndarray, q: np.ndarray, labels: tuple[int, ...]) -> np.ndar
         "follows from it for the calls of a sequence. Calls of whole sequences for every target and draft are a "
         "stronger reading, which is false: other tokens come out, and other rows after them.",
     ),
-    r"For every $p$, $q$ and every partition fixed before the draft is drawn, the grouped rule accepts a draft at least "
-    r"as often as the lossless rule; and where the rows of each position do not depend on the tokens before it, a "
-    r"sequence takes on average no more calls of the target with it.",
+    r"For every $p$, $q$ and every partition fixed before the draft is drawn, the grouped rule accepts a draft at "
+    r"least as often as the lossless rule; and where the rows of each position do not depend on the tokens before it, "
+    r"a sequence takes on average no more calls of the target with it.",
 )
 def speed(seed: int) -> Finding:
     r"""The first is Theorem 1 (gsd.theorem-1). For the second let each position have a mark, accepted or not, with the
@@ -213,7 +213,7 @@ def speed(seed: int) -> Finding:
     least = [[steps(decoder, Speculative(), *pair) for pair in apart] for decoder in decoders]
 
     def more(rule: Rule) -> Any:
-        """The most calls that a rule takes more than the lossless one, or that it accepts less, where rows are given."""
+        """The most calls that a rule takes more than the lossless one, or drafts that it accepts less."""
         found = [
             steps(decoder, rule, *pair) - few
             for decoder, of in zip(decoders, least, strict=True)
@@ -263,6 +263,41 @@ def speed(seed: int) -> Finding:
             ),
         ),
         rejects_mutants({"amplify with k = 1/2": Amplify(half)}, more, "acceptance and calls"),
+    )
+
+
+# What a lossless rule accepts -----------------------------------------------------------------------------------
+
+
+@CLAIMS.claim(
+    "gsd.single-token",
+    said(
+        "abstract",
+        "However, traditional SD methods are designed to accept only a single most-likely token, which fails to "
+        "leverage this difference, leading to excessive false-negative rejections.",
+        "formalised",
+        "At temperature 1, as the paper measures. At temperature 0 it is so, and at any temperature a draft is tested "
+        "by its own two probabilities, without those of tokens that are alike.",
+    ),
+    r"For every $p$ and $q$ speculative sampling accepts no draft but a likeliest token of $p$.",
+)
+def single_token(seed: int) -> Finding:
+    r"""It accepts every token $x$ with probability $\min(1, p(x)/q(x))$, which is 0 only where $p(x) = 0$. Of $p = (2,
+    1)/3$ and $q = (1, 2)/3$ token 1 is accepted with 1/2: as often as it may come out. In rows in which many tokens are
+    equally likely all of them are accepted, where the draft has that row as well.
+    """
+    p, q = (Fraction(2, 3), Fraction(1, 3)), (Fraction(1, 3), Fraction(2, 3))
+    other = Speculative().accept(p, q, 1)[()]
+    at_zero = (Fraction(1), Fraction(0))
+    require(Speculative().accept(at_zero, q, 1)[()] == 0, "at temperature 0 another token is accepted")
+    return refuted_if(
+        other > 0,
+        counterexample(
+            f"p = {fmt_row(p)}, q = {fmt_row(q)}: token 1, the less likely one, is accepted with probability "
+            f"{fmt(other)}, and {fmt(q[1] * other)} of all drafts are accepted as token 1, as many as token 0",
+            numbers("speculative", p=p, q=q, x=1, accepted=other, share=q[1] * other, share_likeliest=q[0]),
+        ),
+        control("at temperature 0, p = (1, 0), the same draft is rejected"),
     )
 
 

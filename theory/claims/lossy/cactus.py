@@ -50,7 +50,7 @@ Raised = Callable[[Pmf, int, Fraction], Pmf]
 
 
 def excess(raised: Raised, share: Callable[[Fraction, Fraction], Fraction]) -> float:
-    """The most by which KL(h, p) is above ``share(p(x), h(x))`` times delta, over masses and budgets; 0 if it is not."""
+    """The most by which KL(h, p) is above ``share(p(x), h(x))`` times delta, over masses and budgets, or 0."""
     worst = 0.0
     for own in MASSES:
         p = (own, 1 - own)

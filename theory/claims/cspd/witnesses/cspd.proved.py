@@ -1,5 +1,5 @@
-"""What is emitted between the point from which every draft is accepted and the middle of the two last kernels, by sums over
-a fine grid of tokens: the draft's density, less the target's.
+"""What is emitted between the point from which every draft is accepted and the middle of the two last kernels, by sums
+over a fine grid of tokens: the draft's density, less the target's.
 """
 
 import numpy as np
