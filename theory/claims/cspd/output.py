@@ -179,8 +179,8 @@ def beyond(log_sigma: float, gap: float) -> float:
         "our method can maintain the quality of the generated images, which is consistent with the theoretical proof. "
         "... The performance is well maintained, as theoretically proved.",
         "formalised",
-        "Maintained is read as near the target's law, for the models that the proofs are about: any with Gaussian "
-        "steps, the noise shared, and the draft of higher entropy, as A.1.3 has it. Near is read as weakly as can be, "
+        "Maintained is read as close to the target's law, for the models that the proofs are about: any with Gaussian "
+        "steps, the noise shared, and the draft of higher entropy, as A.1.3 has it. Close is read as weakly as can be, "
         "as not arbitrarily far. That the law tends to the target's as the draft does would be nothing: so it does "
         "where every draft is accepted. A.1.2 itself calls the ratio biased.",
     ),

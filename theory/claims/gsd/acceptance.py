@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from random import Random
 from typing import Any
@@ -157,6 +157,11 @@ def mean_ratio(p: np.ndarray, q: np.ndarray, labels: tuple[int, ...]) -> np.ndar
 # Speed ---------------------------------------------------------------------------------------------------------
 
 
+def rows_at(rows: list[Pmf]) -> Callable[[Sequence[int]], Pmf]:
+    """The rows of a process that depend on the position alone."""
+    return lambda prefix: rows[len(prefix)]
+
+
 @CLAIMS.claim(
     "gsd.speed",
     said(
@@ -209,7 +214,7 @@ def speed(seed: int) -> Finding:
 
     random = Random(seed)
     tables = [[[random_row(random, 3) for _ in range(3)] for _ in range(2)] for _ in range(3)]
-    apart = [tuple(TableProcess(3, 3, lambda s, rows=rows: rows[len(s)]) for rows in both) for both in tables]
+    apart = [tuple(TableProcess(3, 3, rows_at(rows)) for rows in both) for both in tables]
     least = [[steps(decoder, Speculative(), *pair) for pair in apart] for decoder in decoders]
 
     def more(rule: Rule) -> Any:

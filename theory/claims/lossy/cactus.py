@@ -62,7 +62,10 @@ def excess(raised: Raised, share: Callable[[Fraction, Fraction], Fraction]) -> f
 
 def falls(raised: Raised) -> float:
     """The most that KL(h, p) falls by from one budget to the next, from 0 on, and what it is at 0."""
-    found = [[float(kl(raised((own, 1 - own), 0, delta), (own, 1 - own))) for delta in (0, *BUDGETS)] for own in MASSES]
+    found = [
+        [float(kl(raised((own, 1 - own), 0, delta), (own, 1 - own))) for delta in (Fraction(0), *BUDGETS)]
+        for own in MASSES
+    ]
     worst = max(max(row[0], *(less - more for less, more in pairwise(row))) for row in found)
     return worst if worst > ROUNDING else 0.0
 
