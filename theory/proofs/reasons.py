@@ -15,7 +15,9 @@ REASONS: dict[str, str] = {
         "renewal theorem (limit of infinitely many sequences) and costs, not a statement about rows; for one "
         "table it is arithmetic on the law of steps"
     ),
+    "gsd.speed": "calls of sequences of any length: a coupling of positions; acceptance is gsd.theorem-1",
     "gsd.naive-lossy.printed": "published numbers (Table 1)",
+    "lantern.concentrated": "one term of a sum of minima, for rows of any size",
     "lantern.metric": "KL: logarithms, and one numeric example",
     "lantern.jsd": "published numbers (Table 4)",
     "lantern.jsd.bits": "Jensen-Shannon divergence: logarithms and floats (moved_js_bits)",
@@ -33,6 +35,7 @@ REASONS: dict[str, str] = {
     "pac.optimal": (
         "existence: one rational example; (the universal half, optimal >= in turn, is baselines.optimal-candidates)"
     ),
+    "cactus.budget": "KL divergence: logarithms",
     "cactus.budget.mended": "KL divergence: logarithms",
     "cactus.emitted": "a KL divergence: logarithms; the law is that of cactus.law",
     "medusa-reference.no-chance": (

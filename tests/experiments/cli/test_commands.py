@@ -118,12 +118,12 @@ def test_against_prints_what_changed(
     verified: tuple[Path, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     old = json.loads((verified[0] / "copy.json").read_text(encoding="utf-8"))
-    old["claims"] = [e | ({"verdict": "holds"} if e["id"] == "gsd.speed" else {}) for e in old["claims"]]
+    old["claims"] = [e | ({"verdict": "refuted"} if e["id"] == "gsd.speed" else {}) for e in old["claims"]]
     (tmp_path / "old.json").write_text(json.dumps(old), encoding="utf-8")
     files = "--out", str(tmp_path / "o"), "--against", str(tmp_path / "old.json")
     assert main(["verify", "--claim", "gsd.speed", *files]) == 0
     printed = capsys.readouterr().out
-    assert "gsd.speed: holds -> refuted" in printed
+    assert "gsd.speed: refuted -> holds" in printed
     assert "gsd.printed-slice: was refuted" in printed
 
 

@@ -91,11 +91,11 @@ WIDER_IS = "d = 1, T = 2, shared noise, x_1 = e_2 (target) or 2 e_2 (draft), the
         "A.1.3, eqs. 22 to 27",
         "This implies that our method increases the expected log-ratio, E[log R̃] − E[log R] = Δl, which subsequently "
         "leads to a higher expectation of the ratio, E[R̃].",
-        "formalised",
-        "With eqs. 26 and 27, on which the sentence rests. “Our method” is read as the ratio of eq. 4, whose two "
-        "trajectories share $x_0$, and “leads to” as: wherever $\\Delta l > 0$. Where each trajectory has an $x_0$ of "
-        "its own, as in eq. 24, all of it is true under the paper's assumption (cspd.log-ratio.own-end and "
-        "own-end-sign).",
+        "stronger",
+        "With eqs. 26 and 27, on which the sentence rests. A.1.3 takes an $x_0$ of its own for each trajectory (eq. "
+        "24), and all of it is true so, under its assumption (cspd.log-ratio.own-end and own-end-sign). The ratio of "
+        "eq. 4, with which drafts are verified, has trajectories that share $x_0$, which eq. 24 does not fit; of it "
+        "more is asked here than A.1.3 derives. “Leads to” is read as: wherever $\\Delta l > 0$.",
     ),
     r"With $R = p(Y_q) / q(Y_q)$ and $\tilde R = p(Y_p) / q(Y_q)$, whose trajectories share $x_0$, the mean of $\log "
     r"\tilde R$ exceeds that of $\log R$ by $\Delta l = D_{KL}(q | p) + H(q) - H(p)$; wherever $H(q) > H(p)$, $\Delta "

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -11,23 +12,26 @@ import numpy as np
 from simlab import mutants
 from simlab.decoders import Decoder, SpeculativeDecoder
 from simlab.processes import TableProcess
-from simlab.rules import Grouped, Rule, Speculative, make_rule
+from simlab.rules import Amplify, Grouped, Rule, Speculative, make_rule
 from theory.acceptance import alpha
 from theory.claims.base import Claims, Finding
 from theory.claims.evidence import (
     control,
     counterexample,
     described,
+    enumeration,
     example,
     holds_if,
     holds_under_assumptions_if,
     refuted_if,
+    rejects_mutants,
     require,
 )
 from theory.claims.format import fmt, fmt_row, numbers
 from theory.claims.proven import over_more_tokens, proven
 from theory.claims.sources import said
 from theory.exact import acceptance, block_law, mean, sequence_law
+from theory.example_processes import random_row
 from theory.search import Pmf
 
 CLAIMS = Claims("gsd")
@@ -153,6 +157,11 @@ def mean_ratio(p: np.ndarray, q: np.ndarray, labels: tuple[int, ...]) -> np.ndar
 # Speed ---------------------------------------------------------------------------------------------------------
 
 
+def rows_at(rows: list[Pmf]) -> Callable[[Sequence[int]], Pmf]:
+    """The rows of a process that depend on the position alone."""
+    return lambda prefix: rows[len(prefix)]
+
+
 @CLAIMS.claim(
     "gsd.speed",
     said(
@@ -160,26 +169,33 @@ def mean_ratio(p: np.ndarray, q: np.ndarray, labels: tuple[int, ...]) -> np.ndar
         "The key takeaway from Theorem 1 is that GSD improves or at least preserves decoding speed regardless of how "
         "clusters are formed.",
         "formalised",
-        "Speed is read as the expected number of target calls for a whole sequence. Position by position, at the same "
-        "rows, it is Theorem 1 (gsd.theorem-1), and it follows from it where acceptance is i.i.d., as in "
-        "leviathan.expected-tokens.",
+        "Speed is read as what Theorem 1, “Lower Bound on GSD Accept Rate”, bounds: acceptance at equal rows, and what "
+        "follows from it for the calls of a sequence. Calls of whole sequences for every target and draft are a "
+        "stronger reading, which is false: other tokens come out, and other rows after them.",
     ),
-    r"For every target, draft and partition fixed before drafts are drawn, decoding a sequence takes on average no "
-    r"more calls of the target with the grouped rule than with the lossless rule.",
+    r"For every $p$, $q$ and every partition fixed before the draft is drawn, the grouped rule accepts a draft at "
+    r"least as often as the lossless rule; and where the rows of each position do not depend on the tokens before it, "
+    r"a sequence takes on average no more calls of the target with it.",
 )
 def speed(seed: int) -> Finding:
-    """Theorem 1 compares one position at equal p and q. A grouped rule also changes which tokens come out, and
-    so which rows come next. If the tokens it prefers lead to contexts where draft and target disagree across
-    groups, every later position is rejected, and decoding takes more steps than with the lossless rule. It is so within
-    one block already: both rules may accept equally many first drafts, but not the same ones, and the second draft can
-    be good after those of the one and bad after those of the other.
+    r"""The first is Theorem 1 (gsd.theorem-1). For the second let each position have a mark, accepted or not, with the
+    probability that its rows give: no position is verified twice, so that a sequence looks at each mark once at most. A
+    block that starts at $i$ ends behind the first position from $i$ on that is marked rejected, or behind $\gamma$
+    accepted ones, and the bonus token if there is one. That end is no earlier for a larger $i$, nor where a mark turns
+    from rejected to accepted. So with more marks accepted, which the two rules' marks can be coupled to be, each block
+    ends no earlier, and there are no more of them.
+
+    Where rows depend on tokens it need not be so. If the tokens that the grouped rule prefers lead to contexts where
+    draft and target disagree across groups, every later position is rejected, and decoding takes more calls than with
+    the lossless rule. It is so within one block already: both rules may accept equally many first drafts, but not the
+    same ones, and the second draft can be good after those of the one and bad after those of the other.
     """
     length, gamma = 5, 2
     # the draft says 1 where the target says 0; after a 1 they disagree across groups for good
     p = TableProcess(3, length, lambda prefix: [1, 0, 0])
     q = TableProcess(3, length, lambda prefix: [0, 1, 0] if not prefix else [1, 0, 0] if prefix[0] == 0 else [0, 0, 1])
 
-    def steps(decoder: Decoder, rule: Rule) -> Any:
+    def steps(decoder: Decoder, rule: Rule, p: TableProcess = p, q: TableProcess = q) -> Any:
         return mean(sequence_law(decoder, p, rule, q)[1])
 
     half = Fraction(1, 2)
@@ -193,14 +209,36 @@ def speed(seed: int) -> Finding:
 
     decoders = SpeculativeDecoder(gamma), mutants.BonusOmitted(gamma)
     lossless, grouped = ([steps(decoder, rule) for decoder in decoders] for rule in (Speculative(), Grouped(LABELS)))
-    apart = [steps(decoder, Grouped((0, 1, 2))) - few for decoder, few in zip(decoders, lossless, strict=True)]
-    require(not any(apart), "groups of one token are not the lossless rule")
-    return refuted_if(
-        all(many > few for many, few in zip(grouped, lossless, strict=True)),
-        counterexample(
-            f"five tokens, two drafts a block, tokens 0, 1 in one group: the lossless rule takes {fmt(lossless[1])} "
-            f"calls, GSD {fmt(grouped[1])}, as printed or with a bonus token after a block that is accepted whole. "
-            "The first draft, 1 for 0, is accepted for its group, and after it every draft is rejected",
+    require(min(grouped) > max(lossless), "the example takes no more calls")
+    require(tokens(Grouped(LABELS)) < tokens(Speculative()), "the block yields as many tokens")
+
+    random = Random(seed)
+    tables = [[[random_row(random, 3) for _ in range(3)] for _ in range(2)] for _ in range(3)]
+    apart = [tuple(TableProcess(3, 3, rows_at(rows)) for rows in both) for both in tables]
+    least = [[steps(decoder, Speculative(), *pair) for pair in apart] for decoder in decoders]
+
+    def more(rule: Rule) -> Any:
+        """The most calls that a rule takes more than the lossless one, or drafts that it accepts less."""
+        found = [
+            steps(decoder, rule, *pair) - few
+            for decoder, of in zip(decoders, least, strict=True)
+            for pair, few in zip(apart, of, strict=True)
+        ]
+        rows = [pair for both in tables for pair in zip(*both, strict=True)]
+        return max(0, *found, *(alpha(*pair) - acceptance(rule, *pair) for pair in rows))
+
+    partitions = [(0, 1, 2), (0, 0, 1), (0, 1, 0), (0, 1, 1), (0, 0, 0)]
+    return holds_if(
+        not any(more(Grouped(labels)) for labels in partitions),
+        enumeration(
+            f"{len(apart)} random pairs of processes of three tokens whose rows depend on the position alone, all "
+            f"{len(partitions)} partitions of three tokens, with a bonus token and without"
+        ),
+        example(
+            "not for whole sequences of every target and draft: five tokens, two drafts a block, tokens 0, 1 in one "
+            f"group: the lossless rule takes {fmt(lossless[1])} calls, GSD {fmt(grouped[1])}, as printed or with a "
+            "bonus token after a block that is accepted whole. The first draft, 1 for 0, is accepted for its group, "
+            "and after it every draft is rejected",
             numbers(
                 "grouped",
                 {"labels": LABELS},
@@ -215,9 +253,10 @@ def speed(seed: int) -> Finding:
             ),
         ),
         example(
-            f"one block of two drafts from one context, the same groups: both rules accept half of the first drafts, "
-            f"the lossless one 0 alone, GSD 0 and 1 alike; after a 1 the second draft is rejected. The lossless rule "
-            f"yields {fmt(tokens(Speculative()))} tokens in the mean, GSD {fmt(tokens(Grouped(LABELS)))}",
+            f"nor for one block of two drafts from one context, the same groups: both rules accept half of the first "
+            f"drafts, the lossless one 0 alone, GSD 0 and 1 alike; after a 1 the second draft is rejected. The "
+            f"lossless rule yields {fmt(tokens(Speculative()))} tokens in the mean, GSD "
+            f"{fmt(tokens(Grouped(LABELS)))}",
             numbers(
                 "grouped",
                 {"labels": LABELS},
@@ -228,7 +267,42 @@ def speed(seed: int) -> Finding:
                 tokens_speculative=tokens(Speculative()),
             ),
         ),
-        control("the same count of calls for groups of one token is that of the lossless rule"),
+        rejects_mutants({"amplify with k = 1/2": Amplify(half)}, more, "acceptance and calls"),
+    )
+
+
+# What a lossless rule accepts -----------------------------------------------------------------------------------
+
+
+@CLAIMS.claim(
+    "gsd.single-token",
+    said(
+        "abstract",
+        "However, traditional SD methods are designed to accept only a single most-likely token, which fails to "
+        "leverage this difference, leading to excessive false-negative rejections.",
+        "formalised",
+        "At temperature 1, as the paper measures. At temperature 0 it is so, and at any temperature a draft is tested "
+        "by its own two probabilities, without those of tokens that are alike.",
+    ),
+    r"For every $p$ and $q$ speculative sampling accepts no draft but a likeliest token of $p$.",
+)
+def single_token(seed: int) -> Finding:
+    r"""It accepts every token $x$ with probability $\min(1, p(x)/q(x))$, which is 0 only where $p(x) = 0$. Of $p = (2,
+    1)/3$ and $q = (1, 2)/3$ token 1 is accepted with 1/2: as often as it may come out. In rows in which many tokens are
+    equally likely all of them are accepted, where the draft has that row as well.
+    """
+    p, q = (Fraction(2, 3), Fraction(1, 3)), (Fraction(1, 3), Fraction(2, 3))
+    other = Speculative().accept(p, q, 1)[()]
+    at_zero = (Fraction(1), Fraction(0))
+    require(Speculative().accept(at_zero, q, 1)[()] == 0, "at temperature 0 another token is accepted")
+    return refuted_if(
+        other > 0,
+        counterexample(
+            f"p = {fmt_row(p)}, q = {fmt_row(q)}: token 1, the less likely one, is accepted with probability "
+            f"{fmt(other)}, and {fmt(q[1] * other)} of all drafts are accepted as token 1, as many as token 0",
+            numbers("speculative", p=p, q=q, x=1, accepted=other, share=q[1] * other, share_likeliest=q[0]),
+        ),
+        control("at temperature 0, p = (1, 0), the same draft is rejected"),
     )
 
 

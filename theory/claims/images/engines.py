@@ -61,7 +61,9 @@ def sampler_match(seed: int) -> Finding:
         "distribution: ... accepts with probability `Σ p(x)q(x)`, and the tokens that survive are biased toward the "
         "modes both models agree on.",
         "formalised",
-        "The rule is the one of mlx-lm. In its favour, one pair of rows would do.",
+        "The rule is that of the iterator for MTP, which at commit 14414441fa44 (MTPSpeculativeTokenIterator.swift, "
+        "lines 504 to 529) emits the target's sample at each position, and goes on while it is the draft. In the "
+        "sentence's favour, one pair of rows would do.",
     ),
     r"There are $p$ and $q$ for which emitting a token drawn from $p$, and going on to the next draft if it equals one "
     r"drawn from $q$, emits another law than $p$.",

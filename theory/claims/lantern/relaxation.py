@@ -14,10 +14,18 @@ from typing import Any
 import numpy as np
 
 from simlab.arrays import Array
-from simlab.rules import Lantern, Speculative
+from simlab.rules import Amplify, Lantern, Rule, Speculative
 from simlab.rules.lantern import NeighbourhoodRule
 from theory.claims.base import Claims, Finding
-from theory.claims.evidence import described, example, holds_if, holds_under_assumptions_if, require
+from theory.claims.evidence import (
+    described,
+    example,
+    holds_if,
+    holds_under_assumptions_if,
+    identity,
+    rejects_mutants,
+    require,
+)
 from theory.claims.format import fmt, fmt_row, numbers
 from theory.claims.proven import over_more_tokens, proven
 from theory.claims.sources import derived, said
@@ -55,6 +63,59 @@ def each_token(rule: NeighbourhoodRule, p: Any) -> tuple[Array, Array]:
 P = (Fraction(1, 4), Fraction(1, 4), Fraction(1, 2))
 Q = (Fraction(1, 2), Fraction(1, 2), Fraction(0))
 PAIRED, DELTA = [[1], [0], []], Fraction(3, 10)
+
+
+@CLAIMS.claim(
+    "lantern.concentrated",
+    said(
+        "2.2",
+        "speculative decoding relies on concentrated next-token distributions which enables a simpler drafter to "
+        "predict and align with the target model. Therefore, the dispersed token distributions in visual AR models "
+        "make it difficult for the drafter to accurately approximate the target model's token probabilities.",
+        "formalised",
+        "Concentrated is read as the largest probability of the target's row, a simpler drafter as one that knows of "
+        "the row that token alone, or names it. That rows of image models are dispersed is a matter of measurement.",
+    ),
+    r"For every $p$ with the largest probability $c$, every draft row that gives the likeliest token at least $c$ is "
+    r"accepted with at least $c$, whatever else it has; a draft that names one token is accepted with at most $c$, and "
+    "with $c$ if it names the likeliest.",
+)
+def concentrated(seed: int) -> Finding:
+    r"""Acceptance is $\sum_x \min(p(x), q(x))$, of which the likeliest token alone gives $c$; where $q$ is a point mass
+    it is $p(x)$.
+
+    Concentration helps a simple drafter, and is not needed: acceptance is $1 - \mathrm{TV}(p, q)$, which is 1 for $q =
+    p$ however flat $p$ is.
+    """
+    random = Random(seed)
+    rows = [random_row(random, 3 + k % 4) for k in range(24)]
+    named = [(p, p.index(max(p)), [point_mass(x, len(p)) for x in range(len(p))]) for p in rows]
+    vague = []  # all that is not c is moved to one other token
+    for p, top, _ in named:
+        other = (top + 1) % len(p)
+        vague.append(tuple(p[top] if x == top else 1 - p[top] if x == other else Fraction(0) for x in range(len(p))))
+
+    def off(rule: Rule) -> Fraction:
+        """The most by which one of the three is false."""
+        worst = Fraction(0)
+        for (p, top, points), loose in zip(named, vague, strict=True):
+            c, each = p[top], [acceptance(rule, p, q) for q in points]
+            worst = max(worst, c - acceptance(rule, p, loose), max(each) - c, abs(each[top] - c))
+        return worst
+
+    p, q = (Fraction(8, 10), Fraction(1, 10), Fraction(1, 10)), (Fraction(8, 10), Fraction(2, 10), Fraction(0))
+    flat = (Fraction(1, 100),) * 100
+    require(acceptance(Speculative(), flat, flat) == 1, "a flat row that is drafted as it is is rejected")
+    return holds_if(
+        off(Speculative()) == 0,
+        identity(f"{len(rows)} random rows over 3 to 6 tokens, with every point mass and a row that shares c alone"),
+        example(
+            f"p = {fmt_row(p)}, q = {fmt_row(q)}: {fmt(acceptance(Speculative(), p, q))} are accepted; 100 tokens of "
+            "1/100 each: a draft that names one is accepted with 1/100, one of that same row always",
+            described("speculative", {}, p, q),
+        ),
+        rejects_mutants({"amplify with k = 1/2": Amplify(Fraction(1, 2)), "amplify with k = 2": Amplify(2)}, off, "c"),
+    )
 
 
 @CLAIMS.claim(
