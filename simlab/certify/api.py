@@ -413,6 +413,7 @@ class _Run:
             self.notes += found
         if HIDDEN in self.notes:
             self.exact = self.forced = "not possible: hidden state"
+            pool.keep_one()
         return None
 
     def _enumerated(self, pool: WorkerPool) -> Fault | Exact | None:

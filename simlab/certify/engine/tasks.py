@@ -20,7 +20,10 @@ from simlab.certify.engine.scripted import NotScripted
 from simlab.messages import declines, raised, tampered
 
 LOST = ("hangs", "dies")  # kinds of faults after which the process that calls is gone
-HIDDEN = "the same arguments and generator give other tokens when it is called again: hidden state"
+HIDDEN = (
+    "the same arguments and generator give other tokens when it is called again: hidden state; one process alone calls "
+    "it, for another could repeat what it draws"
+)
 ASKED_AGAIN = 8  # calls that are made twice to see whether the same generator gives the same tokens
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import subprocess
 import sys
 import time
@@ -14,12 +15,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from experiments.certification.self_test_known import Hidden, bug_row, confirmed, confirmed_row, correct_row
 from simlab.certify import Certificate, assert_lossless, certify
 from simlab.certify.contracts.registry import CONTRACTS
 from simlab.certify.engine.evidence import Diagnosis, Evidence, calls_needed
 from simlab.certify.engine.shrink import smallest_lossy_case
+from simlab.certify.engine.tasks import ASKED_AGAIN, Sample
+from simlab.certify.engine.workers import WorkerPool
 from simlab.mutants.catalogue import Implementation, bugs, correct
 from simlab.mutants.gated.contracts import implementation
 from simlab.mutants.gated.correct import all_coins_at_once
@@ -129,6 +133,33 @@ def test_hidden_state_and_changed_arguments_are_noted() -> None:
     (note,) = quick(Hidden(lambda p, q, drafts, rng: LOSSLESS(p, q, drafts, own)), calls=10).notes
     assert "hidden state" in note
     assert "global" in quick(_from_the_global_generator, calls=10).notes[0]
+
+
+def test_code_with_hidden_state_is_called_by_one_process(tmp_path: Path) -> None:
+    """Of two, each with a copy of a generator that its module made, the second only made calls that count nowhere."""
+    own = np.random.default_rng(0)
+
+    def keeps(p: np.ndarray, q: np.ndarray, drafts: np.ndarray, rng: np.random.Generator) -> Any:
+        with (tmp_path / str(os.getpid())).open("a") as calls:
+            calls.write(".")
+        return LOSSLESS(p, q, drafts, own)
+
+    certificate = quick(keeps, calls=64, processes=2)
+    first, second = sorted((len(file.read_text()) for file in tmp_path.iterdir()), reverse=True)
+    assert first >= certificate.calls
+    assert second <= 2 * ASKED_AGAIN * len(CONTRACTS["verify"].cases())
+    assert "one process alone calls it" in certificate.notes[0]
+
+
+def test_processes_share_no_global_generator(tmp_path: Path) -> None:
+    def tells(p: np.ndarray, q: np.ndarray, drafts: np.ndarray, rng: np.random.Generator) -> Any:
+        for k, draw in enumerate((random.random(), np.random.random(), float(torch.rand(())))):  # noqa: NPY002
+            (tmp_path / f"{k} {draw}").touch()
+        return LOSSLESS(p, q, drafts, rng)
+
+    with WorkerPool(tells, CONTRACTS["verify"].cases(), 0, 2, 60.0) as pool:
+        assert len(list(pool.run(Sample(0, number, 1) for number in range(2)))) == 2
+    assert len(list(tmp_path.iterdir())) == 6
 
 
 def _from_the_global_generator(p: np.ndarray, q: np.ndarray, drafts: np.ndarray, rng: np.random.Generator) -> Any:
