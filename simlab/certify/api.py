@@ -502,7 +502,8 @@ class _Run:
             if isinstance(found, Fault):
                 if not (drawn and found.kind == "declines"):
                     return found
-                self.region.left_out(found.task.case, found.message)
+                if not self.region.left_out(found):
+                    return replace(found, message=f"{found.message}, in a shape that it has answered before")
                 continue
             (self.region if drawn else self.evidence).add(found)
             self._report("sampling")

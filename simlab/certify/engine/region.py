@@ -19,7 +19,7 @@ import scipy
 from simlab.arrays import Array
 from simlab.certify.certificate import RangeEvidence
 from simlab.certify.engine.evidence import Finding
-from simlab.certify.engine.tasks import Counts
+from simlab.certify.engine.tasks import Counts, Fault
 from simlab.certify.shapes.drawing import Drawing
 from simlab.certify.shapes.events import EVENTS, EXAMINED, law_of
 from simlab.certify.shapes.ranges import Shape, numbers
@@ -119,6 +119,7 @@ class Region:
         self.planned = [dict.fromkeys(LAWS, 0) for _ in range(count)]  # outcomes, by the number of classes
         self.slow = np.zeros(count, bool)
         self.declined: list[list[str]] = [[] for _ in range(count)]
+        self.answered: set[Shape] = set()
         self.waiting: list[Visit] = []  # they look odd
         self.times: list[tuple[int, float]] = []  # numbers of the rows of a call, and its seconds, in rising order
         self.finding: Finding | None = None
@@ -202,6 +203,7 @@ class Region:
         """Take in the counts of a batch."""
         visit = self.visits[found.task.case]
         visit.calls += found.calls
+        self.answered.add(visit.shape)
         self.seconds[visit.at] += found.seconds
         insort(self.times, (self._numbers(visit.shape), found.seconds / max(1, found.calls)))
         keys = list(self._keys(visit.shape, found.kind))
@@ -211,10 +213,14 @@ class Region:
         if visit.odd < (ODD if visit.batches == 1 else STILL_ODD):
             self.waiting.append(visit)
 
-    def left_out(self, index: int, why: str) -> None:
-        """A shape that the code under test says it does not take."""
+    def left_out(self, fault: Fault) -> bool:
+        """Leave out a shape that the code under test says it does not take; not one that it has answered before."""
+        index = fault.task.case
+        if fault.call or self.visits[index].shape in self.answered:
+            return False
         visit = self.visits.pop(index)
-        self.declined[visit.at].append(f"{visit.shape}: {why}")
+        self.declined[visit.at].append(f"{visit.shape}: {fault.message}")
+        return True
 
     def _count(self, visit: Visit, k: int, name: str, seen: Array, keys: list[Key]) -> None:
         """Counts of one kind of events, by themselves and added to others; the first alarm is kept."""

@@ -218,6 +218,7 @@ def attempt(
     except Broken as broken:  # the call has ended, and was counted
         found = Fault(task, "broken", str(broken), calls() - first - 1)
     except (caught, SystemExit) as error:
-        found = Fault(task, "declines" if declines(error) else "raises", raised(error), calls() - first)
+        own = getattr(function, "function", function)  # not what counts its calls
+        found = Fault(task, "declines" if declines(error, own) else "raises", raised(error), calls() - first)
     changed = tampered()
     return Fault(task, "broken", changed, max(0, calls() - first - 1)) if changed else found

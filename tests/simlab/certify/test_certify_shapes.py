@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from itertools import product
 from typing import Any
@@ -347,6 +348,26 @@ def test_a_shape_that_is_declined_is_left_out_and_one_that_fails_is_not() -> Non
     assert found.shapes
     assert any("more than 20 drafts are not supported" in one.why for one in found.shapes.cells)
     assert certify(Hidden(fails), calls=16).verdict == "breaks"
+
+
+@pytest.mark.exact
+def test_what_a_library_raises_or_depends_on_the_rows_is_no_shape_that_is_declined() -> None:
+    right = _verify()
+
+    def crashes(p: Array, q: Array, drafts: Array, rng: np.random.Generator) -> list[int]:
+        return right(p, q, drafts, rng) if len(drafts) < 20 else random.choices([0], weights=[0])
+
+    def refuses(p: Array, q: Array, drafts: Array, rng: np.random.Generator) -> list[int]:
+        if len(drafts) > 20 and drafts[0] % 2:
+            raise ValueError("the first draft is odd")
+        return right(p, q, drafts, rng)  # type: ignore[no-any-return]
+
+    found = certify(Hidden(crashes), calls=16)
+    assert found.verdict == "breaks"
+    assert "Total of weights must be greater than zero" in found.summary
+    found = certify(Hidden(refuses), calls=16)
+    assert found.verdict == "breaks"
+    assert "the first draft is odd, in a shape that it has answered before" in found.summary
 
 
 @pytest.mark.exact
