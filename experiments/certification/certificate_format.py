@@ -127,6 +127,9 @@ def own_shape_line(looked: dict[str, Any]) -> str:
     counted = f"outcomes: {looked['outcomes']:,}, shapes: {looked['shapes']:,}"
     if not looked["outcomes"] or looked["detectable"] is None:
         return f"not looked at{_why(looked)}"
+    if looked.get("skipped"):
+        of_the_others = f"of the others a TV of {looked['detectable']:.2g} would have been seen ({counted})"
+        return f"{looked['skipped']:,} more shapes that were drawn were left out, {of_the_others}{_why(looked)}"
     if not looked["seen"]:
         return f"too little was seen, only a TV of {looked['detectable']:.2g} or more ({counted}){_why(looked)}"
     return f"a TV of {looked['detectable']:.2g} would have been seen ({counted})"

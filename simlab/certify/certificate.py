@@ -76,6 +76,7 @@ class RangeEvidence:
     seen: bool  # whether it is in the region that the verdict is about
     # shapes of it that the code declines, in its words; or why it was not seen, if it was not for want of time
     why: str = ""
+    skipped: int = 0  # how many more were drawn and not called, so that it does not count as seen
 
     @property
     def told(self) -> str:
