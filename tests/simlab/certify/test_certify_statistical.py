@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +72,22 @@ def test_too_few_calls_are_inconclusive() -> None:
         assert_lossless(SAMPLED, calls=100, processes=1)
     with pytest.raises(AssertionError, match="is inconclusive"):
         assert_lossless(SAMPLED, calls=100, processes=1, epsilon=0.03)
+
+
+def test_a_test_does_not_pass_while_cases_were_never_called(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is excluded in the principal ones, and whatever the budget was."""
+    few = quick(SAMPLED, calls=1)
+    enough = tuple(replace(line, calls=64, tv_at_most=0.05) for line in few.lines)
+    last = enough[-1].case
+    never = tuple(replace(line, calls=0) if line.case == last else line for line in enough)
+    for lines, passes in ((enough, True), (never, False)):
+        found = replace(few, lines=lines)
+        monkeypatch.setattr("simlab.certify.api.certify", lambda *_, found=found, **__: found)
+        if passes:
+            assert assert_lossless(SAMPLED) is found
+            continue
+        with pytest.raises(AssertionError, match=rf"1 of 38 cases were called fewer .* such as {last} \(0\); .*calls=70"):
+            assert_lossless(SAMPLED)
 
 
 @pytest.mark.parametrize("hide", [False, True])
