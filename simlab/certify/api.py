@@ -187,7 +187,7 @@ def assert_lossless(function: Function, contract: str = "verify", **options: Any
 
 
 def _check_called(certificate: Certificate, calls: int) -> None:
-    """Raise ``AssertionError``, which says that so many ``calls`` would do, unless every case was called as at first."""
+    """Raise ``AssertionError``, which says that so many ``calls`` would do, unless every case was called 64 times."""
     called = {line.case: line.calls for line in certificate.lines}
     rare = [name for name, times in called.items() if times < FIRST_CALLS]
     if rare:

@@ -20,7 +20,7 @@ from simlab.certify import CONTRACTS, certify
 from simlab.certify.certificate import RangeEvidence
 from simlab.certify.contracts.arrays import Arrays
 from simlab.certify.contracts.registry import makes
-from simlab.certify.engine.mapping import largest_region, mapped
+from simlab.certify.engine.mapping import largest_region, mapped, region_text
 from simlab.certify.engine.region import CALLS, Region
 from simlab.certify.engine.tasks import Sample
 from simlab.certify.shapes import rows
@@ -250,6 +250,34 @@ def test_a_region_is_one_of_which_every_cell_was_seen() -> None:
     assert region((2, 1)) in ({"V": 1024, "gamma": 3}, {"V": 64, "gamma": 8})
     assert region((1, 0)) == {"V": 7, "gamma": 8}
     assert region((0, 0)) is None
+
+
+@pytest.mark.exact
+@pytest.mark.parametrize(
+    ("name", "most", "told"),
+    [
+        ("verify", {"V": 65_536, "gamma": 96}, "in every band of shapes with V up to 65,536, gamma up to 96 a TV"),
+        (
+            "verify",
+            {"V": 262_144, "gamma": 96},
+            "gamma up to 96, as far as a call has at most 8,388,608 numbers of p, a TV of 0.1 in their mean",
+        ),
+        (
+            "batch_uniforms",
+            {"V": 65_536, "gamma": 8, "batch": 128},
+            "in every pair of bands, of V and of another axis, of shapes with V up to 65,536, gamma up to 8, "
+            "batch up to 128, as far as a call has at most 8,388,608 numbers of p, a TV",
+        ),
+        ("verify_candidates", {"V": 262_144, "K": 96}, "V up to 262,144, K up to 96 a TV"),
+    ],
+)
+def test_a_region_says_where_the_size_of_a_call_cuts_it(name: str, most: dict[str, int], told: str) -> None:
+    axes = CONTRACTS[name].axes
+    every = [RangeEvidence(dict(cell.of), "", "", "", 1, 1, 0.1, 0.1, True) for cell in cells(axes, most)]
+    own = replace(every[0], of={axis.name: (1, most[axis.name]) for axis in axes}, name="mine")
+    text = region_text(axes, [own], every, most)
+    assert told in text
+    assert text.count("as far as") == 2 * told.count("as far as")
 
 
 @pytest.mark.exact

@@ -86,7 +86,9 @@ def test_a_test_does_not_pass_while_cases_were_never_called(monkeypatch: pytest.
         if passes:
             assert assert_lossless(SAMPLED) is found
             continue
-        with pytest.raises(AssertionError, match=rf"1 of 38 cases were called fewer .* such as {last} \(0\); .*calls=70"):
+        with pytest.raises(
+            AssertionError, match=rf"1 of 38 cases were called fewer .* such as {last} \(0\); .*calls=70"
+        ):
             assert_lossless(SAMPLED)
 
 
