@@ -21,7 +21,7 @@ import numpy as np
 
 from simlab.arrays import Array, total_variation
 from simlab.certify.certificate import Certificate, Failure, Line
-from simlab.certify.contracts.base import Case, Function
+from simlab.certify.contracts.base import Case, Function, counted
 from simlab.certify.contracts.registry import Contract, contract_named, makes
 from simlab.certify.engine.acceptance import acceptance
 from simlab.certify.engine.asking import TOO_SLOW
@@ -321,7 +321,7 @@ class _Run:
             lines=tuple(
                 Line(
                     case.name,
-                    events.name,
+                    counted(events),
                     int(self.evidence.calls[i]),
                     bounds[i][k],
                     detectable[i][k],

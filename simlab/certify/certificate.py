@@ -29,7 +29,8 @@ class Line:
     Attributes
     ----------
     case, events
-        Names of the case and of the kind of events counted.
+        Names of the case and of the kind of events counted; what is counted by the number of its call has bounds of all
+        calls together, and says so.
     calls
         Calls that were counted.
     tv_at_most
