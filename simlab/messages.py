@@ -10,6 +10,7 @@ import numpy as np
 
 LONGEST = 300
 SHOWN = 60  # characters of a value
+DEEPEST = 8  # callables that wrap one another
 SPLIT = "returns in two processes: it forks, and the copy goes on as if it were the one that was called"
 WATCHED = {
     "numpy": (np, None),
@@ -28,13 +29,33 @@ def raised(error: BaseException) -> str:
     return printable(f"raises {type(error).__name__}: {said}")
 
 
-def declines(error: BaseException) -> bool:
-    """Whether an error says that something is not taken: it is not implemented, or there is no memory for it, or a
-    ``ValueError`` that a line with ``raise`` makes on purpose."""
+def declines(error: BaseException, function: Any) -> bool:
+    """Whether an error of ``function`` says that something is not taken: it is not implemented, or there is no memory
+    for it, or a ``ValueError`` that a line with ``raise`` makes on purpose, in its own file or package."""
     if isinstance(error, NotImplementedError | MemoryError):
         return True
-    frames = traceback.extract_tb(error.__traceback__)
-    return isinstance(error, ValueError) and bool(frames) and "raise " in (frames[-1].line or "")
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    if not isinstance(error, ValueError) or not frames:
+        return False
+    on_purpose = "raise " in (traceback.extract_tb(error.__traceback__)[-1].line or "")
+    return on_purpose and _package(frames[-1].f_globals.get("__name__")) in _packages(function)
+
+
+def _packages(function: Any) -> set[str]:
+    """The packages, or files, of a callable and of those that it wraps."""
+    found = set()
+    for _ in range(DEEPEST):
+        found.add(_package(getattr(function, "__module__", None)))
+        inner = [getattr(function, name, None) for name in ("function", "func", "__wrapped__")]
+        function = next((one for one in inner if callable(one)), None)
+        if function is None:
+            break
+    return found
+
+
+def _package(module: str | None) -> str:
+    """The outermost package of a module; that of what has none is no other's."""
+    return (module or "?").partition(".")[0]
 
 
 def printable(text: str) -> str:

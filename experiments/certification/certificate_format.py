@@ -16,7 +16,8 @@ LOOSE = 0.4  # TV that a pass excludes in cases that are not principal
 
 def named(line: dict[str, Any]) -> str:
     """A line by its case; by what is counted as well where that is not all there is."""
-    whole = line["events"].startswith(("all tokens", "two tokens, by class"))
+    told = line["events"].startswith(("all tokens", "two tokens, by class"))
+    whole = told and "(TV: " not in line["events"]  # a bound that is not of all that is counted
     return str(line["case"]) if whole else f"{line['case']}: {line['events']}"
 
 
@@ -127,6 +128,9 @@ def own_shape_line(looked: dict[str, Any]) -> str:
     counted = f"outcomes: {looked['outcomes']:,}, shapes: {looked['shapes']:,}"
     if not looked["outcomes"] or looked["detectable"] is None:
         return f"not looked at{_why(looked)}"
+    if looked.get("skipped"):
+        of_the_others = f"of the others a TV of {looked['detectable']:.2g} would have been seen ({counted})"
+        return f"{looked['skipped']:,} more shapes that were drawn were left out, {of_the_others}{_why(looked)}"
     if not looked["seen"]:
         return f"too little was seen, only a TV of {looked['detectable']:.2g} or more ({counted}){_why(looked)}"
     return f"a TV of {looked['detectable']:.2g} would have been seen ({counted})"

@@ -21,7 +21,7 @@ import numpy as np
 
 from simlab.arrays import Array, total_variation
 from simlab.certify.certificate import Certificate, Failure, Line
-from simlab.certify.contracts.base import Case, Function
+from simlab.certify.contracts.base import Case, Function, counted
 from simlab.certify.contracts.registry import Contract, contract_named, makes
 from simlab.certify.engine.acceptance import acceptance
 from simlab.certify.engine.asking import TOO_SLOW
@@ -158,7 +158,8 @@ def assert_lossless(function: Function, contract: str = "verify", **options: Any
     -------
     Certificate
         A ``lossless`` one, or, unless ``epsilon`` is given, an ``inconclusive`` one that excludes a TV of 0.1 in the
-        principal cases, and all shapes that were asked for were seen: no deviation was found then either.
+        principal cases, if every case was called 64 times and all shapes that were asked for were seen: no deviation
+        was found then either.
 
     Raises
     ------
@@ -174,14 +175,27 @@ def assert_lossless(function: Function, contract: str = "verify", **options: Any
         return certificate
     asked_for = all(one.seen for one in certificate.shapes.own) if certificate.shapes else True
     if certificate.verdict == "inconclusive" and "epsilon" not in options and not certificate.unsure and asked_for:
-        if worst <= USEFUL:
-            return certificate
         calls = max(ceil(line.calls * (line.tv_at_most / USEFUL) ** 2) for line in principal)
+        if worst <= USEFUL:
+            _check_called(certificate, max(FIRST_CALLS, calls))
+            return certificate
         raise AssertionError(
             f"{certificate.subject}: nothing was found, but no TV below {worst:.2g} is excluded; "
             f"calls={_rounded(calls)} may exclude {USEFUL:g}\n{format_certificate(certificate)}"
         )
     raise AssertionError(format_certificate(certificate))
+
+
+def _check_called(certificate: Certificate, calls: int) -> None:
+    """Raise ``AssertionError``, which says that so many ``calls`` would do, unless every case was called 64 times."""
+    called = {line.case: line.calls for line in certificate.lines}
+    rare = [name for name, times in called.items() if times < FIRST_CALLS]
+    if rare:
+        raise AssertionError(
+            f"{certificate.subject}: nothing was found, but {len(rare)} of {len(called)} cases were called fewer than "
+            f"{FIRST_CALLS} times, such as {rare[0]} ({called[rare[0]]}); a larger budget would do, or "
+            f"calls={_rounded(calls)}\n{format_certificate(certificate)}"
+        )
 
 
 def format_certificate(certificate: Certificate) -> str:
@@ -307,7 +321,7 @@ class _Run:
             lines=tuple(
                 Line(
                     case.name,
-                    events.name,
+                    counted(events),
                     int(self.evidence.calls[i]),
                     bounds[i][k],
                     detectable[i][k],
@@ -413,6 +427,7 @@ class _Run:
             self.notes += found
         if HIDDEN in self.notes:
             self.exact = self.forced = "not possible: hidden state"
+            pool.keep_one()
         return None
 
     def _enumerated(self, pool: WorkerPool) -> Fault | Exact | None:
@@ -501,7 +516,8 @@ class _Run:
             if isinstance(found, Fault):
                 if not (drawn and found.kind == "declines"):
                     return found
-                self.region.left_out(found.task.case, found.message)
+                if not self.region.left_out(found):
+                    return replace(found, message=f"{found.message}, in a shape that it has answered before")
                 continue
             (self.region if drawn else self.evidence).add(found)
             self._report("sampling")

@@ -29,7 +29,8 @@ class Line:
     Attributes
     ----------
     case, events
-        Names of the case and of the kind of events counted.
+        Names of the case and of the kind of events counted; what is counted by the number of its call has bounds of all
+        calls together, and says so.
     calls
         Calls that were counted.
     tv_at_most
@@ -76,6 +77,7 @@ class RangeEvidence:
     seen: bool  # whether it is in the region that the verdict is about
     # shapes of it that the code declines, in its words; or why it was not seen, if it was not for want of time
     why: str = ""
+    skipped: int = 0  # how many more were drawn and not called, so that it does not count as seen
 
     @property
     def told(self) -> str:

@@ -124,15 +124,15 @@ class Evidence:
 
     def detectable(self) -> list[list[float]]:
         """For every kind of events, the smallest TV that raises an alarm with power 0.999; infinite if none does."""
-        found: dict[tuple[int, int, bool], float] = {}  # it depends on no more than this
+        found: dict[tuple[int, int, bool, bool], float] = {}  # it depends on no more than this
 
         def smallest(test: Sequential | Periodic) -> float:
-            one = test.whole if isinstance(test, Periodic) else test
-            if not one.n:
+            if not test.n:
                 return inf
-            kind = len(one.law.mass), one.n, bool(one.towards)
+            one = test.whole if isinstance(test, Periodic) else test
+            kind = len(one.law.mass), one.n, bool(one.towards), one is test
             if kind not in found:
-                found[kind] = one.detectable(one.n, self.level)
+                found[kind] = test.detectable(test.n, self.level)
             return found[kind]
 
         return [[smallest(test) for test in row] for row in self.tests]

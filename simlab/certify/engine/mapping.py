@@ -7,7 +7,7 @@ from itertools import product
 
 from simlab.certify.certificate import Map, RangeEvidence
 from simlab.certify.engine.region import Region
-from simlab.certify.shapes.ranges import MOST
+from simlab.certify.shapes.ranges import MOST, Axis, Shape, numbers
 
 
 def mapped(region: Region) -> Map:
@@ -15,19 +15,28 @@ def mapped(region: Region) -> Map:
     found = [region.evidence_of(at) for at in range(len(region.drawing.ranges))]
     own, cells = (tuple(one for one in found if bool(one.name) is named) for named in (True, False))
     largest = largest_region(cells)
-    axes = tuple(axis.name for axis in region.drawing.axes)
-    return Map(axes, own, cells, _region_text(own, cells, largest), MOST, largest)
+    axes = region.drawing.axes
+    return Map(tuple(axis.name for axis in axes), own, cells, region_text(axes, own, cells, largest), MOST, largest)
 
 
-def _region_text(own: Sequence[RangeEvidence], cells: Sequence[RangeEvidence], most: dict[str, int] | None) -> str:
+def region_text(
+    axes: Sequence[Axis], own: Sequence[RangeEvidence], cells: Sequence[RangeEvidence], most: dict[str, int] | None
+) -> str:
     """The region in a sentence: own shapes, then the bands of which every cell was seen, from the smallest up."""
-    parts = [f"in shapes of {one.told} a TV of {one.detectable:.2g} would have been seen" for one in own if one.seen]
+    parts = [
+        f"in shapes of {one.told}{_cut(axes, {name: high for name, (_, high) in one.of.items()})} a TV of "
+        f"{one.detectable:.2g} would have been seen"
+        for one in own
+        if one.seen
+    ]
     if most is None:
         return "; ".join([*parts, "beside these cases, of no band of shapes was enough seen"])
     within = [cell for cell in cells if _within(cell, most)]
     worst = max(cell.detectable for cell in within)
     sizes = ", ".join(f"{name} up to {high:,}" for name, high in most.items())
-    parts.append(f"in every band of shapes with {sizes} a TV of {worst:.2g} in their mean would have been seen")
+    bands = "band of shapes" if len(axes) < 3 else "pair of bands, of V and of another axis, of shapes"
+    seen = f"a TV of {worst:.2g} in their mean would have been seen"
+    parts.append(f"in every {bands} with {sizes}{_cut(axes, most)} {seen}")
     declined = [cell for cell in within if cell.why]
     if declined:
         parts.append(f"but it declines shapes there, such as {declined[0].why.split('; ')[0]}")
@@ -36,6 +45,12 @@ def _region_text(own: Sequence[RangeEvidence], cells: Sequence[RangeEvidence], m
         also = sum(cell.seen for cell in outside)
         parts.append(f"of {len(outside)} larger bands {f'{also} were seen so' if also else 'too little was seen'}")
     return "; ".join(parts)
+
+
+def _cut(axes: Sequence[Axis], most: Mapping[str, int]) -> str:
+    """What is left out of a box of shapes, which has the most of every axis at once, as a part of a sentence."""
+    fits = numbers(axes, Shape(tuple(most.items()))) <= MOST
+    return "" if fits else f", as far as a call has at most {MOST:,} numbers of p,"
 
 
 def largest_region(cells: Sequence[RangeEvidence]) -> dict[str, int] | None:

@@ -41,5 +41,9 @@ class Periodic:
         return later
 
     def tv_upper(self, confidence: float) -> float:
-        """Of all calls together."""
+        """Of all calls together: where the places of a period differ, each can be farther from the law."""
         return self.whole.tv_upper(confidence)
+
+    def detectable(self, n: int, level: float) -> float:
+        """Of all calls together as well, of n; half of the level is for those of each place."""
+        return self.whole.detectable(n, level / 2)

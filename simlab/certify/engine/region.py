@@ -3,7 +3,9 @@
 Each drawn case is called a hundred times or so. Its counts have a test of their own, for what is wrong in one shape
 only; and as the law in classes is the same in all shapes, counts are added up over each cell of the map, over each size
 of an axis, and over all, for what is wrong by a little in many. A case whose counts look odd is called more often. All
-tests may be looked at whenever one likes, so that none of this raises more false alarms.
+tests may be looked at whenever one likes, so that none of this raises more false alarms. What is told of a range rests
+on the first calls of each of its cases, which are alike in number; and a range counts as seen only if no shape of it
+that was drawn had to be left out.
 """
 
 from __future__ import annotations
@@ -11,7 +13,9 @@ from __future__ import annotations
 from bisect import bisect, insort
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from math import ceil, inf, log, log2
+from statistics import median
 
 import numpy as np
 import scipy
@@ -19,7 +23,7 @@ import scipy
 from simlab.arrays import Array
 from simlab.certify.certificate import RangeEvidence
 from simlab.certify.engine.evidence import Finding
-from simlab.certify.engine.tasks import Counts
+from simlab.certify.engine.tasks import Counts, Fault
 from simlab.certify.shapes.drawing import Drawing
 from simlab.certify.shapes.events import EVENTS, EXAMINED, law_of
 from simlab.certify.shapes.ranges import Shape, numbers
@@ -39,6 +43,7 @@ LEAST_NUMBERS = 1 << 12  # below which time does not depend on how many there ar
 QUICK = 1e-4  # seconds of a call below which it does not matter how many there are
 SIZES = 500  # sizes of axes and kinds of rows whose counts are added up, at most
 SLOW = "a call would take too long"
+MANY = f"with a number of calls, shapes of more than {FEW:,} numbers of p are not drawn"
 
 Key = tuple[str, int]
 
@@ -117,8 +122,11 @@ class Region:
         self.pools: dict[tuple[Key, str, int], Pool] = {}
         self.turns, self.seconds = np.zeros(count, int), np.zeros(count)
         self.planned = [dict.fromkeys(LAWS, 0) for _ in range(count)]  # outcomes, by the number of classes
-        self.slow = np.zeros(count, bool)
+        self.most = np.full(count, inf)  # numbers of the rows of a shape that is called
+        self.skipped: list[dict[int, Shape]] = [{} for _ in range(count)]  # drawn and not called, by number of the case
+        self.slow = np.zeros(count, bool)  # of none of the last few that were drawn a call is quick enough
         self.declined: list[list[str]] = [[] for _ in range(count)]
+        self.answered: set[Shape] = set()
         self.waiting: list[Visit] = []  # they look odd
         self.times: list[tuple[int, float]] = []  # numbers of the rows of a call, and its seconds, in rising order
         self.finding: Finding | None = None
@@ -130,16 +138,21 @@ class Region:
         again = self._again()
         if again:
             return again
-        open_ones = [at for at in range(len(self.slow)) if not self.slow[at] and len(self.declined[at]) < DECLINED]
+        open_ones = [at for at in range(len(self.slow)) if self._open(at)]
         mine = [at for at in open_ones if at in self.own]
         others = [at for at in open_ones if at not in self.own]
         first = mine and (not others or self.seconds[self.own].sum() <= self.seconds.sum() / 2)
         for at in sorted(mine if first else others, key=self._turn):
             visit = self._new(at)
+            self.slow[at] = visit is None
             if visit:
                 return self._asked(visit, max(LEAST_CALLS, CALLS // visit.shape.batch))
-            self.slow[at] = True
         return None
+
+    def _open(self, at: int) -> bool:
+        """Whether more of a range is called: not if the code declines it, or as long as it seems too slow."""
+        quick = not self.slow[at] or not all(self._hindrance(at, shape) for _, shape in self._late(at))
+        return quick and len(self.declined[at]) < DECLINED
 
     def _turn(self, at: int) -> tuple[int, float]:
         """Ranges of which too little was seen come first, one after the other; then those that have cost least."""
@@ -154,9 +167,10 @@ class Region:
         What came of a round has to be taken in before the next is asked for: the same ones on every machine.
         """
         first = []
+        self.most[[at for at in range(len(self.most)) if at not in self.own]] = FEW
         for at in range(len(self.slow)):
             for _ in range(ceil(calls / CALLS)):
-                visit = self._new(at, inf if at in self.own else FEW)
+                visit = self._new(at)
                 if visit:
                     first.append(self._asked(visit, min(calls, CALLS)))
         yield first
@@ -171,15 +185,33 @@ class Region:
                 return self._asked(visit, min(3 * visit.calls, MOST_CALLS - visit.calls))
         return None
 
-    def _new(self, at: int, most: float = inf) -> Visit | None:
-        """Another case of a range; ``None`` where none of a few is quick enough."""
-        for _ in range(TRIES):
-            index = self.drawing.number(at, int(self.turns[at]))
-            self.turns[at] += 1
-            shape = self.drawing.shape(index)
-            if self._numbers(shape) <= most and self._seconds(shape) <= self.patience:
+    def _new(self, at: int) -> Visit | None:
+        """Another case of a range; ``None`` where none of a few is quick enough.
+
+        One that seemed slow is called after all where larger ones have turned out to be quick.
+        """
+        for index, shape in chain(self._late(at), (self._draw(at) for _ in range(TRIES))):
+            if not self._hindrance(at, shape):
+                self.skipped[at].pop(index, None)
                 return self.visits.setdefault(index, Visit(index, at, shape, len(self.visits) + 1))
+            self.skipped[at][index] = shape
         return None
+
+    def _draw(self, at: int) -> tuple[int, Shape]:
+        """The number and the shape of the next case of a range."""
+        index = self.drawing.number(at, int(self.turns[at]))
+        self.turns[at] += 1
+        return index, self.drawing.shape(index)
+
+    def _late(self, at: int) -> list[tuple[int, Shape]]:
+        """The last few cases of a range that were drawn and not called."""
+        return list(self.skipped[at].items())[-TRIES:]
+
+    def _hindrance(self, at: int, shape: Shape) -> str:
+        """Why a shape of a range is not called, in words; empty where it can be."""
+        if self._numbers(shape) > self.most[at]:
+            return MANY
+        return SLOW if self._seconds(shape) > self.patience else ""
 
     def _numbers(self, shape: Shape) -> int:
         return max(LEAST_NUMBERS, numbers(self.drawing.axes, shape))
@@ -188,11 +220,11 @@ class Region:
         """About how long a call takes, by the median of the largest that were no larger; 0 where there were none."""
         count = self._numbers(shape)
         nearest = self.times[: bisect(self.times, (count, inf))][-NEAREST:]
-        return float(np.median([seconds * count / one for one, seconds in nearest])) if nearest else 0.0
+        return median(seconds * count / one for one, seconds in nearest) if nearest else 0.0
 
     def _asked(self, visit: Visit, calls: int) -> tuple[int, int, int]:
         number, visit.batches = visit.batches, visit.batches + 1
-        for at, one in enumerate(self.drawing.ranges):
+        for at, one in enumerate(() if number else self.drawing.ranges):
             self.planned[at][classes(visit.shape["V"])] += calls * visit.shape.batch if visit.shape in one else 0
         return visit.index, number, calls
 
@@ -202,19 +234,25 @@ class Region:
         """Take in the counts of a batch."""
         visit = self.visits[found.task.case]
         visit.calls += found.calls
+        self.answered.add(visit.shape)
         self.seconds[visit.at] += found.seconds
         insort(self.times, (self._numbers(visit.shape), found.seconds / max(1, found.calls)))
-        keys = list(self._keys(visit.shape, found.kind))
+        again = found.task.number > 0
+        keys = [key for key in self._keys(visit.shape, found.kind) if not (again and key[0] == "range")]
         for k, (name, seen) in enumerate(zip(found.names, found.counts, strict=True)):
             if seen.any():
                 self._count(visit, k, name, seen, keys)
         if visit.odd < (ODD if visit.batches == 1 else STILL_ODD):
             self.waiting.append(visit)
 
-    def left_out(self, index: int, why: str) -> None:
-        """A shape that the code under test says it does not take."""
+    def left_out(self, fault: Fault) -> bool:
+        """Leave out a shape that the code under test says it does not take; not one that it has answered before."""
+        index = fault.task.case
+        if fault.call or self.visits[index].shape in self.answered:
+            return False
         visit = self.visits.pop(index)
-        self.declined[visit.at].append(f"{visit.shape}: {why}")
+        self.declined[visit.at].append(f"{visit.shape}: {fault.message}")
+        return True
 
     def _count(self, visit: Visit, k: int, name: str, seen: Array, keys: list[Key]) -> None:
         """Counts of one kind of events, by themselves and added to others; the first alarm is kept."""
@@ -255,6 +293,7 @@ class Region:
 
     def evidence_of(self, at: int) -> RangeEvidence:
         """What was seen of a range: of the token looked at, of all shapes of it that have as many classes."""
+        hindrances = list(filter(None, (self._hindrance(at, shape) for shape in self.skipped[at].values())))
         one = self.drawing.ranges[at]
         tests = [
             pool.tally.test for (key, name, _), pool in self.pools.items() if (key, name) == (("range", at), EXAMINED)
@@ -270,6 +309,7 @@ class Region:
             outcomes=test.n if test else 0,
             detectable=least,
             tv_at_most=test.tv_upper(1 - (1 - self.confidence) / len(self.slow)) if test else 1.0,
-            seen=least <= SEEN,
-            why="; ".join(dict.fromkeys(self.declined[at])) or (SLOW if self.slow[at] else ""),
+            seen=least <= SEEN and not hindrances,
+            why="; ".join(dict.fromkeys([*self.declined[at], *hindrances])),
+            skipped=len(hindrances),
         )

@@ -20,7 +20,10 @@ from simlab.certify.engine.scripted import NotScripted
 from simlab.messages import declines, raised, tampered
 
 LOST = ("hangs", "dies")  # kinds of faults after which the process that calls is gone
-HIDDEN = "the same arguments and generator give other tokens when it is called again: hidden state"
+HIDDEN = (
+    "the same arguments and generator give other tokens when it is called again: hidden state; one process alone calls "
+    "it, for another could repeat what it draws"
+)
 ASKED_AGAIN = 8  # calls that are made twice to see whether the same generator gives the same tokens
 
 
@@ -215,6 +218,7 @@ def attempt(
     except Broken as broken:  # the call has ended, and was counted
         found = Fault(task, "broken", str(broken), calls() - first - 1)
     except (caught, SystemExit) as error:
-        found = Fault(task, "declines" if declines(error) else "raises", raised(error), calls() - first)
+        own = getattr(function, "function", function)  # not what counts its calls
+        found = Fault(task, "declines" if declines(error, own) else "raises", raised(error), calls() - first)
     changed = tampered()
     return Fault(task, "broken", changed, max(0, calls() - first - 1)) if changed else found

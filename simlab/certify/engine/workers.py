@@ -1,7 +1,9 @@
 """Worker processes that call a user's code; hangs and crashes are survived and reported.
 
 They are forks, so that any callable will do, also one that was defined a moment ago. If a call does not end, or ends
-the process, it is known which call that was.
+the process, it is known which call that was. Each has generators of its own: those that are global are seeded anew, and
+code that keeps one which nobody else can seed is called by one process alone. Else two would draw the same, and what is
+counted would count twice.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ import contextlib
 import ctypes
 import multiprocessing
 import os
+import random
 import signal
 import sys
 import time
@@ -31,6 +34,7 @@ BEFORE_THE_FORK = " (if it uses threads or a device that were started before: pr
 
 
 MOST = 256  # processes
+SEEDING = 17  # purpose of the seeds of processes, beside those of calls
 PARENT_DIES = 1  # of prctl: the signal that a process gets when its parent has ended
 
 
@@ -83,7 +87,7 @@ class WorkerPool:
         # what is a process of its own shares no threads with this one
         self.hint = "" if getattr(function, "apart", False) else BEFORE_THE_FORK
         self.here = Counter(function, _Here(), _Here())
-        self.workers = [_Worker(function, cases, seed) for _ in range(processes)]
+        self.workers = [_Worker(function, cases, seed, number) for number in range(processes)]
 
     def run(self, tasks: Iterator[Task]) -> Iterator[Any]:
         """What comes of tasks, in their order; the next one is only asked for when it can be begun.
@@ -123,6 +127,12 @@ class WorkerPool:
                 yield answers.pop(ended)
                 ended += 1
 
+    def keep_one(self) -> None:
+        """From now on one process does all tasks: what another draws from a copy of its generators may be the same."""
+        for worker in self.workers[1:]:
+            worker.end()
+        del self.workers[1:]
+
     def _receive(self, worker: _Worker, ready: Sequence[Any]) -> Any:
         """What came of the task of a worker, if it has ended; after that it has none."""
         if worker.pipe in ready:
@@ -147,7 +157,7 @@ class _Here:
 
 
 class _Worker:
-    def __init__(self, function: Function, cases: Sequence[Case], seed: int) -> None:
+    def __init__(self, function: Function, cases: Sequence[Case], seed: int, which: int) -> None:
         context = multiprocessing.get_context("fork")
         self.pipe, theirs = context.Pipe()
         self.beat, self.split = context.RawValue("Q", 0), context.RawValue("B", 0)
@@ -155,7 +165,7 @@ class _Worker:
         self.number = 0  # of the task, which its answer bears as well
         self.started = self.ended = False  # whether a call has ever ended, and the process has
         self._first, self._seen, self._since = 0, 0, 0.0
-        arguments = (os.getpid(), self.pipe, theirs, self.beat, self.split, function, cases, seed)
+        arguments = (os.getpid(), self.pipe, theirs, self.beat, self.split, function, cases, seed, which)
         self.process = context.Process(target=_serve, args=arguments)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads: none is used there
@@ -226,6 +236,7 @@ def _serve(
     function: Function,
     cases: Sequence[Case],
     seed: int,
+    which: int,
 ) -> None:
     _end_with(parent)
     os.setsid()  # a group of its own
@@ -236,12 +247,24 @@ def _serve(
     sys.stdout = sys.stderr = os.fdopen(devnull, "w")  # in a notebook or a test they are something else
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(1)  # threads of a library are gone after a fork
+    _seed(function, seed, which)
     counted = Counter(function, beat, split)
     with contextlib.suppress(EOFError, OSError), _silent():
         while True:
             number, task = pipe.recv()
             pipe.send((number, attempt(task, cases[task.case], counted, seed, counted.calls, BaseException)))
     os._exit(0)  # threads that it has started are not waited for
+
+
+def _seed(function: Function, seed: int, which: int) -> None:
+    """Seed what is global, and what the function starts, by the number of this process among its like."""
+    words = np.random.SeedSequence([seed, SEEDING, which]).generate_state(4)
+    np.random.seed(words)  # noqa: NPY002
+    random.seed(words.tobytes())
+    if "torch" in sys.modules:
+        sys.modules["torch"].default_generator.manual_seed(int(words[0]))  # devices do not survive a fork
+    if which and hasattr(function, "seeded_anew"):  # the first one has the seed that was asked for
+        function.seeded_anew(int(words[1]) >> 1)
 
 
 def _end_with(parent: int) -> None:

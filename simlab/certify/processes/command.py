@@ -46,7 +46,7 @@ class Command:
     folder
         Where it is started.
     seed
-        Sent with the greeting, for a process that draws for itself.
+        Sent with the greeting, for a process that draws for itself; where several are started, the first one has it.
     """
 
     apart = True  # no thread or device of the caller is in it
@@ -58,6 +58,10 @@ class Command:
         self.own_randomness = "rng" in contract_named(contract).signature
         self._running: _Running | None = None
         check_command(self.words, self.folder)
+
+    def seeded_anew(self, seed: int) -> None:
+        """The seed of the next process that it starts: of several at once each has its own, or they draw the same."""
+        self.seed = seed
 
     def __call__(self, *arguments: Any) -> Any:
         return next(self.ask_many([arguments]))

@@ -7,9 +7,10 @@ from itertools import product
 import numpy as np
 import pytest
 
+from experiments.certification.certificate_format import named
 from simlab.certify.battery import verifying
 from simlab.certify.battery.blocks import by_rank, token_classes
-from simlab.certify.contracts.base import Every
+from simlab.certify.contracts.base import Every, counted
 from simlab.certify.contracts.registry import CONTRACTS
 from simlab.certify.engine.describing import condition, deviation
 from simlab.certify.engine.evidence import Evidence
@@ -39,6 +40,22 @@ def test_the_evidence_of_one_call_in_so_many_has_expectation_1() -> None:
             test = Periodic(law, period).update(counts(first)).update(counts(second))
             total += float(np.prod(law[[*first, *second]]) * np.exp(test.log_e))
     assert total == pytest.approx(1)
+
+
+def test_what_is_told_of_single_calls_is_of_all_together_at_half_the_level() -> None:
+    """For the evidence of all calls is reduced by a factor of two before it raises an alarm."""
+    case = next(case for case in verifying.cases() if all(isinstance(events, Every) for events in case.events))
+    evidence = Evidence([case])
+    evidence.add(Sample(0, 0, 6400).run(case, FAST, 0))
+    whole = evidence.tests[0][0]
+    assert isinstance(whole, Periodic)
+    assert whole.n == 6400
+    assert whole.highest >= whole.whole.highest - np.log(2)
+    assert evidence.detectable()[0][0] == whole.whole.detectable(6400, evidence.level / 2)
+    line = {"case": case.name, "events": counted(case.events[0])}
+    assert line["events"].endswith(", in every 60th call (TV: of all calls together)")
+    assert named(line) == f"{case.name}: {line['events']}"
+    assert counted(verifying.cases()[0].events[0]) == verifying.cases()[0].events[0].name
 
 
 def test_events_of_single_calls_have_the_law_of_their_place() -> None:

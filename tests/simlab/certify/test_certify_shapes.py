@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
+from dataclasses import asdict, replace
 from itertools import product
 from typing import Any
 
@@ -11,19 +13,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from experiments.certification.certificate_format import own_shape_line
 from experiments.certification.self_test_known import Hidden
 from simlab.arrays import Array
 from simlab.certify import CONTRACTS, certify
 from simlab.certify.certificate import RangeEvidence
 from simlab.certify.contracts.arrays import Arrays
 from simlab.certify.contracts.registry import makes
-from simlab.certify.engine.mapping import largest_region, mapped
+from simlab.certify.engine.mapping import largest_region, mapped, region_text
 from simlab.certify.engine.region import CALLS, Region
 from simlab.certify.engine.tasks import Sample
 from simlab.certify.shapes import rows
 from simlab.certify.shapes.copies import LARGE, Copies, KeptArrays
 from simlab.certify.shapes.drawing import Drawing, cells
-from simlab.certify.shapes.events import AtPlaces
+from simlab.certify.shapes.events import EXAMINED, AtPlaces
 from simlab.certify.shapes.ranges import MOST, PRESETS, Ranges, Shape, limits, numbers, parsed
 from simlab.mutants.catalogue import correct
 
@@ -250,6 +253,34 @@ def test_a_region_is_one_of_which_every_cell_was_seen() -> None:
 
 
 @pytest.mark.exact
+@pytest.mark.parametrize(
+    ("name", "most", "told"),
+    [
+        ("verify", {"V": 65_536, "gamma": 96}, "in every band of shapes with V up to 65,536, gamma up to 96 a TV"),
+        (
+            "verify",
+            {"V": 262_144, "gamma": 96},
+            "gamma up to 96, as far as a call has at most 8,388,608 numbers of p, a TV of 0.1 in their mean",
+        ),
+        (
+            "batch_uniforms",
+            {"V": 65_536, "gamma": 8, "batch": 128},
+            "in every pair of bands, of V and of another axis, of shapes with V up to 65,536, gamma up to 8, "
+            "batch up to 128, as far as a call has at most 8,388,608 numbers of p, a TV",
+        ),
+        ("verify_candidates", {"V": 262_144, "K": 96}, "V up to 262,144, K up to 96 a TV"),
+    ],
+)
+def test_a_region_says_where_the_size_of_a_call_cuts_it(name: str, most: dict[str, int], told: str) -> None:
+    axes = CONTRACTS[name].axes
+    every = [RangeEvidence(dict(cell.of), "", "", "", 1, 1, 0.1, 0.1, True) for cell in cells(axes, most)]
+    own = replace(every[0], of={axis.name: (1, most[axis.name]) for axis in axes}, name="mine")
+    text = region_text(axes, [own], every, most)
+    assert told in text
+    assert text.count("as far as") == 2 * told.count("as far as")
+
+
+@pytest.mark.exact
 def test_ranges_know_their_shapes() -> None:
     one = Ranges({"V": (10, 20)})
     assert Shape((("V", 20), ("gamma", 3))) in one
@@ -289,19 +320,28 @@ GATES: dict[str, tuple[str, Callable[[int, int, int], bool]]] = {
 }
 
 
+def _region(*shapes: str, seed: int = 0) -> Region:
+    """A region of own shapes alone, in which nothing was called yet."""
+    contract = CONTRACTS["verify"]
+    own = tuple(one for shape in shapes if (one := parsed(shape, contract.axes).within(contract.axes, {})))
+    make = makes("verify", None, "")
+    return Region(Drawing((), contract.axes, lambda _: make, own, seed), 1e-6, 0.999, 2.5)
+
+
 def _searched(function: Function, shape: str, calls: int, seed: int = 0) -> Region:
     """A region of one own shape after so many calls of it, in this process."""
-    contract = CONTRACTS["verify"]
-    own = parsed(shape, contract.axes).within(contract.axes, {})
-    assert own
-    make = makes("verify", None, "")
-    drawing = Drawing((), contract.axes, lambda _: make, (own,), seed)
-    region = Region(drawing, 1e-6, 0.999, 10.0)
+    region = _region(shape, seed=seed)
     for drawn in region.rounds(calls):
         for asked in drawn:
             if not region.finding:
-                region.add(Sample(*asked).run(drawing[asked[0]], function, seed))
+                _call(region, asked, function, 0.0)
     return region
+
+
+def _call(region: Region, asked: tuple[int, int, int], function: Function, seconds: float) -> None:
+    """Take in the calls that a region asks for, as if each took so many seconds."""
+    found = Sample(*asked).run(region.drawing[asked[0]], function, region.drawing.seed)
+    region.add(replace(found, seconds=seconds * found.calls))
 
 
 @pytest.mark.slow
@@ -329,6 +369,64 @@ def test_what_was_seen_of_an_own_shape_is_told() -> None:
     assert not unseen.own[0].seen
 
 
+def _called_on(region: Region, batches: int, seconds: Callable[[int], float]) -> None:
+    """So many batches, of calls that take so long with V tokens."""
+    for _ in range(batches):
+        asked = region.next_case()
+        assert asked
+        _call(region, asked, _verify(), seconds(region.drawing.shape(asked[0])["V"]))
+
+
+@pytest.mark.statistical
+def test_a_range_of_which_shapes_were_left_out_as_slow_is_not_seen() -> None:
+    """Deterministic but for a false alarm, whose rate is 1e-6."""
+    quick, slow = _region("V=5000..50000,gamma=1"), _region("V=5000..50000,gamma=1")
+    _called_on(quick, 12, lambda size: 0.001)
+    assert quick.evidence_of(0).seen
+    assert (quick.evidence_of(0).skipped, quick.evidence_of(0).why) == (0, "")
+    _called_on(slow, 12, lambda size: 2.6 if size > 20_000 else 0.001)
+    found = slow.evidence_of(0)
+    assert found.detectable < 0.3
+    assert found.skipped > 0
+    assert not found.seen
+    assert "a call would take too long" in found.why
+    assert "too long" in own_shape_line(asdict(found))
+    assert f"{found.skipped} more shapes that were drawn were left out" in own_shape_line(asdict(found))
+
+
+@pytest.mark.statistical
+def test_a_shape_that_only_seemed_slow_is_called_after_all() -> None:
+    """A call takes 50 ms whatever its shape; at first that seems to be far more in large ones."""
+    region = _region("V=7,gamma=1", "V=200000,gamma=7", "V=20000,gamma=7")
+    _called_on(region, 4, lambda size: 0.05)
+    assert region.evidence_of(1).skipped > 0
+    _called_on(region, 6, lambda size: 0.05)
+    assert region.evidence_of(1).skipped == 0
+    assert region.evidence_of(1).outcomes > 0
+
+
+@pytest.mark.statistical
+def test_a_case_that_is_called_again_counts_no_more_for_its_range() -> None:
+    region = _searched(_verify(), "V=50,gamma=3", 3 * CALLS)
+    region.waiting.append(next(iter(region.visits.values())))
+    asked = region.next_case()
+    assert asked
+    assert asked[2] == 3 * CALLS
+    _call(region, asked, _verify(), 0.0)
+    assert region.evidence_of(0).outcomes == 3 * CALLS
+    assert region.pools[("all", 0), EXAMINED, 7].tally.test.n == 6 * CALLS
+
+
+@pytest.mark.exact
+def test_with_a_number_of_calls_bands_with_large_shapes_are_not_seen() -> None:
+    contract, make = CONTRACTS["verify"], makes("verify", None, "")
+    small, large = cells(contract.axes, {"V": 1024, "gamma": 3})[-1], Ranges({"V": (1025, 16_384), "gamma": (33, 96)})
+    region = Region(Drawing((), contract.axes, lambda _: make, (small, large), 0), 1e-6, 0.999, 2.5)
+    assert next(region.rounds(4 * CALLS))
+    assert [region.evidence_of(at).skipped > 0 for at in range(2)] == [False, True]
+    assert "65,536 numbers" in region.evidence_of(1).why
+
+
 @pytest.mark.exact
 def test_a_shape_that_is_declined_is_left_out_and_one_that_fails_is_not() -> None:
     right = _verify()
@@ -347,6 +445,26 @@ def test_a_shape_that_is_declined_is_left_out_and_one_that_fails_is_not() -> Non
     assert found.shapes
     assert any("more than 20 drafts are not supported" in one.why for one in found.shapes.cells)
     assert certify(Hidden(fails), calls=16).verdict == "breaks"
+
+
+@pytest.mark.exact
+def test_what_a_library_raises_or_depends_on_the_rows_is_no_shape_that_is_declined() -> None:
+    right = _verify()
+
+    def crashes(p: Array, q: Array, drafts: Array, rng: np.random.Generator) -> list[int]:
+        return right(p, q, drafts, rng) if len(drafts) < 20 else random.choices([0], weights=[0])
+
+    def refuses(p: Array, q: Array, drafts: Array, rng: np.random.Generator) -> list[int]:
+        if len(drafts) > 20 and drafts[0] % 2:
+            raise ValueError("the first draft is odd")
+        return right(p, q, drafts, rng)  # type: ignore[no-any-return]
+
+    found = certify(Hidden(crashes), calls=16)
+    assert found.verdict == "breaks"
+    assert "Total of weights must be greater than zero" in found.summary
+    found = certify(Hidden(refuses), calls=16)
+    assert found.verdict == "breaks"
+    assert "the first draft is odd, in a shape that it has answered before" in found.summary
 
 
 @pytest.mark.exact

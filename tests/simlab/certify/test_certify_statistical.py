@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from experiments.certification.self_test_known import Hidden, bug_row, confirmed, confirmed_row, correct_row
 from simlab.certify import Certificate, assert_lossless, certify
 from simlab.certify.contracts.registry import CONTRACTS
 from simlab.certify.engine.evidence import Diagnosis, Evidence, calls_needed
 from simlab.certify.engine.shrink import smallest_lossy_case
+from simlab.certify.engine.tasks import ASKED_AGAIN, Sample
+from simlab.certify.engine.workers import WorkerPool
 from simlab.mutants.catalogue import Implementation, bugs, correct
 from simlab.mutants.gated.contracts import implementation
 from simlab.mutants.gated.correct import all_coins_at_once
@@ -68,6 +72,24 @@ def test_too_few_calls_are_inconclusive() -> None:
         assert_lossless(SAMPLED, calls=100, processes=1)
     with pytest.raises(AssertionError, match="is inconclusive"):
         assert_lossless(SAMPLED, calls=100, processes=1, epsilon=0.03)
+
+
+def test_a_test_does_not_pass_while_cases_were_never_called(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is excluded in the principal ones, and whatever the budget was."""
+    few = quick(SAMPLED, calls=1)
+    enough = tuple(replace(line, calls=64, tv_at_most=0.05) for line in few.lines)
+    last = enough[-1].case
+    never = tuple(replace(line, calls=0) if line.case == last else line for line in enough)
+    for lines, passes in ((enough, True), (never, False)):
+        found = replace(few, lines=lines)
+        monkeypatch.setattr("simlab.certify.api.certify", lambda *_, found=found, **__: found)
+        if passes:
+            assert assert_lossless(SAMPLED) is found
+            continue
+        with pytest.raises(
+            AssertionError, match=rf"1 of 38 cases were called fewer .* such as {last} \(0\); .*calls=70"
+        ):
+            assert_lossless(SAMPLED)
 
 
 @pytest.mark.parametrize("hide", [False, True])
@@ -129,6 +151,33 @@ def test_hidden_state_and_changed_arguments_are_noted() -> None:
     (note,) = quick(Hidden(lambda p, q, drafts, rng: LOSSLESS(p, q, drafts, own)), calls=10).notes
     assert "hidden state" in note
     assert "global" in quick(_from_the_global_generator, calls=10).notes[0]
+
+
+def test_code_with_hidden_state_is_called_by_one_process(tmp_path: Path) -> None:
+    """Of two, each with a copy of a generator that its module made, the second only made calls that count nowhere."""
+    own = np.random.default_rng(0)
+
+    def keeps(p: np.ndarray, q: np.ndarray, drafts: np.ndarray, rng: np.random.Generator) -> Any:
+        with (tmp_path / str(os.getpid())).open("a") as calls:
+            calls.write(".")
+        return LOSSLESS(p, q, drafts, own)
+
+    certificate = quick(keeps, calls=64, processes=2)
+    first, second = sorted((len(file.read_text()) for file in tmp_path.iterdir()), reverse=True)
+    assert first >= certificate.calls
+    assert second <= 2 * ASKED_AGAIN * len(CONTRACTS["verify"].cases())
+    assert "one process alone calls it" in certificate.notes[0]
+
+
+def test_processes_share_no_global_generator(tmp_path: Path) -> None:
+    def tells(p: np.ndarray, q: np.ndarray, drafts: np.ndarray, rng: np.random.Generator) -> Any:
+        for k, draw in enumerate((random.random(), np.random.random(), float(torch.rand(())))):  # noqa: NPY002
+            (tmp_path / f"{k} {draw}").touch()
+        return LOSSLESS(p, q, drafts, rng)
+
+    with WorkerPool(tells, CONTRACTS["verify"].cases(), 0, 2, 60.0) as pool:
+        assert len(list(pool.run(Sample(0, number, 1) for number in range(2)))) == 2
+    assert len(list(tmp_path.iterdir())) == 6
 
 
 def _from_the_global_generator(p: np.ndarray, q: np.ndarray, drafts: np.ndarray, rng: np.random.Generator) -> Any:

@@ -20,7 +20,8 @@ from simlab.certify.contracts.base import Broken, Function
 from simlab.certify.contracts.registry import CONTRACTS
 from simlab.certify.engine.evidence import Evidence
 from simlab.certify.engine.exact import ROUNDING, AtTheEdge, Exact
-from simlab.certify.engine.tasks import Edges, Enumerate, Impossible, Sample
+from simlab.certify.engine.tasks import Counts, Edges, Enumerate, Impossible, Sample
+from simlab.certify.engine.workers import WorkerPool
 from simlab.certify.processes import command, protocol
 from simlab.mutants.catalogue import bugs, correct
 
@@ -103,6 +104,19 @@ def test_a_call_that_is_not_answered_is_the_one_that_is_shown(tmp_path: Path) ->
     function = command(program(tmp_path, text))
     with pytest.raises(Broken, match="SIGABRT"):
         Sample(0, 0, 64).run(case, function, 0)
+
+
+def test_each_process_has_a_seed_of_its_own(tmp_path: Path) -> None:
+    text = f"""
+seed = hear.readline().split()[-1].decode(); open({str(tmp_path)!r} + "/seed " + seed, "w")
+say.write(b"simlab-certify 1 verify\\n"); say.flush()
+while True: n = asked(); words(2 * n, *[1, 0] * n)
+"""
+    with WorkerPool(command(program(tmp_path, text), seed=5), CONTRACTS["verify"].cases(), 5, 2, 60.0) as pool:
+        assert all(isinstance(found, Counts) for found in pool.run(Sample(0, number, 8) for number in range(2)))
+    seeds = {file.name for file in tmp_path.glob("seed *")}
+    assert len(seeds) == 2
+    assert "seed 5" in seeds
 
 
 @pytest.mark.parametrize("line", ["./no-such-verifier", "no-such-verifier --fast", "", str(CLIENTS)])
