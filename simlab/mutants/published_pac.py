@@ -21,6 +21,7 @@ from simlab.randomness import Purpose, Randomness
 from simlab.rules import Rule
 
 Node = tuple[int, ...]  # which candidate at the first position of the window, which at the second, and so on
+Family = tuple[list[Any], list[Array]]  # of candidates in turn: how likely each coin comes up, the residual after each
 
 
 class PublishedState(NamedTuple):
@@ -96,7 +97,8 @@ class PublishedPac(Decoder[PublishedState]):
             for c, w in zip(np.stack(drawn, 2).tolist(), window.tolist(), strict=True)
         ]
         prefixes = [row[:n].tolist() for row, n in zip(tokens, position, strict=True)]
-        calls = [_Call(self, process, rule, *each) for each in zip(prefixes, choices, state.q, strict=True)]
+        known: dict[Any, Family] = {}
+        calls = [_Call(self, process, rule, known, *each) for each in zip(prefixes, choices, state.q, strict=True)]
         coins = randomness.accept(np.stack([call.chances for call in calls]), position)
         ends = [call.ended(own) for call, own in zip(calls, coins.tolist(), strict=True)]
         accepted = np.array([len(end.path) for end in ends])
@@ -129,26 +131,44 @@ class _Call:
     """One call for one sequence: ``choices[j]`` are the candidates of column j, a single one on the chain."""
 
     def __init__(
-        self, loop: PublishedPac, process: Process, rule: Rule, prefix: list[int], choices: list[list[int]], q: Array
+        self,
+        loop: PublishedPac,
+        process: Process,
+        rule: Rule,
+        known: dict[Any, Family],
+        prefix: list[int],
+        choices: list[list[int]],
+        q: Array,
     ) -> None:
-        self.loop, self.process, self.rule, self.prefix, self.choices, self.q = loop, process, rule, prefix, choices, q
+        self.loop, self.process, self.rule, self.known = loop, process, rule, known
+        self.prefix, self.choices, self.q = prefix, choices, q
         self.left = min(process.length - len(prefix), loop.window)  # columns before the end
         leaves = list(product(range(loop.candidates), repeat=loop.depth))
         self.paths = [(0,) * loop.window, *leaves[1:]]  # in the order of the code
         self.nodes = list(dict.fromkeys(path[:j] for path in self.paths for j in range(1, len(path) + 1)))
-        self.families = {node[:-1]: self._family(node[:-1]) for node in self.nodes if len(node) <= self.left}
-        chances = [self.families[node[:-1]][0][node[-1]] if len(node) <= self.left else 0 for node in self.nodes]
+        chances = [self.family(node[:-1])[0][node[-1]] if len(node) <= self.left else 0 for node in self.nodes]
         self.chances = np.array([number(chance, q) for chance in chances], dtype=q.dtype)
+
+    def tokens(self, node: Node) -> list[int]:
+        """The drafts on the way to a node."""
+        return [self.choices[j][k] for j, k in enumerate(node)]
 
     def row(self, node: Node) -> Array:
         """The target's row after a node."""
-        known = np.array([self.prefix + [self.choices[j][k] for j, k in enumerate(node)]], np.int64)
-        return self.process.forward(known, np.array([known.shape[1]]), 1)[0, 0]
+        before = np.array([self.prefix + self.tokens(node)], np.int64)
+        return self.process.forward(before, np.array([before.shape[1]]), 1)[0, 0]
 
-    def _family(self, node: Node) -> tuple[list[Any], list[Array]]:
-        """Of the candidates behind a node: how likely each one's coin comes up, and the residual after each."""
-        p, q, chances, residuals = self.row(node), self.q[len(node)], [], []
-        for token in self.choices[len(node)]:
+    def family(self, node: Node) -> Family:
+        """The candidates behind a node."""
+        column = len(node)
+        key = (*self.prefix, *self.tokens(node)), tuple(self.choices[column]), tuple(self.q[column].tolist())
+        if key not in self.known:
+            self.known[key] = self._family(self.row(node), self.q[column], self.choices[column])
+        return self.known[key]
+
+    def _family(self, p: Array, q: Array, tokens: list[int]) -> Family:
+        chances, residuals = [], []
+        for token in tokens:
             there = token != NONE and q.any()
             x = np.int64(max(token, 0))
             chances.append(self.rule.accept_rows(p, q, x) if there and p[x] > 0 else 0)
@@ -169,7 +189,7 @@ class _Call:
             elif column < self.left:
                 stays, p = up[node], self.row(node[:-1])
                 last = not stays and (column == count or loop.redrawn == "last")
-                residual = nonempty(self.families[node[:-1]][1][-1 if last else 0], zero)
+                residual = nonempty(self.family(node[:-1])[1][-1 if last else 0], zero)
             elif column == count == loop.window and loop.after == "row":
                 residual = p = self.row(path)
             token = one_hot(np.int64(self.choices[column][node[-1]]), uniform) if stays else residual
@@ -178,8 +198,13 @@ class _Call:
             spare.append(residual)
             stay.append(stays)
         first = slice(1, loop.depth + 1)
-        tokens = [self.choices[j][k] for j, k in enumerate(path[:count])]
-        return _End(tokens, np.stack(drawn), np.stack(declared[1:]), np.stack(spare[first]), np.array(stay[first]))
+        return _End(
+            self.tokens(path[:count]),
+            np.stack(drawn),
+            np.stack(declared[1:]),
+            np.stack(spare[first]),
+            np.array(stay[first]),
+        )
 
     def _chosen(self, up: dict[Node, bool]) -> tuple[int, Node]:
         """How many drafts are accepted, and the path that they are on."""
