@@ -1,3 +1,3 @@
 """SJD-PAC, SJD with proactive drafting and adaptive continuation."""
 
-MODULES = ("motivation", "losslessness", "locality", "speed", "readings", "printed", "headlines")
+MODULES = ("motivation", "losslessness", "locality", "speed", "readings", "reference_code", "printed", "headlines")

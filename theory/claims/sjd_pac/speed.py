@@ -2,8 +2,8 @@
 
 Two numbers of Table 2 were used to fit that process: SJD's with L = 32, and that of the full method with L = 64; and
 the share of SJD's calls that commit one token. All others are predictions. L is read as a budget of nodes: a comb of K
-and D has a chain of L - (K - 1) D. A full tree of the published K = 4, D = 3 does not fit L = 64
-(``pac.readings.budget``); K separate paths do as well (``pac.readings``).
+and D has a chain of L - (K - 1) D. It is one of the trees that fit L = 64 with K = 4, D = 3; ``pac.readings`` judges
+that of the published code, which counts depth otherwise.
 
 Decoders are compared image by image, by Student's interval of the mean difference at a false-alarm rate of 1e-4. All
 see the same images and the same random numbers, so that what makes an image easy for both does not widen it.
