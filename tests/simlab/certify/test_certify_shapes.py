@@ -29,6 +29,8 @@ from simlab.certify.shapes.drawing import Drawing, cells
 from simlab.certify.shapes.events import EXAMINED, AtPlaces
 from simlab.certify.shapes.ranges import MOST, PRESETS, Ranges, Shape, limits, numbers, parsed
 from simlab.mutants.catalogue import correct
+from simlab.mutants.gated.contracts import reference
+from simlab.statistics import Sequential
 
 SIZES = st.integers(2, 300) | st.sampled_from((1023, 4097, 32_769, 65_537, 140_000))
 SMALL = {"V": 3, "gamma": 2, "batch": 2, "K": 1, "length": 3, "nodes": 4}
@@ -415,6 +417,22 @@ def test_a_case_that_is_called_again_counts_no_more_for_its_range() -> None:
     _call(region, asked, _verify(), 0.0)
     assert region.evidence_of(0).outcomes == 3 * CALLS
     assert region.pools[("all", 0), EXAMINED, 7].tally.test.n == 6 * CALLS
+
+
+@pytest.mark.statistical
+def test_sequences_of_a_call_count_as_one_in_what_is_told() -> None:
+    contract, make = CONTRACTS["verify_batch"], makes("verify_batch", None, "")
+    own = parsed("V=50,gamma=1,batch=16", contract.axes).within(contract.axes, {})
+    assert own
+    region = Region(Drawing((), contract.axes, lambda _: make, (own,), 0), 1e-6, 0.999, 2.5)
+    for asked in next(region.rounds(4 * CALLS)):
+        _call(region, asked, reference("verify_batch"), 0.0)
+    found = region.evidence_of(0)
+    assert found.outcomes == 4 * CALLS * 16
+    assert found.detectable == Sequential(rows.LAWS[7]).detectable(4 * CALLS, region.pooled)
+    assert found.tv_at_most > Sequential(rows.LAWS[7]).update(
+        region.pools[("range", 0), EXAMINED, 7].tally.counts
+    ).tv_upper(0.999)
 
 
 @pytest.mark.exact
