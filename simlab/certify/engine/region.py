@@ -26,7 +26,7 @@ from simlab.certify.engine.evidence import Finding
 from simlab.certify.engine.tasks import Counts, Fault
 from simlab.certify.shapes.drawing import Drawing
 from simlab.certify.shapes.events import EVENTS, EXAMINED, law_of
-from simlab.certify.shapes.ranges import Shape, numbers
+from simlab.certify.shapes.ranges import Ranges, Shape, numbers
 from simlab.certify.shapes.rows import LAWS, classes
 from simlab.statistics import Sequential
 from simlab.statistics.tv_bounds import mean_bound
@@ -101,10 +101,14 @@ class Pool:
     means: Array | float = 0.0  # shares of each outcome among those of a call, summed over calls
     calls: int = 0
 
-    @property
-    def tested(self) -> int:
-        """Calls that the last test knew of."""
-        return self.calls * self.tally.test.n // max(1, int(self.tally.counts.sum()))
+    def detectable(self, level: float) -> float:
+        """The smallest TV, in the mean over the outcomes of a call, that the calls the last test knew of would show."""
+        known = self.calls * self.tally.test.n // max(1, int(self.tally.counts.sum()))
+        return self.tally.test.detectable(known, level) if known else 1.0
+
+    def tv_upper(self, confidence: float) -> float:
+        """A bound on that TV."""
+        return mean_bound(self.tally.test.law, np.asarray(self.means), confidence)
 
 
 class Region:
@@ -164,7 +168,7 @@ class Region:
 
     def _turn(self, at: int) -> tuple[int, float]:
         """Ranges of which too little was seen come first, one after the other; then those that have cost least."""
-        planned = max(self.planned[at].values())
+        planned = min(self.planned[at][count] for count in _classes(self.drawing.ranges[at]))
         if planned < ENOUGH:
             return 0, at
         return 1, planned * max(QUICK, float(self.seconds[at]) / planned) ** 0.5
@@ -301,23 +305,27 @@ class Region:
     # What it is worth ------------------------------------------------------------------------------------------
 
     def evidence_of(self, at: int) -> RangeEvidence:
-        """What was seen of a range: of the token looked at, of all shapes of it that have as many classes."""
+        """What was seen of a range, of the token looked at; of shapes of two classes and of seven, if it has both."""
         hindrances = list(filter(None, (self._hindrance(at, shape) for shape in self.skipped[at].values())))
         one = self.drawing.ranges[at]
-        pools = [pool for (key, name, _), pool in self.pools.items() if (key, name) == (("range", at), EXAMINED)]
-        pool = max(pools, key=lambda pool: pool.calls, default=None)
-        least = min(1.0, pool.tally.test.detectable(pool.tested, self.pooled)) if pool and pool.tested else 1.0
-        each = 1 - (1 - self.confidence) / len(self.slow)
+        pools = [self.pools.get((("range", at), EXAMINED, count)) for count in _classes(one)]
+        each = 1 - (1 - self.confidence) / (len(self.slow) * len(LAWS))
+        least = max(min(1.0, pool.detectable(self.pooled)) if pool else 1.0 for pool in pools)
         return RangeEvidence(
             of=dict(one.of),
             name=one.name,
             dtype=one.dtype,
             source=one.source,
             shapes=sum(visit.shape in one for visit in self.visits.values() if visit.calls),
-            outcomes=pool.tally.test.n if pool else 0,
+            outcomes=sum(pool.tally.test.n for pool in pools if pool),
             detectable=least,
-            tv_at_most=mean_bound(pool.tally.test.law, np.asarray(pool.means), each) if pool else 1.0,
+            tv_at_most=max(pool.tv_upper(each) if pool else 1.0 for pool in pools),
             seen=least <= SEEN and not hindrances,
             why="; ".join(dict.fromkeys([*self.declined[at], *hindrances])),
             skipped=len(hindrances),
         )
+
+
+def _classes(one: Ranges) -> list[int]:
+    """How many classes the shapes of a range have: few tokens have fewer."""
+    return sorted({classes(size) for size in one.of["V"]})

@@ -435,6 +435,20 @@ def test_sequences_of_a_call_count_as_one_in_what_is_told() -> None:
     ).tv_upper(0.999)
 
 
+@pytest.mark.statistical
+def test_a_range_of_few_tokens_and_of_many_is_seen_once_both_are() -> None:
+    """They are counted in two classes, or in seven."""
+    region = _region("V=6..9,gamma=1")
+    for asked in next(region.rounds(24 * CALLS)):
+        if region.visits[asked[0]].shape["V"] >= 8:
+            _call(region, asked, _verify(), 0.0)
+    assert region.evidence_of(0).outcomes > 1000
+    assert (region.evidence_of(0).detectable, region.evidence_of(0).seen) == (1, False)
+    both = _searched(_verify(), "V=6..9,gamma=1", 24 * CALLS).evidence_of(0)
+    assert both.seen
+    assert both.outcomes == 24 * CALLS
+
+
 @pytest.mark.exact
 def test_with_a_number_of_calls_bands_with_large_shapes_are_not_seen() -> None:
     contract, make = CONTRACTS["verify"], makes("verify", None, "")
