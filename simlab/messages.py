@@ -79,7 +79,7 @@ def shown(value: Any) -> str:
 
 TENSORS = (
     "it is called with NumPy arrays and a numpy.random.Generator: for an operator that takes tensors and its coins "
-    "choose a contract that gives them, such as verify_uniforms, and --arrays torch (simlab certify --list); what "
+    "choose a contract that gives them, such as chain_uniforms, and --arrays torch (simlab certify --list); what "
     "takes a torch.Generator is wrapped as the guide shows"
 )
 

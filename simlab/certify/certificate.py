@@ -68,7 +68,8 @@ class RangeEvidence:
     name: str
     dtype: str
     source: str
-    # shapes, outcomes: how many shapes were tried, and outcomes counted, in classes that no code can know
+    # shapes, outcomes: how many shapes were tried, and outcomes counted, in classes that no code can know; those of one
+    # call count as one in what follows
     shapes: int
     outcomes: int
     # the smallest TV, in the mean over these shapes, that would have raised an alarm with power 0.999

@@ -143,7 +143,7 @@ def observations(seen: np.ndarray, excluded: np.ndarray) -> int:
     totals = np.unique(seen.sum(axis=-1) + excluded)
     if len(totals) > 1:
         raise ValueError(f"counts sum to {totals[0]} and to {totals[-1]}; expected one n in all rows")
-    return int(totals[0])
+    return int(np.rint(totals[0]))  # means of several observations are no whole numbers
 
 
 def tally(rows: Any) -> dict[Any, int]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import product
-from math import log1p
+from math import ceil, log1p
 from typing import Any
 
 import numpy as np
@@ -109,12 +109,37 @@ def event_bound(law: Law, seen: np.ndarray, excluded: np.ndarray, limit: Limit) 
     costing = np.cumsum(np.concatenate([[0.0, 0.0], law.mass[order]]))
 
     def upper(choice: np.ndarray, more: np.ndarray) -> np.ndarray:
-        return limit(held[choice] + more, n)
+        return limit(np.minimum(held[choice] + more, n), n)
 
     def least(choice: np.ndarray, more: np.ndarray) -> np.ndarray:
         return cost[choice] + np.interp(more, holding, costing)
 
-    return min(1.0, _most(upper, least, len(chosen), int(holding[-1])))
+    return min(1.0, _most(upper, least, len(chosen), ceil(holding[-1])))
+
+
+def mean_bound(law: Any, means: np.ndarray, confidence: float) -> float:
+    """An upper limit on TV, at all times, of observations that come in groups, each of which counts as one.
+
+    A limit on a rate u at all times is the end of a martingale, a product of terms that are convex in what was seen, so
+    that a mean of several observations, however they depend on each other, makes it no larger than a single one.
+
+    Parameters
+    ----------
+    law
+        A ``Law``, a mapping to probabilities or a row ``[V]``.
+    means
+        ``float[V]``, the shares of each outcome in a group, summed over groups.
+    confidence
+        Probability with which the limit holds, between 0 and 1.
+
+    Returns
+    -------
+    float
+        The limit, at most 1, on the TV between ``law`` and the mean law of a group.
+    """
+    known = Law.of(law)
+    seen = np.asarray(means)[known.support]
+    return event_bound(known, seen, np.asarray(max(0.0, float(np.sum(means) - seen.sum()))), always(confidence))
 
 
 def between(first: np.ndarray, second: np.ndarray, limit: Limit) -> float:

@@ -8,6 +8,7 @@ from functools import cached_property, reduce
 import numpy as np
 
 from simlab.arrays import Array
+from simlab.certify.contracts.base import Counted
 from simlab.certify.contracts.blocks import Block, Events, joint
 
 
@@ -61,7 +62,10 @@ class OfRows:
 
 @dataclass(frozen=True)
 class Pooled:
-    """Events of several sequences that have one law and are independent: each call counts once for each of them."""
+    """Events of several sequences that have one law, and are independent under the target: a call counts once for each.
+
+    What is wrong may be so in a whole call at once: bounds, and what would have been seen, count calls.
+    """
 
     name: str
     of: OfBlock
@@ -98,6 +102,11 @@ class Pairs:
     def format(self, code: int) -> str:
         first, second = divmod(code, len(self.of[1].law))
         return f"{self.of[0].format(first)}; {self.of[1].format(second)}"
+
+
+def sequences_of(events: Counted) -> int:
+    """For how many sequences, or pairs of them, a call counts."""
+    return len(events.starts) if isinstance(events, Pooled | Pairs) else 1
 
 
 def together(blocks: tuple[Block, ...]) -> OfRows:

@@ -15,11 +15,13 @@ import numpy as np
 
 from simlab.arrays import Array, total_variation
 from simlab.certify.contracts.base import Case, Every
+from simlab.certify.contracts.events import sequences_of
 from simlab.certify.engine.exact import ROUNDING, Exact
 from simlab.certify.engine.periodic import Periodic
 from simlab.certify.engine.tasks import Counts
 from simlab.statistics import Sequential
 from simlab.statistics.likelihood_ratio import FINENESS, tails
+from simlab.statistics.tv_bounds import mean_bound
 
 FALSE_ALARMS = 1e-6  # of a whole certificate
 BY_SAMPLING = 0.45  # the part of them that fixed cases may raise, as drawn shapes; enumeration far less than the rest
@@ -111,7 +113,19 @@ class Evidence:
         """Those of case i."""
         each, tv = self.each(confidence), self.exact_tv(i, 0)
         known = 1.0 if tv is None else self.laws[i].tv_upper(tv, each)
-        return [min(known, test.tv_upper(each) if test.n else 1.0) for test in self.tests[i]]
+        return [min(known, self._bound(i, k, each)) for k in range(len(self.tests[i]))]
+
+    def _bound(self, i: int, k: int, confidence: float) -> float:
+        """That of one kind of events by what was counted; of several sequences of a call, the mean counts as one."""
+        test, events = self.tests[i][k], self.cases[i].events[k]
+        if not test.n:
+            return 1.0
+        sequences = sequences_of(events)
+        return (
+            test.tv_upper(confidence)
+            if sequences == 1
+            else mean_bound(events.law, self.counts[i][k] / sequences, confidence)
+        )
 
     def each(self, confidence: float) -> float:
         """The confidence of each of the bounds, where all hold at once with this one."""
@@ -126,16 +140,20 @@ class Evidence:
         """For every kind of events, the smallest TV that raises an alarm with power 0.999; infinite if none does."""
         found: dict[tuple[int, int, bool, bool], float] = {}  # it depends on no more than this
 
-        def smallest(test: Sequential | Periodic) -> float:
-            if not test.n:
+        def smallest(test: Sequential | Periodic, sequences: int) -> float:
+            n = test.n // sequences  # calls, whose sequences may depend on each other
+            if not n:
                 return inf
             one = test.whole if isinstance(test, Periodic) else test
-            kind = len(one.law.mass), one.n, bool(one.towards), one is test
+            kind = len(one.law.mass), n, bool(one.towards), one is test
             if kind not in found:
-                found[kind] = test.detectable(test.n, self.level)
+                found[kind] = test.detectable(n, self.level)
             return found[kind]
 
-        return [[smallest(test) for test in row] for row in self.tests]
+        return [
+            [smallest(test, sequences_of(events)) for test, events in zip(row, case.events, strict=True)]
+            for row, case in zip(self.tests, self.cases, strict=True)
+        ]
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ only; and as the law in classes is the same in all shapes, counts are added up o
 of an axis, and over all, for what is wrong by a little in many. A case whose counts look odd is called more often. All
 tests may be looked at whenever one likes, so that none of this raises more false alarms. What is told of a range rests
 on the first calls of each of its cases, which are alike in number; and a range counts as seen only if no shape of it
-that was drawn had to be left out.
+that was drawn had to be left out. Sequences of one call count as one there: what is wrong may be so in all of them.
 """
 
 from __future__ import annotations
@@ -26,15 +26,16 @@ from simlab.certify.engine.evidence import Finding
 from simlab.certify.engine.tasks import Counts, Fault
 from simlab.certify.shapes.drawing import Drawing
 from simlab.certify.shapes.events import EVENTS, EXAMINED, law_of
-from simlab.certify.shapes.ranges import Shape, numbers
+from simlab.certify.shapes.ranges import Ranges, Shape, numbers
 from simlab.certify.shapes.rows import LAWS, classes
 from simlab.statistics import Sequential
+from simlab.statistics.tv_bounds import mean_bound
 
 CALLS, LEAST_CALLS = 128, 32  # of a drawn case at first, and where each has the outcomes of many sequences
 MOST_CALLS = 1 << 14  # of one that looks odd
 ODD, STILL_ODD = 0.02, 0.1  # p-values below which a case is called more often, and goes on being
 AGAIN = 1.1  # times as many counts after which a test of added counts is made again
-SEEN, ENOUGH = 0.3, 384  # TV that has to be seen in every cell of a region, and outcomes that do
+SEEN, ENOUGH = 0.3, 384  # TV that has to be seen in every cell of a region, and calls that do
 DECLINED = 3  # shapes of a range that are declined before it is left alone
 NEAREST = 5  # calls by which it is said how long others take
 TRIES = 8  # shapes of a range that are looked at for one that is quick enough
@@ -97,6 +98,17 @@ class Pool:
     tally: Tally
     visit: Visit
     odd: float = 1.0
+    means: Array | float = 0.0  # shares of each outcome among those of a call, summed over calls
+    calls: int = 0
+
+    def detectable(self, level: float) -> float:
+        """The smallest TV, in the mean over the outcomes of a call, that the calls the last test knew of would show."""
+        known = self.calls * self.tally.test.n // max(1, int(self.tally.counts.sum()))
+        return self.tally.test.detectable(known, level) if known else 1.0
+
+    def tv_upper(self, confidence: float) -> float:
+        """A bound on that TV."""
+        return mean_bound(self.tally.test.law, np.asarray(self.means), confidence)
 
 
 class Region:
@@ -121,7 +133,7 @@ class Region:
         self.visits: dict[int, Visit] = {}
         self.pools: dict[tuple[Key, str, int], Pool] = {}
         self.turns, self.seconds = np.zeros(count, int), np.zeros(count)
-        self.planned = [dict.fromkeys(LAWS, 0) for _ in range(count)]  # outcomes, by the number of classes
+        self.planned = [dict.fromkeys(LAWS, 0) for _ in range(count)]  # calls, by the number of classes
         self.most = np.full(count, inf)  # numbers of the rows of a shape that is called
         self.skipped: list[dict[int, Shape]] = [{} for _ in range(count)]  # drawn and not called, by number of the case
         self.slow = np.zeros(count, bool)  # of none of the last few that were drawn a call is quick enough
@@ -156,7 +168,7 @@ class Region:
 
     def _turn(self, at: int) -> tuple[int, float]:
         """Ranges of which too little was seen come first, one after the other; then those that have cost least."""
-        planned = max(self.planned[at].values())
+        planned = min(self.planned[at][count] for count in _classes(self.drawing.ranges[at]))
         if planned < ENOUGH:
             return 0, at
         return 1, planned * max(QUICK, float(self.seconds[at]) / planned) ** 0.5
@@ -225,7 +237,7 @@ class Region:
     def _asked(self, visit: Visit, calls: int) -> tuple[int, int, int]:
         number, visit.batches = visit.batches, visit.batches + 1
         for at, one in enumerate(() if number else self.drawing.ranges):
-            self.planned[at][classes(visit.shape["V"])] += calls * visit.shape.batch if visit.shape in one else 0
+            self.planned[at][classes(visit.shape["V"])] += calls if visit.shape in one else 0
         return visit.index, number, calls
 
     # What comes of it ------------------------------------------------------------------------------------------
@@ -241,7 +253,7 @@ class Region:
         keys = [key for key in self._keys(visit.shape, found.kind) if not (again and key[0] == "range")]
         for k, (name, seen) in enumerate(zip(found.names, found.counts, strict=True)):
             if seen.any():
-                self._count(visit, k, name, seen, keys)
+                self._count(visit, k, name, seen, keys, found.calls)
         if visit.odd < (ODD if visit.batches == 1 else STILL_ODD):
             self.waiting.append(visit)
 
@@ -254,7 +266,7 @@ class Region:
         self.declined[visit.at].append(f"{visit.shape}: {fault.message}")
         return True
 
-    def _count(self, visit: Visit, k: int, name: str, seen: Array, keys: list[Key]) -> None:
+    def _count(self, visit: Visit, k: int, name: str, seen: Array, keys: list[Key], calls: int) -> None:
         """Counts of one kind of events, by themselves and added to others; the first alarm is kept."""
         size = visit.shape["V"]
         tally = visit.tallies.setdefault(name, Tally(name, size))
@@ -268,6 +280,7 @@ class Region:
             if odd < pool.odd:
                 pool.visit, pool.odd = visit, odd
             pool.tally.add(seen)
+            pool.means, pool.calls = pool.means + seen * (calls / seen.sum()), pool.calls + calls
             self._raise(pool.visit, k, pool.tally, self.pooled)
 
     def _raise(self, visit: Visit, k: int, tally: Tally, level: float) -> None:
@@ -292,24 +305,27 @@ class Region:
     # What it is worth ------------------------------------------------------------------------------------------
 
     def evidence_of(self, at: int) -> RangeEvidence:
-        """What was seen of a range: of the token looked at, of all shapes of it that have as many classes."""
+        """What was seen of a range, of the token looked at; of shapes of two classes and of seven, if it has both."""
         hindrances = list(filter(None, (self._hindrance(at, shape) for shape in self.skipped[at].values())))
         one = self.drawing.ranges[at]
-        tests = [
-            pool.tally.test for (key, name, _), pool in self.pools.items() if (key, name) == (("range", at), EXAMINED)
-        ]
-        test = max(tests, key=lambda test: test.n, default=None)
-        least = min(1.0, test.detectable(test.n, self.pooled)) if test else 1.0
+        pools = [self.pools.get((("range", at), EXAMINED, count)) for count in _classes(one)]
+        each = 1 - (1 - self.confidence) / (len(self.slow) * len(LAWS))
+        least = max(min(1.0, pool.detectable(self.pooled)) if pool else 1.0 for pool in pools)
         return RangeEvidence(
             of=dict(one.of),
             name=one.name,
             dtype=one.dtype,
             source=one.source,
             shapes=sum(visit.shape in one for visit in self.visits.values() if visit.calls),
-            outcomes=test.n if test else 0,
+            outcomes=sum(pool.tally.test.n for pool in pools if pool),
             detectable=least,
-            tv_at_most=test.tv_upper(1 - (1 - self.confidence) / len(self.slow)) if test else 1.0,
+            tv_at_most=max(pool.tv_upper(each) if pool else 1.0 for pool in pools),
             seen=least <= SEEN and not hindrances,
             why="; ".join(dict.fromkeys([*self.declined[at], *hindrances])),
             skipped=len(hindrances),
         )
+
+
+def _classes(one: Ranges) -> list[int]:
+    """How many classes the shapes of a range have: few tokens have fewer."""
+    return sorted({classes(size) for size in one.of["V"]})

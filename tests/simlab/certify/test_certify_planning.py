@@ -11,6 +11,7 @@ from experiments.certification.certificate_format import named
 from simlab.certify.battery import verifying
 from simlab.certify.battery.blocks import by_rank, token_classes
 from simlab.certify.contracts.base import Every, counted
+from simlab.certify.contracts.events import sequences_of
 from simlab.certify.contracts.registry import CONTRACTS
 from simlab.certify.engine.describing import condition, deviation
 from simlab.certify.engine.evidence import Evidence
@@ -20,6 +21,7 @@ from simlab.certify.engine.planning import LOOSE, Plan
 from simlab.certify.engine.tasks import Sample
 from simlab.messages import printable, raised
 from simlab.mutants.gated.correct import all_coins_at_once
+from simlab.statistics import Sequential
 
 pytestmark = pytest.mark.exact
 
@@ -56,6 +58,19 @@ def test_what_is_told_of_single_calls_is_of_all_together_at_half_the_level() -> 
     assert line["events"].endswith(", in every 60th call (TV: of all calls together)")
     assert named(line) == f"{case.name}: {line['events']}"
     assert counted(verifying.cases()[0].events[0]) == verifying.cases()[0].events[0].name
+
+
+def test_sequences_of_a_call_count_as_one_in_bounds() -> None:
+    case = next(case for case in CONTRACTS["batch_uniforms"].cases() if case.name == "70 sequences")
+    evidence, rng, calls = Evidence([case]), np.random.default_rng(0), 200
+    many = [sequences_of(events) for events in case.events]
+    assert max(many) > 10
+    counts = [rng.multinomial(calls * each, events.law) for events, each in zip(case.events, many, strict=True)]
+    evidence.add_counts(0, counts, calls)
+    for k, each in enumerate(many):
+        law, test = case.events[k].law, evidence.tests[0][k]
+        assert evidence.detectable()[0][k] == pytest.approx(Sequential(law).detectable(calls, evidence.level))
+        assert evidence.bounds_of(0, 0.999)[k] > test.tv_upper(0.999) * (1 if each == 1 else 1.5)
 
 
 def test_events_of_single_calls_have_the_law_of_their_place() -> None:

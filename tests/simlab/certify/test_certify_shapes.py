@@ -29,6 +29,8 @@ from simlab.certify.shapes.drawing import Drawing, cells
 from simlab.certify.shapes.events import EXAMINED, AtPlaces
 from simlab.certify.shapes.ranges import MOST, PRESETS, Ranges, Shape, limits, numbers, parsed
 from simlab.mutants.catalogue import correct
+from simlab.mutants.gated.contracts import reference
+from simlab.statistics import Sequential
 
 SIZES = st.integers(2, 300) | st.sampled_from((1023, 4097, 32_769, 65_537, 140_000))
 SMALL = {"V": 3, "gamma": 2, "batch": 2, "K": 1, "length": 3, "nodes": 4}
@@ -415,6 +417,36 @@ def test_a_case_that_is_called_again_counts_no_more_for_its_range() -> None:
     _call(region, asked, _verify(), 0.0)
     assert region.evidence_of(0).outcomes == 3 * CALLS
     assert region.pools[("all", 0), EXAMINED, 7].tally.test.n == 6 * CALLS
+
+
+@pytest.mark.statistical
+def test_sequences_of_a_call_count_as_one_in_what_is_told() -> None:
+    contract, make = CONTRACTS["verify_batch"], makes("verify_batch", None, "")
+    own = parsed("V=50,gamma=1,batch=16", contract.axes).within(contract.axes, {})
+    assert own
+    region = Region(Drawing((), contract.axes, lambda _: make, (own,), 0), 1e-6, 0.999, 2.5)
+    for asked in next(region.rounds(4 * CALLS)):
+        _call(region, asked, reference("verify_batch"), 0.0)
+    found = region.evidence_of(0)
+    assert found.outcomes == 4 * CALLS * 16
+    assert found.detectable == Sequential(rows.LAWS[7]).detectable(4 * CALLS, region.pooled)
+    assert found.tv_at_most > Sequential(rows.LAWS[7]).update(
+        region.pools[("range", 0), EXAMINED, 7].tally.counts
+    ).tv_upper(0.999)
+
+
+@pytest.mark.statistical
+def test_a_range_of_few_tokens_and_of_many_is_seen_once_both_are() -> None:
+    """They are counted in two classes, or in seven."""
+    region = _region("V=6..9,gamma=1")
+    for asked in next(region.rounds(24 * CALLS)):
+        if region.visits[asked[0]].shape["V"] >= 8:
+            _call(region, asked, _verify(), 0.0)
+    assert region.evidence_of(0).outcomes > 1000
+    assert (region.evidence_of(0).detectable, region.evidence_of(0).seen) == (1, False)
+    both = _searched(_verify(), "V=6..9,gamma=1", 24 * CALLS).evidence_of(0)
+    assert both.seen
+    assert both.outcomes == 24 * CALLS
 
 
 @pytest.mark.exact

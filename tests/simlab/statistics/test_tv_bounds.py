@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import beta, binom, multinomial
 
 from simlab.statistics import Directed, Law, Sequential, tv_upper
-from simlab.statistics.tv_bounds import always, event_bound, once
+from simlab.statistics.tv_bounds import always, event_bound, mean_bound, once
 from tests.support.counting import all_counts, consistent, generator
 
 pytestmark = pytest.mark.statistical
@@ -85,6 +85,27 @@ def test_a_limit_that_always_holds_does_when_looked_at_all_the_time() -> None:
             so_far &= limit(confidence)(seen, n) >= rate
     assert consistent(int((~held[always]).sum()), tries, 0, 1 - confidence)
     assert not consistent(int((~held[once]).sum()), tries, 0, 1 - confidence)
+
+
+def test_a_bound_on_means_holds_where_what_comes_together_is_wrong_together() -> None:
+    """Sixty-four groups of a hundred, of which one in ten is wrong as a whole; counted one by one it does not."""
+    tries, groups, wrong, rng = 300, 64, 0.1, generator(46)
+    apart = wrong * (1 - FIVE[0])
+    missed = one_by_one = 0
+    for _ in range(tries):
+        shares = rng.multinomial(100, FIVE, groups) / 100
+        shares[rng.random(groups) < wrong] = np.eye(5)[0]
+        missed += mean_bound(FIVE, shares.sum(axis=0), 0.99) < apart
+        one_by_one += tv_upper_always(np.rint(100 * shares).sum(axis=0).astype(int), FIVE, 0.99) < apart
+    assert missed == 0
+    assert not consistent(one_by_one, tries, 0, 0.01)
+
+
+def test_a_bound_on_whole_numbers_is_that_of_counts() -> None:
+    for law in (FIVE, np.array([0.3, 0.2, 0.1, *[0.05] * 8, 0.0])):
+        counts = generator(47).multinomial(300, law)
+        assert mean_bound(law, counts / 1.0, 0.999) == tv_upper_always(counts, law, 0.999)
+        assert mean_bound(law, counts * 0.999, 0.999) == pytest.approx(tv_upper_always(counts, law, 0.999), rel=0.05)
 
 
 # The e-value ---------------------------------------------------------------------------------------------------
