@@ -109,6 +109,7 @@ MOVED: dict[str, str] = {
     "lantern.output-bound.long": "lantern.output-bound.scale",
     "pac.locality.row": "pac.locality",
     "pac.locality.above": "pac.locality",
+    "pac.fastest-lossless": "pac.state-of-the-art",
 }
 
 

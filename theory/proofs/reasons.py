@@ -29,7 +29,7 @@ REASONS: dict[str, str] = {
     ),
     "sjd-reference.greedy": "existence: one rational example (found by search) proves it; nothing universal",
     "pac.eagle": PRINTED,
-    "pac.fastest-lossless": PRINTED,
+    "pac.state-of-the-art": PRINTED,
     "pac.readings.budget": "counts nodes of a fixed tree: whole numbers",
     "pac.continuation-speed": "existence of two processes: two rational examples prove it",
     "pac.optimal": (

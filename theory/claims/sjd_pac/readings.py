@@ -336,13 +336,13 @@ class WrongPaths(Paths, trees.SiblingsUnconditional):
     simulates=SIMULATES,
 )
 def readings(seed: int) -> Finding:
-    r"""That there is such a reading is not refuted by those that fail, and others are left. The published code has a full
-    tree whose nodes share their candidates, the retained token first and a bonus token behind an accepted path, and
-    counts depth from the root: with K = 4, D = 3 two positions have candidates, and 64 nodes leave a chain of 45 drafts
-    (sjd-pac-reference.tree). Mended it is lossless (pac.combined, pac.readings.shared), and far nearer to the printed
-    rows than a comb: where 32 nodes leave a chain of 13 drafts, and the comb's has 23, continuation gains less and the
-    wider window more. By these images its factor of continuation is off all the same, by 0.1 tokens a call of 3.5, on a
-    process that was fitted with a comb.
+    r"""That there is such a reading is not refuted by those that fail, and others are left. The published code has a
+    full tree whose nodes share their candidates, the retained token first and a bonus token behind an accepted path,
+    and counts depth from the root: with K = 4, D = 3 two positions have candidates, and 64 nodes leave a chain of 45
+    drafts (sjd-pac-reference.tree). Mended it is lossless (pac.combined, pac.readings.shared), and far nearer to the
+    printed rows than a comb: 32 nodes leave it a chain of 13 drafts, and a comb one of 23, so that continuation gains
+    less and the wider window more. By these images its factor of continuation is off all the same, by 0.1 tokens a call
+    of 3.5, on a process that was fitted with a comb.
 
     The paper speaks of "multiple diverse proposal paths rooted at" the new token, too, and extends "one of these paths
     (e.g., the first path, k=1)". As candidates of a node that are followed by one draft each, these are $K$ paths of
