@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from experiments.certification.self_test_known import Hidden
-from simlab.arrays import Array
+from simlab.arrays import Array, total_variation
 from simlab.certify import CONTRACTS, certify
 from simlab.certify.certificate import RangeEvidence
 from simlab.certify.contracts.arrays import Arrays
@@ -113,6 +113,42 @@ def test_what_is_counted_of_a_tree_has_the_law_that_is_stated(seed: int) -> None
         looked = [look for group in events.groups for look in group]
         assert len(looked) == 1
         _same(events, every, chances)
+
+
+def _reached(weights: Array, steps: int) -> Array:
+    """The law of a token by inverse CDF with one of so many coins, 0, 1/steps, ...: how many fall on each."""
+    upto = weights.cumsum()
+    return np.diff(np.ceil(upto / upto[-1] * steps), prepend=0.0) / steps
+
+
+def _of_correct(p: Array, q: Array, steps: int) -> Array:
+    """The law of the first token of speculative sampling with such coins."""
+    ratio = np.divide(p, q, out=np.ones_like(p), where=q > 0)
+    kept = q * np.minimum(1, np.ceil(ratio * steps) / steps)
+    left = np.maximum(p - q, 0)
+    return kept + (1 - kept.sum()) * _reached(left, steps) if left.any() else kept
+
+
+@pytest.mark.exact
+@pytest.mark.parametrize(("kind", "off"), [("torch.bfloat16", 0.01), ("numpy.float16", 0.001)])
+@pytest.mark.parametrize("size", [64, 4096, 65_536])
+def test_rows_of_few_bits_have_coins_by_which_correct_code_follows_the_target(kind: str, off: float, size: int) -> None:
+    """In classes, off by less than a thousandth of what coins of as few bits as the rows are off by."""
+    if kind.startswith("torch"):
+        pytest.importorskip("torch")
+    make, found = makes("chain_uniforms", kind, ""), list[tuple[float, float]]()
+    for seed in range(20):
+        case: Any = make(Shape((("V", size), ("gamma", 1))), np.random.default_rng(seed))
+        (events, *_), (drawn,) = case.events, case.drawn
+        assert float(case.given_as.uniforms(np.float64(1 - 2.0**-53))) == 1 - 2.0**-24
+        place, labels = drawn.at
+        p, q = drawn.block.p[place][0], drawn.block.q[0][0]
+        laws = (_reached(p, 1 << bits) if place else _of_correct(p, q, 1 << bits) for bits in (24, case.arrays.bits))
+        now, coarse = (float(total_variation(np.bincount(labels, law, len(events.law)), events.law)) for law in laws)
+        found.append((now, coarse))
+    now, coarse = np.mean(found, axis=0)
+    assert now < 1e-3 * coarse
+    assert size < 4096 or coarse > off
 
 
 def _same(events: AtPlaces, every: Array, chances: Array) -> None:
