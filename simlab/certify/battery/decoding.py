@@ -16,7 +16,7 @@ from simlab.certify.contracts.base import (
 )
 from simlab.certify.contracts.blocks import Block, Events, joint, scaled, windows
 from simlab.certify.contracts.decoding import DecodeCase, Model
-from simlab.certify.contracts.events import OfBlock
+from simlab.certify.contracts.events import OfBlock, Turned
 
 PRINCIPAL = ("one token", "two tokens of two", "an end among three tokens of two")
 
@@ -47,6 +47,7 @@ def cases() -> tuple[DecodeCase, ...]:
         _in_windows("six tokens of two", _random(2, 6, 9), 3),
         _in_windows("five tokens of four", _random(4, 5, 10), 2),
         _in_windows("16 tokens of two, by the last two", _random(2, 16, 11, 2), 3),
+        _by_all("14 tokens of two, by all before them", 14, 15),
         _in_windows("24 tokens of three, by the last, with an end", _rarely_ended(_random(3, 24, 12, 1), 2), 2),
         _large(257, 3),
     )
@@ -128,6 +129,16 @@ def _in_windows(name: str, model: Model, width: int | None = None) -> DecodeCase
     """Looked at in windows, if ``width`` is given."""
     found = (joint(model.law),) if width is None else windows(model.law, width)
     return DecodeCase(name, model, tuple(OfBlock(model.law, events) for events in found))
+
+
+def _by_all(name: str, length: int, number: int) -> DecodeCase:
+    """Rows that are one, turned by chance after every context; looked at are two neighbours, as they were turned."""
+    rng, row = np.random.default_rng([5, number]), np.array([0.8, 0.2])
+    turns = tuple(rng.integers(2, size=1 << i) for i in range(length))
+    block = Block(tuple(np.where(turn[:, None] == 0, row, row[::-1]) for turn in turns), (), length - 1)
+    pairs = ((i, i + 1) for i in range(0, length, 2))
+    events = tuple(Turned(f"tokens {i} and {k}, unturned", block, row, turns, (i, k)) for i, k in pairs)
+    return DecodeCase(name, Model(block), events)
 
 
 def _large(size: int, length: int) -> DecodeCase:

@@ -2,12 +2,13 @@
 
 Rows are rounded to the nearest number of the precision. Uniforms are what generators make of as many random bits as the
 precision has: multiples of 2^-24 in [0, 1 - 2^-24] in float32, of 2^-8 in bfloat16. Noise is made of uniforms that are
-neither 0 nor 1, in float32 at least, as engines do.
+neither 0 nor 1, in float32 at least, as engines do. Beside coarse rows of any shape uniforms are those of float32 too:
+one of eight bits can choose among 256 tokens only.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -58,6 +59,11 @@ class Arrays:
     def coarse(self) -> bool:
         """Whether only rows made for it are free of rounding."""
         return self.bits < COARSE
+
+    @property
+    def of_any_shape(self) -> Arrays:
+        """The same for rows that are not made for it: coins of coarse ones have 24 bits."""
+        return replace(self, coins="float32") if self.coarse else self
 
     @property
     def definitions(self) -> str:

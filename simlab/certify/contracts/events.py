@@ -104,6 +104,33 @@ class Pairs:
         return f"{self.of[0].format(first)}; {self.of[1].format(second)}"
 
 
+@dataclass(frozen=True, eq=False)
+class Turned:
+    """Tokens at ``places`` of a block, each by its place in a row that is turned: all rows of p are ``row``, each so
+    many places further as ``turns[i]`` says of its context."""
+
+    name: str
+    block: Block
+    row: Array
+    turns: tuple[Array, ...]
+    places: tuple[int, ...]
+
+    @property
+    def law(self) -> Array:
+        return reduce(np.multiply.outer, [self.row] * len(self.places)).ravel()
+
+    def codes(self, tokens: Array) -> Array:
+        code = np.zeros(len(tokens), np.int64)
+        for place in self.places:
+            turn = self.turns[place][self.block.context(tokens, place)]
+            code = code * len(self.row) + (tokens[:, place] - turn) % len(self.row)
+        return code
+
+    def format(self, code: int) -> str:
+        digits = np.unravel_index(code, (len(self.row),) * len(self.places))
+        return ", ".join(f"token {digit} of the row unturned" for digit in digits)
+
+
 def sequences_of(events: Counted) -> int:
     """For how many sequences, or pairs of them, a call counts."""
     return len(events.starts) if isinstance(events, Pooled | Pairs) else 1

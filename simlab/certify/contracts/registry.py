@@ -91,7 +91,7 @@ class Laid:
         cases, both_ends, simplest = (
             partial(make, self.layout, arrays) for make in (self.of.cases, self.of.both_ends, self.of.simplest)
         )
-        made = partial(self.made, self.layout, arrays)
+        made = partial(self.made, self.layout, arrays.of_any_shape)
         return Contract(name, self.layout.signature, cases, both_ends, simplest, self.principal, self.axes, made)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from math import gcd
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ from simlab.processes.filters import Settings
 KINDS = 5  # blocks of a batch that differ
 TEMPERATURES = 1.0, 0.5, 0.7, 2.0
 UNCUT = 1 << 30
+ENDED = 1 / 8  # the part of sequences that a token may end, where it is long enough before another does
 
 Generator = np.random.Generator
 
@@ -159,59 +161,95 @@ def _events_in_turn(looks: Sequence[Look], count: int, rng: Generator) -> tuple[
 
 @dataclass(frozen=True, eq=False)
 class TurningModel:
-    """After a prefix comes a row that is turned by its last token and its length: all have one law in classes."""
+    """After a prefix comes a row that is turned by all of its tokens, in their order: all have one law in classes."""
 
     base: rows.Row
-    steps: tuple[int, int]
+    steps: tuple[int, int]  # of the turn from token to token; V and the first have no divisor in common
 
     def __call__(self, prefix: Any) -> Array:
         """The row ``[V]`` after ``prefix``; as of other models, whatever holds whole numbers is welcome."""
         tokens = prefix.tolist() if hasattr(prefix, "tolist") else list(prefix)
         if len(tokens) == 1 and isinstance(tokens[0], list | tuple):
             tokens = list(tokens[0])
-        last = as_token(tokens[-1], len(self.base.p)) if tokens else 0
-        return np.roll(self.base.p, self.turn(last, len(tokens)))
+        turn = 0
+        for token in tokens:
+            turn = self._on(turn, as_token(token, len(self.base.p)))
+        return np.roll(self.base.p, turn)
 
-    def turn(self, last: Any, place: int) -> Any:
-        """By how many places the row at a place is turned, after this token."""
-        return (last * self.steps[0] + place * self.steps[1]) % len(self.base.p)
+    def _on(self, turn: Any, token: Any) -> Any:
+        """By how many places a row is turned, after one token more."""
+        return (turn * self.steps[0] + token + self.steps[1]) % len(self.base.p)
+
+    def _turns(self, place: int, tokens: Array) -> Array:
+        """By how many places the row at a place is turned, after each of ``tokens[n, >= place]``."""
+        turn = np.zeros(len(tokens), np.int64)
+        for i in range(place):
+            turn = self._on(turn, tokens[:, i])
+        return turn
 
     def label(self, place: int, tokens: Array) -> Array:
         """The classes of tokens at a place, in the row that they were drawn from."""
-        last = tokens[:, place - 1] if place else np.zeros(len(tokens), np.int64)
-        return np.asarray(self.base.labels[(tokens[:, place] - self.turn(last, place)) % len(self.base.p)])
+        return np.asarray(self.base.labels[(tokens[:, place] - self._turns(place, tokens)) % len(self.base.p)])
+
+    def completed(self, tokens: Array, rng: Generator) -> Array:
+        """``tokens[n, length]`` with draws in place of every -1."""
+        found = tokens.copy()
+        turn, upto = np.zeros(len(found), np.int64), self.base.p.cumsum()
+        for i in range(found.shape[1]):
+            missing = np.flatnonzero(found[:, i] < 0)
+            if len(missing):
+                base = np.searchsorted(upto, rng.random(len(missing)) * upto[-1], side="right")
+                found[missing, i] = (base + turn[missing]) % len(upto)
+            turn = self._on(turn, found[:, i])
+        return found
 
 
 @dataclass(frozen=True, eq=False)
 class DrawnDecode(Case):
-    """A sequence of a model whose rows are one, turned."""
+    """A sequence of a model whose rows are one, turned.
+
+    One that ``eos`` ends is completed as if it went on: all of its tokens have the law of the model.
+    """
 
     name: str
     model: TurningModel
     length: int
     events: tuple[Counted, ...]
+    eos: int | None = None
 
     def inputs(self, n: int, rng: Generator) -> Array:
         return np.empty((n, 0))
 
     def ask(self, function: Function, inputs: Any, i: int, rng: Generator) -> Tokens:
-        size = len(self.model.base.p)
-        tokens = as_emitted(function(self.model, self.length, rng), size, self.length)
-        wrong = misshapen(tokens, self.length, None)
+        size, end = len(self.model.base.p), () if self.eos is None else (self.eos,)
+        tokens = as_emitted(function(self.model, self.length, rng, *end), size, self.length)
+        wrong = misshapen(tokens, self.length, self.eos)
         if wrong:
             raise Broken(wrong)
         return tokens
 
     def completed(self, tokens: Array, rng: Generator) -> Array:
-        return tokens
+        return tokens if self.eos is None else self.model.completed(tokens, rng)
 
     def call_arguments(self, inputs: Any, i: int) -> dict[str, Any]:
-        return {"model": f"rows of {len(self.model.base.p)} tokens, which are too long to read", "length": self.length}
+        rows = f"rows of {len(self.model.base.p)} tokens, which are too long to read"
+        return {"model": rows, "length": self.length} | ({} if self.eos is None else {"eos": self.eos})
 
 
 def decode(shape: Shape, rng: Generator) -> Case:
-    """A sequence."""
+    """A sequence, which a token of the first row may end where others that do are rare."""
     size, length = shape["V"], shape["length"]
-    model = TurningModel(rows.row(size, rng), (int(rng.integers(size)), int(rng.integers(size))))
+    model = TurningModel(rows.row(size, rng), (_prime_to(size, rng), int(rng.integers(size))))
     looks = [partial(model.label, i) for i in range(length)]
-    return DrawnDecode(str(shape), model, length, _events_in_turn(looks, len(model.base.law), rng))
+    ends = rng.random() < ENDED and size >= 2 * length
+    eos = int(rng.choice(size, p=model.base.p)) if ends else None
+    name = str(shape) if eos is None else f"{shape}, which token {eos} ends"
+    return DrawnDecode(name, model, length, _events_in_turn(looks, len(model.base.law), rng), eos)
+
+
+def _prime_to(size: int, rng: Generator) -> int:
+    """A number from 1 to V that has no divisor in common with it."""
+    while True:
+        found = int(rng.integers(1, size + 1))
+        if gcd(found, size) == 1:
+            return found

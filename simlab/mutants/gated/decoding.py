@@ -224,6 +224,11 @@ def _elsewhere(model: Model, context: Tokens) -> Array:
     return model(tuple((token + 1) % size for token in context))
 
 
+def _stale(model: Model, context: Tokens) -> Array:
+    """The row behind a cache in which all tokens but the last two are the first, where there are more than five."""
+    return model((context[0],) * (len(context) - 2) + context[-2:] if len(context) > 5 else context)
+
+
 # Trees: two candidates, and a draft behind the one that was kept -----------------------------------------------------
 
 
@@ -357,6 +362,7 @@ def _made() -> tuple[DecodeFault, ...]:
         make("row of p of another context", "9", **some, target=_elsewhere),
         make("bonus token not emitted, but kept in the context", "21", **some, after=_bonus_not_emitted),
         make("rejected token kept in the cache", "23", **some, after=_rejected_in_cache),
+        make("all tokens but the last two of a long cache stale", "44", **some, lawless=True, target=_stale),
         make("end of the sequence inside a block missed", "24", **some, after=_end_missed),
         make("end of the sequence inside a block dropped", "24", **some, after=_end_dropped),
         make(

@@ -21,9 +21,10 @@ from simlab.certify.engine.tasks import Sample
 from simlab.mutants.gated.base import Block, Call, Generated, Source, Wrong
 from simlab.mutants.gated.chains import RIGHT as RIGHTLY
 from simlab.mutants.gated.chains import emitted, excess
-from simlab.mutants.gated.contracts import reference
+from simlab.mutants.gated.contracts import implementation, reference
 from simlab.mutants.gated.correct import CORRECT, all_coins_at_once
-from simlab.mutants.gated.decoding import DecodeFault, Decoding
+from simlab.mutants.gated.decoding import DecodeFault, Decoding, _stale
+from simlab.mutants.gated.gates import ALWAYS
 from tests.support.certify import accepted
 
 pytestmark = pytest.mark.statistical
@@ -224,6 +225,7 @@ def of_one_block(p: Array, q: Array, drafts: Array, rng: Generator) -> list[int]
 
 V, B, D, L = verifying.cases(), batches.cases(), drafting.cases(), decoding.cases()
 FORCED = "one row of p one-hot, as by a grammar"
+STALE, OLDEST = "all tokens but the last two of a long cache stale", "14 tokens of two, by all before them"
 
 # The calls are twice to four times as many as the first that were seen to be enough.
 WRONG: dict[str, tuple[Sequence[Case], str, Callable[[], Function], int]] = {
@@ -255,6 +257,7 @@ WRONG: dict[str, tuple[Sequence[Case], str, Callable[[], Function], int]] = {
         lambda: Decoding(Wrong(DecodeFault("greedy beside certain rows", instead=greedy_beside_certain))),
         1000,
     ),
+    STALE: (L, OLDEST, lambda: implementation(STALE, ALWAYS, "decode"), 200),
     "rejected together": (B, "two sequences of one draft", lambda: bound_together, 4000),
     "every second sequence has the same uniforms": (B, "13 sequences of 3 tokens", lambda: every_second, 500),
 }
@@ -282,6 +285,16 @@ def test_the_same_code_without_the_bug_passes(number: int) -> None:
     for tried, case, _, calls in WRONG.values():
         if tried is cases:
             assert not found(cases, case, function, calls)
+
+
+def test_old_tokens_matter_in_one_case_of_sequences_alone() -> None:
+    """Elsewhere rows of long prefixes are those of their last two tokens."""
+    rng, forgotten = np.random.default_rng(0), {}
+    for case in L:
+        size = case.model.rows.vocabulary
+        prefixes = [tuple(rng.integers(size, size=n).tolist()) for n in range(6, case.length) for _ in range(50)]
+        forgotten[case.name] = all((_stale(case.model, one) == case.model(one)).all() for one in prefixes)
+    assert [name for name, same in forgotten.items() if not same] == [OLDEST]
 
 
 def test_uniforms_used_two_calls_later_are_found_from_any_call_on() -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from experiments.certification.certificate_format import own_shape_line
 from experiments.certification.self_test_known import Hidden
-from simlab.arrays import Array
+from simlab.arrays import Array, total_variation
 from simlab.certify import CONTRACTS, certify
 from simlab.certify.certificate import RangeEvidence
 from simlab.certify.contracts.arrays import Arrays
@@ -29,7 +29,9 @@ from simlab.certify.shapes.drawing import Drawing, cells
 from simlab.certify.shapes.events import EXAMINED, AtPlaces
 from simlab.certify.shapes.ranges import MOST, PRESETS, Ranges, Shape, limits, numbers, parsed
 from simlab.mutants.catalogue import correct
-from simlab.mutants.gated.contracts import reference
+from simlab.mutants.gated.contracts import implementation, reference
+from simlab.mutants.gated.gates import ALWAYS
+from simlab.mutants.gated.gates import GATES as GATED
 from simlab.statistics import Sequential
 
 SIZES = st.integers(2, 300) | st.sampled_from((1023, 4097, 32_769, 65_537, 140_000))
@@ -104,6 +106,42 @@ def test_what_is_counted_of_a_sequence_has_the_law_that_is_stated(seed: int) -> 
         _same(events, every, chances)
 
 
+@pytest.mark.property
+@given(size=SIZES, count=st.integers(1, 96), seed=st.integers(0, 2**32))
+@settings(deadline=None)
+def test_a_row_depends_on_every_token_before_it(size: int, count: int, seed: int) -> None:
+    """Whichever token is another, however old, the row is turned otherwise."""
+    rng = np.random.default_rng(seed)
+    model: Any = CONTRACTS["decode"].drawn(Shape((("V", size), ("length", count))), rng).model  # type: ignore[attr-defined]
+    tokens = np.tile(rng.integers(size, size=count + 1), (count + 1, 1))
+    tokens[np.arange(count), np.arange(count)] += rng.integers(1, size, size=count)
+    turned = model._turns(count, tokens % size)
+    assert (turned[:count] != turned[count]).all()
+    assert (model(tokens[count, :count]) == np.roll(model.base.p, turned[count])).all()
+    seen = model.base.labels[(tokens[:, count] % size - turned) % size]
+    assert (model.label(count, tokens % size) == seen).all()
+
+
+@pytest.mark.statistical
+def test_a_sequence_that_ends_is_completed_to_the_law_that_is_stated() -> None:
+    """2,000 sequences of four drawn cases: the counts of at most 12 kinds are each a false alarm with 1e-8."""
+    function, ended, rng = reference("decode"), 0, np.random.default_rng(0)
+    shape = Shape((("V", 12), ("length", 5)))
+    drawn: list[Any] = [CONTRACTS["decode"].drawn(shape, np.random.default_rng(seed)) for seed in range(40)]
+    for case in [case for case in drawn if case.eos is not None][:4]:
+        tokens = np.full((2000, case.length), -1)
+        for row in tokens:
+            emitted = case.ask(function, None, 0, rng)
+            row[: len(emitted)] = emitted
+        ended += int((tokens[:, -1] < 0).sum())
+        done = case.completed(tokens, rng)
+        assert (done[tokens >= 0] == tokens[tokens >= 0]).all()
+        for events in case.events:
+            counts = np.bincount(events.codes(done), minlength=len(events.law))
+            assert float(Sequential(events.law).update(counts).p_value) > 1e-8
+    assert ended > 1000
+
+
 @pytest.mark.exact
 @pytest.mark.parametrize("seed", range(8))
 def test_what_is_counted_of_a_tree_has_the_law_that_is_stated(seed: int) -> None:
@@ -118,6 +156,42 @@ def test_what_is_counted_of_a_tree_has_the_law_that_is_stated(seed: int) -> None
         looked = [look for group in events.groups for look in group]
         assert len(looked) == 1
         _same(events, every, chances)
+
+
+def _reached(weights: Array, steps: int) -> Array:
+    """The law of a token by inverse CDF with one of so many coins, 0, 1/steps, ...: how many fall on each."""
+    upto = weights.cumsum()
+    return np.diff(np.ceil(upto / upto[-1] * steps), prepend=0.0) / steps
+
+
+def _of_correct(p: Array, q: Array, steps: int) -> Array:
+    """The law of the first token of speculative sampling with such coins."""
+    ratio = np.divide(p, q, out=np.ones_like(p), where=q > 0)
+    kept = q * np.minimum(1, np.ceil(ratio * steps) / steps)
+    left = np.maximum(p - q, 0)
+    return kept + (1 - kept.sum()) * _reached(left, steps) if left.any() else kept
+
+
+@pytest.mark.exact
+@pytest.mark.parametrize(("kind", "off"), [("torch.bfloat16", 0.01), ("numpy.float16", 0.001)])
+@pytest.mark.parametrize("size", [64, 4096, 65_536])
+def test_rows_of_few_bits_have_coins_by_which_correct_code_follows_the_target(kind: str, off: float, size: int) -> None:
+    """In classes, off by less than a thousandth of what coins of as few bits as the rows are off by."""
+    if kind.startswith("torch"):
+        pytest.importorskip("torch")
+    make, found = makes("chain_uniforms", kind, ""), list[tuple[float, float]]()
+    for seed in range(20):
+        case: Any = make(Shape((("V", size), ("gamma", 1))), np.random.default_rng(seed))
+        (events, *_), (drawn,) = case.events, case.drawn
+        assert float(case.given_as.uniforms(np.float64(1 - 2.0**-53))) == 1 - 2.0**-24
+        place, labels = drawn.at
+        p, q = drawn.block.p[place][0], drawn.block.q[0][0]
+        laws = (_reached(p, 1 << bits) if place else _of_correct(p, q, 1 << bits) for bits in (24, case.arrays.bits))
+        now, coarse = (float(total_variation(np.bincount(labels, law, len(events.law)), events.law)) for law in laws)
+        found.append((now, coarse))
+    now, coarse = np.mean(found, axis=0)
+    assert now < 1e-3 * coarse
+    assert size < 4096 or coarse > off
 
 
 def _same(events: AtPlaces, every: Array, chances: Array) -> None:
@@ -322,17 +396,17 @@ GATES: dict[str, tuple[str, Callable[[int, int, int], bool]]] = {
 }
 
 
-def _region(*shapes: str, seed: int = 0) -> Region:
-    """A region of own shapes alone, in which nothing was called yet."""
-    contract = CONTRACTS["verify"]
+def _region(*shapes: str, seed: int = 0, name: str = "verify", limit: float = 2.5) -> Region:
+    """A region of own shapes of a contract alone, in which nothing was called yet."""
+    contract = CONTRACTS[name]
     own = tuple(one for shape in shapes if (one := parsed(shape, contract.axes).within(contract.axes, {})))
-    make = makes("verify", None, "")
-    return Region(Drawing((), contract.axes, lambda _: make, own, seed), 1e-6, 0.999, 2.5)
+    make = makes(name, None, "")
+    return Region(Drawing((), contract.axes, lambda _: make, own, seed), 1e-6, 0.999, limit)
 
 
-def _searched(function: Function, shape: str, calls: int, seed: int = 0) -> Region:
-    """A region of one own shape after so many calls of it, in this process."""
-    region = _region(shape, seed=seed)
+def _searched(function: Function, shape: str, calls: int, seed: int = 0, name: str = "verify") -> Region:
+    """A region of one own shape of a contract after so many calls of it, in this process."""
+    region = _region(shape, seed=seed, name=name, limit=10.0)
     for drawn in region.rounds(calls):
         for asked in drawn:
             if not region.finding:
@@ -359,6 +433,20 @@ def test_what_is_wrong_in_a_shape_is_found_there(name: str) -> None:
     assert found
     assert found.log_e > 14
     assert _searched(_verify(), shape, 4 * CALLS).finding is None
+
+
+BY_DESIGN: dict[str, tuple[str, str, str, int]] = {  # contract, gate, shape, and four times the calls that were enough
+    "all tokens but the last two of a long cache stale": ("decode", "always", "V=300,length=20", 4 * CALLS),
+}
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("fault", BY_DESIGN)
+def test_what_is_wrong_by_design_is_found_in_a_drawn_shape(fault: str) -> None:
+    """The same code without the fault raises no alarm; its rate is 1e-6."""
+    name, gate, shape, calls = BY_DESIGN[fault]
+    assert _searched(implementation(fault, (GATED | {"always": ALWAYS})[gate], name), shape, calls, 0, name).finding
+    assert _searched(reference(name), shape, calls, 0, name).finding is None
 
 
 @pytest.mark.statistical
