@@ -79,8 +79,8 @@ def compare_command(
     compare.json, compare.npz, compare.parquet and samples.png. Needs torch.
 
     It goes round by round: a first table is of 16 images of each method, and each that follows of twice as many, until
-    it is N; times at the next batch are taken in each. Stop it when it is sure enough: the files are those of the last
-    table. What is finished is kept in DIR/parts until all of it is, and the same command goes on from there.
+    it is N; from the second on each has times at one batch more. Stop it when it is sure enough: the files are those of
+    the last table. What is finished is kept in DIR/parts until all of it is, and the same command goes on from there.
 
     Of fashion-continuous methods are compared by acceptance, calls, proposals a rejected draft, speedup beside what
     CSpD's eq. 51 predicts, and whether their images can be told from the target's own.
@@ -155,7 +155,7 @@ def _codes(console: Console, document: dict[str, Any]) -> None:
     title = f"{_images(document)}, {drafts}, {document['device']}, seed {document['seed']}"
     table = numbers_table(console, (*names, "Frechet", "is it the target's law"), rows, title)
     console.print(table, highlight=False)
-    print_text(console, "speedup: against ar, ± its standard error, and in brackets what was predicted of this machine")
+    _tell_speedup(console, document, "ar", "what was predicted of this machine")
     print_text(console, f"Frechet: {FRECHET} ar")
 
 
@@ -167,6 +167,11 @@ def _images(document: dict[str, Any]) -> str:
 
 def _speedups(document: dict[str, Any]) -> list[str]:
     return [f"speedup, batch {entry['batch']}" for entry in document["methods"][0]["timing"]]
+
+
+def _tell_speedup(console: Console, document: dict[str, Any], target: str, predicted: str) -> None:
+    timed = f"against {target}, ± its standard error, and in brackets {predicted}"
+    print_text(console, f"speedup: {timed if _speedups(document) else 'from the next table on'}")
 
 
 def _quality(quality: dict[str, Any]) -> tuple[str, str]:
@@ -213,7 +218,7 @@ def _vectors(console: Console, document: dict[str, Any]) -> None:
     title = f"{_images(document)}, {document['device']}, seed {document['seed']}"
     rows = [_row_of_vectors(row) for row in document["methods"]]
     console.print(numbers_table(console, names, rows, title), highlight=False)
-    print_text(console, "speedup: against the target alone, ± its standard error, and in brackets that of eq. 51")
+    _tell_speedup(console, document, "the target alone", "that of eq. 51")
     print_text(console, f"Frechet: {FRECHET} the target alone")
 
 

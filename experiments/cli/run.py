@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from shlex import quote
@@ -36,9 +37,10 @@ def run_command(
 ) -> int:
     """Run a sweep of simulations.
 
-    Simulates every process x decoder x rule x seed of a spec, in cells of a few seconds. Finished cells are saved: a
-    run that was interrupted or killed goes on where it was when the same command is given again, and ends with the same
-    table.
+    Simulates every process x decoder x rule x seed of a spec, in cells of a few seconds. It goes round by round: a
+    first table has some sequences of every process, decoder and rule, and each that follows about twice as many, until
+    all are there. Stop it when it is sure enough. Finished cells are saved: a run that was interrupted or killed goes
+    on where it was when the same command is given again, and ends with the same table.
     """
     if listing == (spec is not None):
         raise UsageError("run: expected a SPEC or --list, and not both")
@@ -91,7 +93,7 @@ def _run(path: Path, out: Path | None, seeds: list[int], workers: int | None, sc
         raise UsageError(f"--out {out}: is a file; expected a folder")
     try:
         with _pool(workers, scheduler) as pool, _bar() as progress:
-            done = run_sweep(spec, work, out, pool, _Display(progress))
+            done = run_sweep(spec, work, out, pool, _Display(progress, spec, work))
     except Unreachable as error:
         raise UsageError(f"--scheduler {scheduler}: {error}") from None
     except Busy as error:
@@ -109,7 +111,7 @@ def _run(path: Path, out: Path | None, seeds: list[int], workers: int | None, sc
         return _stopped(str(failed), out)
     except KeyboardInterrupt:
         return _stopped("interrupted", out, status=130)
-    _print(spec, done, out)
+    _print(spec, work, done, out)
     return 0
 
 
@@ -135,9 +137,10 @@ def _bar() -> Progress:
 class _Display:
     """The :class:`~experiments.sweeps.Listener` of the terminal: notes above a bar, which runs in units of work."""
 
-    def __init__(self, progress: Progress) -> None:
-        self.progress = progress
+    def __init__(self, progress: Progress, spec: Spec, cells: Sequence[Cell]) -> None:
+        self.progress, self.spec = progress, spec
         self.done, self.all = 0, 0
+        self.sequences = sum(cell.stop - cell.first for cell in cells)
 
     def begins(self, cells: int, work: int) -> None:
         self.all = cells
@@ -146,6 +149,9 @@ class _Display:
     def ends(self, cell: Cell) -> None:
         self.done += 1
         self.progress.update(self.task, advance=cell.work, description=self._cells())
+
+    def shows(self, cells: Sequence[Cell], table: pd.DataFrame) -> None:
+        _show(self.spec, cells, table, f", so far {len(table):,} of {self.sequences:,} sequences")
 
     def note(self, text: str) -> None:
         self.progress.console.print(f"simlab: {text}")
@@ -161,23 +167,27 @@ def _stopped(reason: str, out: Path, status: int = 1) -> int:
     return status
 
 
-def _print(spec: Spec, done: Done, out: Path) -> None:
-    from experiments.sweeps import summary
-
-    console = output()
-    each = summary(spec, done.table)
-    print_text(console, spec.title, "bold")
-    names = ("process", "decoder", "rule", "sequences", "tokens/call ± s.e.", "pooled")
-    console.print(plain_table(console, names, [_row(row) for _, row in each.head(MOST_ROWS).iterrows()]))
-    if len(each) > MOST_ROWS:
-        print_text(console, f"... and {len(each) - MOST_ROWS} more in the table")
+def _print(spec: Spec, cells: Sequence[Cell], done: Done, out: Path) -> None:
+    _show(spec, cells, done.table)
     print_text(
-        console,
+        output(),
         f"cells     {done.computed} computed, {done.found} there already\n"
         f"table     {out / 'table.parquet'}\n"
         f"manifest  {out / 'manifest.json'}\n"
         f"draw it   simlab report --runs {quote(str(out))}",
     )
+
+
+def _show(spec: Spec, cells: Sequence[Cell], table: pd.DataFrame, so_far: str = "") -> None:
+    from experiments.sweeps import summary
+
+    console = output()
+    each = summary(spec, cells, table)
+    print_text(console, f"{spec.title}{so_far}", "bold")
+    names = ("process", "decoder", "rule", "sequences", "tokens/call ± s.e.", "pooled")
+    console.print(plain_table(console, names, [_row(row) for _, row in each.head(MOST_ROWS).iterrows()]))
+    if len(each) > MOST_ROWS:
+        print_text(console, f"... and {len(each) - MOST_ROWS} more in the table")
 
 
 def _row(row: pd.Series) -> tuple[str, ...]:

@@ -3,9 +3,10 @@
 Image i of every method is replicate i of the tape, i < n. The images they are tested against, drawn by the target
 alone, are replicates n to 2n - 1. What is measured is the kind of token's (:class:`Comparison`).
 
-It goes round by round: a document of ``FIRST`` images of each method, then of twice as many, until all n are there; in
-each round times are taken at one batch more. What is finished is kept in pieces, of which every document is made, so a
-comparison that was stopped goes on with the next piece, and ends as if it had not been.
+It goes round by round: a document of ``FIRST`` images of each method, then of twice as many, until all n are there.
+Times take longer than the first images do: in each round but the first they are taken at one batch more. What is
+finished is kept in pieces, of which every document is made, so a comparison that was stopped goes on with the next
+piece, and ends as if it had not been.
 """
 
 from __future__ import annotations
@@ -76,15 +77,12 @@ class Comparison(ABC):
         What the names in the document mean.
     target
         What the target alone is called.
-    soon
-        At how many batches there are times in the first document, of several.
     methods, alone
         The methods, and for each how the target alone draws what it is tested against.
     """
 
     measures: Mapping[str, str]
     target: str
-    soon: int
 
     def __init__(self, models: Any, request: Request) -> None:
         self.models, self.request = models, request
@@ -146,8 +144,10 @@ class Comparison(ABC):
     def arrays(self, drawn: Sequence[Any]) -> Arrays:
         """What is too large for the document."""
 
-    def beside(self, kept: Kept, reference: Any, notify: Notify) -> tuple[dict[str, Any], Arrays]:
-        """What the document and the arrays hold of no method in particular."""
+    def beside(
+        self, kept: Kept, reference: Any, batches: Sequence[int], notify: Notify
+    ) -> tuple[dict[str, Any], Arrays]:
+        """What the document, with times at ``batches``, and the arrays hold of no method in particular."""
         return {}, {}
 
 
@@ -177,7 +177,7 @@ def compare(own: Comparison, notify: Notify, folder: Path) -> Iterator[Outcome]:
                 found.append(kept.piece(_known(own, each, first, begin, count), make))
         if number + 1 < len(ends) and there[number + 1]:
             continue
-        batches = request.timing if end == request.count else request.timing[: own.soon + number]
+        batches = request.timing if end == request.count else request.timing[:number]
         yield _outcome(own, head | {"n": end}, pieces, held_out, batches, kept, notify)
 
 
@@ -255,7 +255,7 @@ def _outcome(
     }
     images = [drawn[method, 0] for method in own.methods]
     references = [drawn[alone, request.count] for alone in own.alone]
-    beside, arrays = own.beside(kept, references[0], notify)
+    beside, arrays = own.beside(kept, references[0], batches, notify)
     times = []
     for batch in batches:
         known = {"timing": batch, "methods": list(request.methods), **request.settings}

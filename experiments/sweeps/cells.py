@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -32,6 +33,7 @@ from simlab.rules import Rule, make_rule
 FORMAT = 1  # of the files; another number, and nothing computed before is taken up
 WORK = 1 << 25  # probabilities in the rows of a cell's sequences, each taken once
 MOST = 1024  # replicates of a cell, however small the process
+FIRST = 4  # cells of each configuration in the first table: fewer say nothing of their spread
 MOST_CELLS = 1_000_000  # of a study: each is a file
 MOST_TOKENS = 1 << 20  # of a sequence
 MOST_DRAFTS = 1 << 16  # of a step: a row of V numbers for each
@@ -78,6 +80,22 @@ def in_working_order(cells: Iterable[Cell]) -> list[Cell]:
         return model(cell.process), canonical(over_codebook), cell.rule.text, cell.process.text
 
     return sorted(cells, key=shared)
+
+
+def rounds(cells: Iterable[Cell]) -> list[int]:
+    """The round of each cell, from 0: ``FIRST`` of each configuration, then as many as there are before, until all are
+    there. Images, seeds and replicates of one process, decoder and rule are a configuration."""
+    seen: Counter[tuple[str, ...]] = Counter()
+    found = []
+    for own in map(configuration, cells):
+        found.append((seen[own] // FIRST).bit_length())
+        seen[own] += 1
+    return found
+
+
+def configuration(cell: Cell) -> tuple[str, ...]:
+    """What a cell has in common with those of other images, seeds and replicates."""
+    return model(cell.process), cell.decoder.text, cell.rule.text
 
 
 def model(process: Entry) -> str:

@@ -9,13 +9,12 @@ there is nothing; values of several kinds, and lists, are written as JSON.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import product
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from experiments.sweeps.cells import IMAGE, Cell, model
+from experiments.sweeps.cells import IMAGE, Cell, configuration, model
 from experiments.sweeps.spec import Entry, Spec, canonical, summaries
 
 SMALLEST, LARGEST = -(1 << 63), (1 << 63) - 1
@@ -33,33 +32,34 @@ def table(cells: Sequence[Cell], frames: Sequence[pd.DataFrame]) -> pd.DataFrame
     return made
 
 
-def summary(spec: Spec, made: pd.DataFrame) -> pd.DataFrame:
-    """One row for each decoder and rule on each process, over all its images, seeds and replicates.
+def summary(spec: Spec, cells: Sequence[Cell], made: pd.DataFrame) -> pd.DataFrame:
+    """One row for each decoder and rule on each process, over all its images, seeds and replicates in the table
+    ``made`` of ``cells``.
 
     ``mean`` is the mean of tokens/calls of each sequence and ``error`` its standard error, between images if there are
     several and between sequences otherwise (NaN for a single one); ``pooled`` is all tokens over all calls.
     """
-    each = len(spec.seeds) * spec.replicates
-    shape = (len(spec.processes), len(spec.decoders) * len(spec.rules), each)
-    ratio, tokens, steps = (made[name].to_numpy().reshape(shape) for name in ("compression", "tokens", "steps"))
-    models = [model(process) for process in spec.processes]
-    pairs = list(product(summaries(spec.decoders), summaries(spec.rules)))
-    images = [[k for k, other in enumerate(models) if other == one] for one in dict.fromkeys(models)]
-    processes = summaries([spec.processes[own[0]] for own in images], without=(IMAGE,))
+    firsts: dict[str, Entry] = {}  # of the images of each process
+    for process in spec.processes:
+        firsts.setdefault(model(process), process)
+    named = (
+        dict(zip(firsts, summaries([*firsts.values()], without=(IMAGE,)), strict=True)),
+        *(
+            {entry.text: name for entry, name in zip(own, summaries(own), strict=True)}
+            for own in (spec.decoders, spec.rules)
+        ),
+    )
+    whose = np.repeat(np.arange(len(cells)), [cell.stop - cell.first for cell in cells])
+    process, decoder, rule = np.array([configuration(cell) for cell in cells], object)[whose].T
+    image = np.array([cell.process.text for cell in cells])[whose]
     rows = []
-    for process, own in zip(processes, images, strict=True):
-        for k, (decoder, rule) in enumerate(pairs):
-            mean, error = _mean(ratio[own, k])
-            pooled = tokens[own, k].sum() / steps[own, k].sum()
-            rows.append((process, decoder, rule, len(own) * each, mean, error, pooled))
+    for key, own in made.groupby([process, decoder, rule], sort=False):
+        ratio, images = own["compression"], own["compression"].groupby(image[own.index]).mean()
+        independent = images if len(images) > 1 else ratio
+        error = independent.std() / np.sqrt(len(independent))
+        names = [of[str(part)] for of, part in zip(named, key, strict=True)]
+        rows.append((*names, len(own), ratio.mean(), error, own["tokens"].sum() / own["steps"].sum()))
     return pd.DataFrame(rows, columns=["process", "decoder", "rule", "sequences", "mean", "error", "pooled"])
-
-
-def _mean(values: np.ndarray) -> tuple[float, float]:
-    """The mean of ``values[images, sequences]`` and its standard error."""
-    independent = values.mean(axis=1) if len(values) > 1 else values[0]
-    count = len(independent)
-    return values.mean(), independent.std(ddof=1) / np.sqrt(count) if count > 1 else np.nan
 
 
 def _configuration(cell: Cell) -> dict[str, Any]:

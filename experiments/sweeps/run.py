@@ -1,13 +1,14 @@
-"""Run a sweep: compute the missing cells, then write the table.
+"""Run a sweep: compute the missing cells, and write the table, round by round.
 
 =====================  ==================================================================================
 cells/KEY.parquet      the finished cells
-table.parquet          all of them in one tidy table (:mod:`experiments.sweeps.frames`)
+table.parquet          those of the rounds that are over in one tidy table (:mod:`experiments.sweeps.frames`)
 manifest.json          the spec, versions, how many cells, seconds
 =====================  ==================================================================================
 
-The table depends on the spec and on nothing else: not on where and in what order cells were computed, nor on how often
-the run was killed on the way.
+A round takes as many cells of every configuration (:func:`experiments.sweeps.cells.rounds`), so that each table has all
+of them. The last depends on the spec and on nothing else: not on where and in what order cells were computed, nor on
+how often the run was killed on the way.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ from typing import Any, NamedTuple, Protocol
 
 import pandas as pd
 
+from experiments.interrupts import held_interrupts
 from experiments.results import versions, write_json, write_table
-from experiments.sweeps.cells import Cell, in_working_order
+from experiments.sweeps.cells import Cell, in_working_order, rounds
 from experiments.sweeps.frames import table
 from experiments.sweeps.pools import Failure, Pool
 from experiments.sweeps.spec import Spec, canonical
@@ -36,6 +38,9 @@ class Listener(Protocol):
 
     def ends(self, cell: Cell) -> None:
         """A cell is finished."""
+
+    def shows(self, cells: list[Cell], table: pd.DataFrame) -> None:
+        """A round is over that is not the last: the table of all ``cells`` until now."""
 
     def note(self, text: str) -> None:
         """Something a person should know."""
@@ -70,15 +75,31 @@ def run_sweep(spec: Spec, cells: list[Cell], out: Path, pool: Pool, listener: Li
         found = store.find(cells)
         for text in _notes(found, len(cells), out):
             listener.note(text)
-        done = set(map(store.path, found.finished))
-        waiting = [cell for cell in cells if store.path(cell) not in done]
-        computing = _compute(store, waiting, pool, listener)
-        made = table(cells, [store.load(cell) for cell in cells])
-        write_table(out / "table.parquet", made)
-        count = {"all": len(cells), "kept": len(found.finished), "computed": len(waiting), "stale": found.stale}
-        seconds = {"all": round(perf_counter() - started, 2), "computing": round(computing, 2)}
-        write_json(out / "manifest.json", _about(spec) | {"cells": count, "rows": len(made), "seconds": seconds})
-    return Done(made, len(found.finished), len(waiting))
+        done = {cell.key for cell in found.finished}
+        missing = [cell for cell in cells if cell.key not in done]
+        listener.begins(len(missing), sum(cell.work for cell in missing))
+        failures: list[tuple[Cell, Failure]] = []
+        computing, turns = 0.0, rounds(cells)
+        last = max(turns)
+        for turn in range(last + 1):
+            waiting = [cell for cell, own in zip(cells, turns, strict=True) if own == turn and cell.key not in done]
+            computing += _compute(store, waiting, pool, listener, failures)
+            if failures or (not waiting and turn < last):
+                continue
+            shown = [cell for cell, own in zip(cells, turns, strict=True) if own <= turn]
+            made, kept = table(shown, [store.load(cell) for cell in shown]), sum(cell.key in done for cell in shown)
+            count = {"all": len(cells), "kept": kept, "computed": len(shown) - kept, "stale": found.stale}
+            seconds = {"all": round(perf_counter() - started, 2), "computing": round(computing, 2)}
+            with held_interrupts():  # both say how many rows there are
+                write_table(out / "table.parquet", made)
+                write_json(
+                    out / "manifest.json", _about(spec) | {"cells": count, "rows": len(made), "seconds": seconds}
+                )
+            if turn < last:
+                listener.shows(shown, made)
+    if failures:
+        raise Failed(failures)
+    return Done(made, len(found.finished), len(missing))
 
 
 def _about(spec: Spec) -> dict[str, Any]:
@@ -98,15 +119,14 @@ def _notes(found: Found, count: int, out: Path) -> list[str]:
     return notes
 
 
-def _compute(store: Store, cells: list[Cell], pool: Pool, listener: Listener) -> float:
-    """Compute and save the cells; returns the seconds the workers took for them."""
-    cells = in_working_order(cells)
-    by_key = {cell.key: cell for cell in cells}
-    listener.begins(len(cells), sum(cell.work for cell in cells))
-    failures, seconds = [], 0.0
+def _compute(
+    store: Store, cells: list[Cell], pool: Pool, listener: Listener, failures: list[tuple[Cell, Failure]]
+) -> float:
+    """Compute and save the cells, and add those that fail; returns the seconds the workers took for them."""
+    by_key, seconds = {cell.key: cell for cell in cells}, 0.0
     if not cells:
         return seconds
-    with closing(pool(cells)) as outcomes:
+    with closing(pool(in_working_order(cells))) as outcomes:
         for outcome in outcomes:
             cell = by_key[outcome.key]
             seconds += outcome.seconds
@@ -115,6 +135,4 @@ def _compute(store: Store, cells: list[Cell], pool: Pool, listener: Listener) ->
             else:
                 store.save(cell, outcome.result)
             listener.ends(cell)
-    if failures:
-        raise Failed(failures)
     return seconds

@@ -1,7 +1,7 @@
 """Compile kernels once, before worker processes or a user need them; Numba keeps them beside the files.
 
-``python -m experiments.verification.kernels`` compiles those that ``simlab generate`` runs over the model that comes
-along; it needs torch.
+``python -m experiments.verification.kernels`` compiles those that ``simlab generate`` and ``simlab compare`` run over
+the model that comes along; it needs torch.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ from simlab.rules.compiled import compiled_step
 
 DECODERS = (Sjd(2), SjdPac(2, candidates=2, depth=1), Jacobi(2), SpeculativeDecoder(2), Block(2), Autoregressive())
 WITH_OTHER_RULES = (Sjd(2), SpeculativeDecoder(2))
-DRAWN_BY = "ar", "sjd-ac", "speculative", "eagle", "sjd-pac"  # methods of a model, by what is run first
+DRAWN_BY = (  # methods of a model, by what is run first; no other has a kernel that none of these has
+    *("ar", "sjd-ac", "speculative", "eagle", "sjd-pac", "jacobi", "sjd-block", "sjd-block-tree", "sjd-pp"),
+    *("lantern", "gsd"),
+)
 
 
 def compile_discrete() -> None:
@@ -44,12 +47,16 @@ def compile_continuous() -> None:
 def compile_drawing() -> Iterator[str]:
     """Draw an image by every kernel that has a model to draw with: the names of the methods, each before it is run."""
     from experiments.models.discrete.kind import Discrete
+    from experiments.models.distortion import contexts
     from simlab.models.process.sampling import Sampling
 
-    models = Discrete()
+    models, label = Discrete(), np.zeros(1, np.int64)
     for name in DRAWN_BY:
         yield name
-        models.draw(models.method(name, {}), np.zeros(1, np.int64), 0, Sampling(), 1)
+        method = models.method(name, {})
+        models.draw(method, label, 0, Sampling(), 1)
+        if not method.lossless:  # whose distortion simlab compare measures
+            contexts(models, method, label, 0, Sampling())
 
 
 if __name__ == "__main__":

@@ -100,12 +100,12 @@ def pictures(
     drawn = {
         "grid": figures.grid(names, arrays["images"], labels),
         "compression": figures.compression(rows),
-        "speed": figures.speed(rows),
-        "parts": figures.parts(rows),
         "distribution": figures.distribution(rows),
         "locality": figures.locality(*curve),
         "trade": figures.trade(rows),
     }
+    if rows[0]["timing"]:  # a first table has none
+        drawn |= {"speed": figures.speed(rows), "parts": figures.parts(rows)}
     if any(printed.get(name) for name in names):
         drawn["beside"] = figures.beside(rows, printed)
     if len(drafting):

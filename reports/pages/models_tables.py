@@ -215,6 +215,8 @@ def _fastest(rows: list[dict[str, Any]]) -> str:
 
 
 def _walltime(rows: list[dict[str, Any]]) -> str:
+    if not rows[0]["timing"]:
+        return "The first table of a comparison has no times."
     parts = []
     for place, entry in enumerate(rows[0]["timing"]):
         own = {row["method"]: row["timing"][place]["speedup"] for row in rows if row["method"] != "ar"}

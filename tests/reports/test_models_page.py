@@ -72,6 +72,17 @@ def test_every_method_and_figure_is_there_and_what_is_missing_is_told_with_what_
     assert all(command in unescape(text) for command in (RECORD_COMMAND, DEVICE_COMMAND))
 
 
+def test_a_first_table_has_no_times(tmp_path: Path, measured: Path, undrawn: None) -> None:
+    found = compared()
+    for row in found.methods:
+        row["timing"] = []
+    assert not site.build(save_compared(tmp_path, found)).problems
+    text = (tmp_path / FILE).read_text(encoding="utf-8")
+    assert "The first table of a comparison has no times." in text
+    assert "models-compression" in text
+    assert not any(f"models-{figure}" in text for figure in ("speed", "parts"))
+
+
 def test_replay_and_device_are_shown(tmp_path: Path, undrawn: None) -> None:
     save_compared(tmp_path, compared({"ar": 1.0, "sjd": 2.2}))
     write_json(tmp_path / REPLAY, replay())

@@ -80,7 +80,7 @@ class OfVectors(Comparison):
     """What is measured of continuous tokens."""
 
     models: Continuous
-    measures, target, soon = MEASURES, "the target alone", 0  # times take longer than the first images
+    measures, target = MEASURES, "the target alone"
 
     @property
     def tests(self) -> int:

@@ -67,10 +67,6 @@ class OfCodes(Comparison):
     models: Discrete
     measures, target = MEASURES, "ar"
 
-    @property
-    def soon(self) -> int:  # type: ignore[override]
-        return int(self.models.device.type == "cpu")  # on a device an image alone takes seconds, operation by operation
-
     @cached_property
     def ar(self) -> Method:
         return make_method("ar", self.models.codebook)
@@ -159,16 +155,19 @@ class OfCodes(Comparison):
             "shown": self.shown(labels_for(self.request.seed, len(samples[0].tokens))),
         }
 
-    def beside(self, kept: Kept, reference: Drawn, notify: Notify) -> tuple[dict[str, Any], Arrays]:
-        """Locality of the target, and what its calls and drafts cost at the batches that are timed."""
+    def beside(
+        self, kept: Kept, reference: Drawn, batches: Sequence[int], notify: Notify
+    ) -> tuple[dict[str, Any], Arrays]:
+        """Locality of the target, and where times are taken what its calls and drafts cost at the batches of all."""
         notify("locality")
         few = reference.samples.tokens[:CONTEXT_IMAGES]
         arrays = kept.piece({"locality": len(few)}, partial(self._near, few))
         near = Locality(arrays["offsets"], arrays["tv"], arrays["error"], int(arrays["images"]), int(arrays["places"]))
-        notify("cost of calls")
-        measured = partial(curve.measure, self.models, self.request.sampling, self.request.timing)
-        costs = kept.document({"costs": list(self.request.timing)}, measured)
-        document = {"locality": _locality_record(near), "costs": costs}
+        document = {"locality": _locality_record(near)}
+        if batches:
+            notify("cost of calls")
+            measured = partial(curve.measure, self.models, self.request.sampling, self.request.timing)
+            document["costs"] = kept.document({"costs": list(self.request.timing)}, measured)
         return document, {"offsets": near.offsets, "locality": near.tv, "locality_error": near.error}
 
     def _near(self, tokens: np.ndarray) -> Arrays:

@@ -240,7 +240,6 @@ def test_a_stopped_comparison_goes_on_where_it_was(
     monkeypatch.setattr(own.models, "draw", drawing)
     monkeypatch.setattr(comparing, "FIRST", 3)
     monkeypatch.setattr(comparing, "CHUNK", 4)
-    monkeypatch.setattr(own.compares, "soon", 1)
     out, files = tmp_path / "out", {f"{own.compared}.{ending}" for ending in ("json", "npz", "parquet")}
 
     stops.append(own.drafting)
@@ -249,22 +248,23 @@ def test_a_stopped_comparison_goes_on_where_it_was(
     assert {path.name for path in out.iterdir()} == {"parts"}
     assert asked == [(own.alone, count), (own.alone, 0), (own.drafting, 0)]
     assert len(list((out / "parts").iterdir())) == 2
+    stops.append(own.alone)  # in the second round
+    assert run(out) == 130
+    said = capsys.readouterr().out
+    assert "so far 3 of 12 images a method" in said
+    assert "speedup: from the next table on" in said
+    first = written(out)
+    assert (first["n"], first["asked"]) == (3, count)
+    assert not any(row["timing"] for row in first["methods"])
     with monkeypatch.context() as patched:
         patched.setattr(own.compares, "timed", stop)
         assert run(out) == 130
-    assert {path.name for path in out.iterdir()} == {"parts"}
-    stops.append(own.alone)  # in the second round
-    assert run(out) == 130
-    assert "so far 3 of 12 images a method" in capsys.readouterr().out
-    first = written(out)
-    assert (first["n"], first["asked"]) == (3, count)
-    with monkeypatch.context() as patched:  # its images are there, and no file of its own
-        rounds = iter((grid.write_grid, stop))
-        patched.setattr(grid, "write_grid", lambda *given: next(rounds)(*given))
-        assert run(out) == 130
-    assert next(rounds, None) is None
     assert written(out)["n"] == 3
     assert "so far 3 of 12 images a method" in capsys.readouterr().out
+    with monkeypatch.context() as patched:  # its images and times are there, and no file of its own
+        patched.setattr(grid, "write_grid", stop)
+        assert run(out) == 130
+    assert written(out)["n"] == 3
     assert run(out) == 0
     said = capsys.readouterr().out
     assert [line.partition(" images")[0] for line in said.splitlines() if " images a method" in line] == [

@@ -131,6 +131,15 @@ def test_a_shipped_spec_runs_by_its_name(tmp_path: Path, monkeypatch: pytest.Mon
     assert (tmp_path / "out" / "sweeps" / "many" / "table.parquet").is_file()
 
 
+def test_tables_come_round_by_round(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """80 cells of one configuration are tables of 4, 8, 16, 32 and 64, and the last."""
+    assert main(["run", spec_file(tmp_path, MANY), "--out", str(tmp_path / "o"), "--workers", "1"]) == 0
+    said = capsys.readouterr().out
+    told = [f"Many quick cells, so far {3 * 4 << k} of 240 sequences" for k in range(5)]
+    assert [line for line in said.splitlines() if "cells" in line][:6] == [*told, "Many quick cells"]
+    assert "cells     80 computed, 0 there already" in said
+
+
 def test_progress_with_a_time_estimate_on_a_terminal(tmp_path: Path) -> None:
     ours, theirs = pty.openpty()
     command = [*COMMAND, "run", spec_file(tmp_path, MANY), "--workers", "1", "--out", "o"]

@@ -134,7 +134,7 @@ def test_a_spec_runs_in_small(path: Path) -> None:
     for recorder in spec.record:
         for column in COLUMNS[recorder].split():
             assert made[column].notna().any(), column
-    assert np.isfinite(summary(spec, made)[["mean", "pooled"]].to_numpy()).all()
+    assert np.isfinite(summary(spec, work, made)[["mean", "pooled"]].to_numpy()).all()
     # what a figure tells apart can be told apart: a label with what varies under it names one decoder, or one rule
     for entries in (spec.decoders, spec.rules):
         names = [(entry.label, *sorted(map(str, entry.parameters.items()))) for entry in entries]

@@ -9,6 +9,7 @@ import errno
 import json
 import os
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from pathlib import Path
@@ -23,10 +24,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from experiments.sweeps import Busy, Cell, Failed, Listener, cells, local, parse_spec, run_sweep, summary
-from experiments.sweeps.cells import in_working_order
+from experiments.sweeps.cells import configuration, in_working_order, rounds
 from experiments.sweeps.cluster import _outcomes
 from experiments.sweeps.frames import table
-from experiments.sweeps.pools import Lost, Outcome, attempt
+from experiments.sweeps.pools import Failure, Lost, Outcome, attempt
 from experiments.sweeps.recorders import RECORDERS, Sample
 from experiments.sweeps.store import Store, locked
 from tests.support.sweeps import CODEBOOK, GOOD, LOCAL, changed
@@ -104,7 +105,7 @@ def test_a_column_has_one_type(line: str, dtype: str, values: list[Any]) -> None
 def test_the_summary_is_mean_and_pooled_ratio(tmp_path: Path) -> None:
     spec = parse_spec(GOOD.replace("length = 6", "length = 6\ngrid.seed = [0, 1]"), "spec")
     made = run_sweep(spec, cells(spec), tmp_path, local(1), Notes()).table
-    rows = summary(spec, made)
+    rows = summary(spec, cells(spec), made)
     assert len(rows) == 2 * 3 * 2
     for row in rows.to_dict("records"):
         seed, delta = int(row["process"][-1]), float(row["rule"].split("=")[1])
@@ -122,7 +123,7 @@ def test_the_summary_takes_the_images_of_a_process_together(tmp_path: Path) -> N
     """Between images, because the sequences of one image are alike."""
     spec = parse_spec(GOOD.replace(CODEBOOK, LOCAL + '\ngrid.image = "0..3"'), "spec")
     made = run_sweep(spec, cells(spec), tmp_path, local(1), Notes()).table
-    row = summary(spec, made).to_dict("records")[0]
+    row = summary(spec, cells(spec), made).to_dict("records")[0]
     assert (row["process"], row["decoder"], row["rule"]) == ("local", "sjd window=2", "lantern delta=0.0")
     own = made[(made["decoder.window"] == 2) & (made["rule.delta"] == 0)]
     assert len(own) == row["sequences"] == 4 * 2 * 5
@@ -141,7 +142,7 @@ def test_the_summary_tells_decoders_of_one_label_apart(tmp_path: Path) -> None:
     spec = parse_spec(head + pac.format(2, 4) + pac.format(3, 4) + pac.format(3, 5) + sjd + rest, "spec")
     made = run_sweep(spec, cells(spec), tmp_path, local(1), Notes()).table
     expected = ["PAC window=2 budget=4", "PAC window=3 budget=4", "PAC window=3 budget=5", "SJD"]
-    rows = summary(spec, made)
+    rows = summary(spec, cells(spec), made)
     assert rows["decoder"].unique().tolist() == expected
     assert not rows.duplicated(["process", "decoder", "rule"]).any()
 
@@ -175,6 +176,80 @@ def test_the_order_cells_come_in_changes_nothing(random: Any, reference: bytes) 
     with TemporaryDirectory() as folder:
         ran(GOOD, Path(folder), shuffled)
         assert (Path(folder) / "table.parquet").read_bytes() == reference
+
+
+# Round by round ----------------------------------------------------------------------------------------------------
+
+IMAGES = GOOD.replace(CODEBOOK, LOCAL + '\ngrid.image = "0..4"').replace("replicates = 5", "replicates = 2")
+
+
+def made_up(cells: Sequence[Cell]) -> Iterator[Outcome]:
+    """In the place of a pool: numbers of each cell that nothing is simulated for."""
+    for cell in cells:
+        own = np.arange(cell.first, cell.stop)
+        steps = 1 + (7 * own + cell.seed) % 5
+        columns = {"replicate": own, "steps": steps, "tokens": 6, "compression": 6 / steps}
+        yield Outcome(cell.key, pd.DataFrame(columns), 0.0)
+
+
+class Tables(Notes):
+    """Keeps what is shown and what is in the folder then; at table ``last`` the run is stopped."""
+
+    def __init__(self, out: Path, last: int = 99) -> None:
+        super().__init__()
+        self.out, self.last, self.computed = out, last, 0
+        self.shown: list[tuple[list[Cell], pd.DataFrame]] = []
+
+    def ends(self, cell: Cell) -> None:
+        self.computed += 1
+
+    def shows(self, cells: list[Cell], table: pd.DataFrame) -> None:
+        manifest = json.loads((self.out / "manifest.json").read_text())
+        assert manifest["rows"] == len(table) == len(pd.read_parquet(self.out / "table.parquet"))
+        assert manifest["cells"]["kept"] + manifest["cells"]["computed"] == len(cells) < manifest["cells"]["all"]
+        self.shown.append((cells, table))
+        if len(self.shown) == self.last:
+            raise KeyboardInterrupt
+
+
+def test_each_table_has_as_many_cells_of_every_configuration(tmp_path: Path) -> None:
+    """Five images of two seeds are ten cells; the rows of a table are those that the last has for its cells."""
+    told, spec = Tables(tmp_path), parse_spec(IMAGES, "spec")
+    last = ran(IMAGES, tmp_path, made_up, told)
+    sizes = []
+    for own, made in told.shown:
+        (size,) = set(Counter(map(configuration, own)).values())
+        sizes.append(size)
+        assert len({configuration(cell) for cell in own}) == 3 * 2
+        whole = last[last["process.image"] * 2 + last["seed"] - 1 < size].reset_index(drop=True)
+        pd.testing.assert_frame_equal(made, whole, check_dtype=False)
+        rows = summary(spec, own, made)
+        assert (rows["sequences"] == 2 * size).all()
+        assert rows["error"].notna().all()
+    assert sizes == [4, 8]
+    assert Counter(rounds(cells(spec))) == {0: 24, 1: 24, 2: 12}
+
+
+def test_a_run_that_is_stopped_at_a_table_leaves_it_and_goes_on(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        ran(IMAGES, tmp_path / "stopped", made_up, Tables(tmp_path / "stopped", 1))
+    again = Tables(tmp_path / "stopped")
+    ran(IMAGES, tmp_path / "stopped", made_up, again)
+    assert again.computed == 60 - 24
+    assert [len(own) for own, _ in again.shown] == [48]  # not the one that it was stopped at
+    ran(IMAGES, tmp_path / "whole", made_up)
+    assert len({(tmp_path / name / "table.parquet").read_bytes() for name in ("stopped", "whole")}) == 1
+
+
+def test_the_table_before_a_cell_that_fails_stays(tmp_path: Path) -> None:
+    def fails(cells: Sequence[Cell]) -> Iterator[Outcome]:
+        for cell, made in zip(cells, made_up(cells), strict=True):
+            yield made if cell.first < 4 else made._replace(result=Failure("of the third image, or behind it"))
+
+    with pytest.raises(Failed) as caught:
+        ran(IMAGES, tmp_path, fails)
+    assert len(caught.value.failures) == 60 - 24
+    assert len(pd.read_parquet(tmp_path / "table.parquet")) == 24 * 2
 
 
 class Killed(BaseException):
