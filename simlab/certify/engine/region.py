@@ -31,7 +31,7 @@ from simlab.certify.shapes.rows import LAWS, classes
 from simlab.statistics import Sequential
 from simlab.statistics.tv_bounds import mean_bound
 
-CALLS, LEAST_CALLS = 128, 32  # of a drawn case at first, and where each has the outcomes of many sequences
+CALLS, LEAST_CALLS = 128, 64  # of a drawn case at first, and where each has the outcomes of many sequences
 MOST_CALLS = 1 << 14  # of one that looks odd
 ODD, STILL_ODD = 0.02, 0.1  # p-values below which a case is called more often, and goes on being
 AGAIN = 1.1  # times as many counts after which a test of added counts is made again
