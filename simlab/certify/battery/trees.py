@@ -9,10 +9,11 @@ import numpy as np
 
 from simlab.certify.contracts.arrays import Arrays
 from simlab.certify.contracts.base import in_turn
-from simlab.certify.contracts.blocks import Block, Events, scaled
+from simlab.certify.contracts.blocks import Block, Events, scaled, windows
 from simlab.certify.contracts.events import OfBlock, OfRows, together
 from simlab.certify.contracts.trees import Tree, TreeCase, TreeLayout
 
+LONE = Tree((0, 0), (-1, 0))
 PAIR = Tree((0, 0, 1), (-1, 0, 0))
 CHAIN = Tree((0, 1, 0), (-1, 0, 1))
 FORK = Tree((2, 0, 2, 1, 0), (-1, 0, 0, 2, 2))
@@ -36,6 +37,8 @@ def cases(layout: TreeLayout, arrays: Arrays) -> tuple[TreeCase, ...]:
         make("all that p has is in the tree", [(PAIR, _masked(4, 1, 8, [1, 1, 0, 0]))]),
         make("p one-hot", [(FORK, _masked(3, 2, 9, [0, 1, 0]))]),
     ]
+    certain = _lone([0.995, 0.005])
+    found.append(make("a certain candidate, accepted with 0.995", [(LONE, certain)]))
     few = found[0]
     found.append(
         TreeCase("two calls in turn", few.blocks, in_turn(few.events[0]), trees=few.trees, layout=layout, arrays=arrays)
@@ -45,7 +48,21 @@ def cases(layout: TreeLayout, arrays: Arrays) -> tuple[TreeCase, ...]:
             make("two trees of two siblings", [(PAIR, _block(2, 1, 10)), (PAIR, _block(2, 1, 11))]),
             make("a chain and two siblings", [(CHAIN, _block(2, 2, 12)), (PAIR, _block(2, 2, 13))]),
         ]
-    return (*found, *(_large(layout, arrays, size) for size in (257, 4099)))
+    return (*found, _long(layout, arrays, 16), *(_large(layout, arrays, size) for size in (257, 4099)))
+
+
+def _long(layout: TreeLayout, arrays: Arrays, count: int) -> TreeCase:
+    """A chain of candidates that are nearly certain; looked at are two neighbours."""
+    block = Block.of_rows(np.array([[0.96, 0.04]] * count + [[0.5, 0.5]]), np.empty((0, 2)))
+    tree = Tree((0,) * (count + 1), tuple(range(-1, count)))
+    events = tuple(OfRows(one.name, (OfBlock(block, one),), (0,)) for one in windows(block, 2))
+    name = f"a chain of {count} candidates, each nearly certain"
+    return TreeCase(name, (block,), events, trees=(tree,), layout=layout, arrays=arrays)
+
+
+def _lone(row: list[float]) -> Block:
+    """Two tokens, then either."""
+    return Block((np.array([row]), np.array([[0.5, 0.5]] * 2)), (), 1)
 
 
 def _large(layout: TreeLayout, arrays: Arrays, size: int) -> TreeCase:
@@ -61,15 +78,13 @@ def _large(layout: TreeLayout, arrays: Arrays, size: int) -> TreeCase:
 
 def both_ends(layout: TreeLayout, arrays: Arrays) -> tuple[TreeCase, ...]:
     """Two tokens, the first with a mass of a billionth: a candidate, it must come out with the coins at an end."""
-    block = Block((np.array([[1e-9, 1 - 1e-9]]), np.array([[0.5, 0.5]] * 2)), (), 1)
-    lone = Tree((0, 0), (-1, 0))
-    return (_case(layout, arrays, "a mass of 1e-9, a candidate", [(lone, block)], both_ends=True),)
+    block = _lone([1e-9, 1 - 1e-9])
+    return (_case(layout, arrays, "a mass of 1e-9, a candidate", [(LONE, block)], both_ends=True),)
 
 
 def simplest(layout: TreeLayout, arrays: Arrays) -> Iterator[TreeCase]:
     """One candidate, siblings, and a chain, with simple rows."""
-    lone = Tree((0, 0), (-1, 0))
-    for tree, size, depth in ((lone, 2, 1), (PAIR, 2, 1), (PAIR, 3, 1), (CHAIN, 2, 2), (FORK, 3, 2)):
+    for tree, size, depth in ((LONE, 2, 1), (PAIR, 2, 1), (PAIR, 3, 1), (CHAIN, 2, 2), (FORK, 3, 2)):
         rows = np.array([[2, 1, 1], [1, 2, 1], [1, 1, 2], [1, 1, 0], [0, 1, 1]], np.float64)[:, :size]
         for shift in range(len(rows)):
             tables = tuple(scaled(rows[(np.arange(size**i) + shift + i) % len(rows)]) for i in range(depth + 1))

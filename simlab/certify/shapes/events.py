@@ -10,11 +10,12 @@ import numpy as np
 
 from simlab.arrays import Array
 from simlab.certify.contracts.base import Counted
-from simlab.certify.shapes.rows import HEAVY, LAWS
+from simlab.certify.shapes.rows import EASY, HEAVY, LAWS
 
 EXAMINED, NEXT, BEFORE, LAST = "the token looked at", "the next token", "an earlier token", "the last sequence"
 PAIR, NEIGHBOURS = PARTED = "both together", "neighbours in the batch"  # two tokens each
-EVENTS = (EXAMINED, NEXT, BEFORE, LAST, *PARTED)
+BRANCH = "an earlier token of the branch"  # of a tree: the next one of the branch, or another
+EVENTS = (EXAMINED, NEXT, BEFORE, LAST, *PARTED, BRANCH)
 CLASSES = {
     2: ("one half", "the other half"),
     7: ("an end", "a part", "heavy", "light", "light too", "rare", "no mass"),
@@ -35,6 +36,8 @@ def _at(place: int, labels: Array, tokens: Array) -> Array:
 
 def law_of(name: str, count: int) -> Array:
     """The law of a kind of events, of tokens in so many classes."""
+    if name == BRANCH:
+        return np.array([1 - EASY, EASY])
     if name not in PARTED:
         return LAWS[count]
     heavy = float(LAWS[count][HEAVY[count]])

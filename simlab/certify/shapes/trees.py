@@ -17,7 +17,7 @@ from simlab.certify.contracts.base import Case, Counted
 from simlab.certify.contracts.blocks import drawn_from
 from simlab.certify.contracts.trees import Tree, TreeCase, TreeLayout
 from simlab.certify.shapes import rows
-from simlab.certify.shapes.events import EXAMINED, LAST, NEXT, AtPlaces, Look
+from simlab.certify.shapes.events import BRANCH, EXAMINED, LAST, NEXT, AtPlaces, Look, law_of
 from simlab.certify.shapes.ranges import Shape
 
 Generator = np.random.Generator
@@ -25,16 +25,21 @@ Generator = np.random.Generator
 KINDS = 4  # trees of a batch that differ
 AWAY = -1  # the node of whoever has left the tree
 MASSLESS = 0.2  # the part of nodes that have a candidate without mass
+OFF = float(law_of(BRANCH, 7)[1])  # the mass of all but the candidate at the earlier place that is looked at
 
 
 @dataclass(frozen=True, eq=False)
 class DrawnTree:
-    """A tree, p ``[N + 1, V]`` after every node and away from the tree, classes of both, and the place looked at."""
+    """A tree, p ``[N + 1, V]`` after every node and away from the tree, classes of both, and the place looked at.
+
+    ``before`` is a node of the branch at an earlier place, where a token is the next one of the branch or another.
+    """
 
     tree: Tree
     p: Array
     labels: Array
     place: int
+    before: tuple[int, int, int] | None = None  # its place, the node, and the token that goes on
 
     @property
     def width(self) -> int:
@@ -45,12 +50,16 @@ class DrawnTree:
         """The node ``int64[n]`` at which outcomes ``[n, width]`` are before the token at a place."""
         node = np.zeros(len(tokens), np.int64)
         for k in range(place):
-            following = np.full(len(tokens), AWAY)
-            for child, parent in enumerate(self.tree.parents):
-                if child:
-                    following[(node == parent) & (tokens[:, k] == self.tree.tokens[child])] = child
-            node = following
+            node = self._on(node, tokens[:, k])
         return node
+
+    def _on(self, node: Array, tokens: Array) -> Array:
+        """The nodes that follow."""
+        following = np.full(len(node), AWAY)
+        for parent in set(node.tolist()) - {AWAY}:
+            for child in self.tree.children[parent]:
+                following[(node == parent) & (tokens == self.tree.tokens[child])] = child
+        return following
 
     def label(self, place: int, start: int, tokens: Array) -> Array:
         """The classes of tokens at a place, in the rows that they come from; those of this tree begin at ``start``."""
@@ -58,14 +67,14 @@ class DrawnTree:
         return np.asarray(self.labels[self.reached(place, own), own[:, place]])
 
     def completed(self, tokens: Array, rng: Generator) -> Array:
-        """Outcomes ``[n, width]`` with draws in place of -1 at the places that are looked at."""
-        found = tokens.copy()
-        for place in range(self.place, min(self.place + 2, self.width)):
-            missing = np.flatnonzero(found[:, place] < 0)
-            nodes = self.reached(place, found[missing])
-            for node in np.unique(nodes).tolist():
-                there = missing[nodes == node]
-                found[there, place] = drawn_from(self.p[node][None], np.zeros_like(there), rng.random(len(there)))
+        """Outcomes ``[n, width]`` with draws in place of -1 up to the places that are looked at."""
+        found, node = tokens.copy(), np.zeros(len(tokens), np.int64)
+        for place in range(min(self.place + 2, self.width)):
+            missing = found[:, place] < 0
+            for one in set(node[missing].tolist()):
+                there = np.flatnonzero(missing & (node == one))
+                found[there, place] = drawn_from(self.p[one][None], np.zeros_like(there), rng.random(len(there)))
+            node = self._on(node, found[:, place])
         return found
 
 
@@ -110,6 +119,30 @@ def trees(layout: TreeLayout, arrays: Arrays, shape: Shape, rng: Generator) -> C
     return DrawnTreeCase(str(shape), (), _events_of(drawn), trees=found, layout=layout, arrays=arrays, drawn=drawn)
 
 
+@dataclass(frozen=True, eq=False)
+class OnBranch:
+    """Whether a token is the next one of the branch, at an earlier node of each tree, where that is reached."""
+
+    of: tuple[tuple[DrawnTree, int], ...]  # and where its tokens begin
+    name = BRANCH
+
+    @property
+    def law(self) -> Array:
+        return law_of(BRANCH, 7)
+
+    def codes(self, tokens: Array) -> Array:
+        found = []
+        for one, start in self.of:
+            assert one.before is not None
+            place, node, token = one.before
+            own = tokens[:, start : start + one.width]
+            found.append((own[one.reached(place, own) == node, place] != token).astype(np.int64))
+        return np.concatenate(found)
+
+    def format(self, code: int) -> str:
+        return ("the branch", "another")[code]
+
+
 def _events_of(drawn: tuple[DrawnTree, ...]) -> tuple[Counted, ...]:
     starts = np.cumsum([0, *(one.width for one in drawn)]).tolist()[:-1]
     looks: list[Look] = [partial(one.label, one.place, start) for one, start in zip(drawn, starts, strict=True)]
@@ -119,9 +152,12 @@ def _events_of(drawn: tuple[DrawnTree, ...]) -> tuple[Counted, ...]:
         if one.place + 1 < one.width
     ]
     count = rows.classes(drawn[0].p.shape[1])
-    found = [AtPlaces(EXAMINED, count, tuple((look,) for look in looks))]
+    found: list[Counted] = [AtPlaces(EXAMINED, count, tuple((look,) for look in looks))]
     if following:
         found.append(AtPlaces(NEXT, count, tuple((look,) for look in following)))
+    branches = tuple((one, start) for one, start in zip(drawn, starts, strict=True) if one.before)
+    if branches:
+        found.append(OnBranch(branches))
     if len(drawn) > 1:
         found.append(AtPlaces(LAST, count, ((looks[-1],),)))
     return tuple(found)
@@ -141,9 +177,23 @@ def drawn_tree(size: int, nodes: int, rng: Generator) -> DrawnTree:
         children = np.flatnonzero(parents == node)
         if len(children):
             tokens[children] = _candidates(p[node], len(children), rng)
+    branch = [int(tokens[node]) for node in spine[1:]]
     for k in range(place):
-        p[spine[k]] = rows.certainly(p[spine[k]], int(tokens[spine[k + 1]]), place)
-    return DrawnTree(Tree(tuple(tokens.tolist()), tuple(parents.tolist())), p, labels, place)
+        p[spine[k]] = rows.certainly(p[spine[k]], branch[k], place)
+    before = None
+    if place:
+        k = int(rng.integers(place))
+        before = k, spine[k], branch[k]
+        p[spine[k]] = _but(p[spine[k]], branch[k], OFF)
+    return DrawnTree(Tree(tuple(tokens.tolist()), tuple(parents.tolist())), p, labels, place, before)
+
+
+def _but(row: Array, token: int, share: float) -> Array:
+    """A row whose tokens but this one have so much mass together."""
+    found = np.where(np.arange(len(row)) == token, 0, row)
+    found *= share / found.sum()
+    found[token] = 1 - share
+    return found
 
 
 def _candidates(row: Array, count: int, rng: Generator) -> Array:

@@ -141,6 +141,10 @@ def _first_sibling(tree: Tree, node: int) -> int:
     return tree.children[tree.parents[node]][0] if node else 0
 
 
+def _certain_enough(mass: float, left: float) -> float:
+    return 1.0 if mass >= 0.95 else over(mass, left)
+
+
 def _made() -> tuple[TreeFault, ...]:
     make = TreeFault
     found = [
@@ -159,6 +163,7 @@ def _made() -> tuple[TreeFault, ...]:
         make("0.1 added to the ratio", "39", share=lambda mass, left: 0.1 + over(mass, left)),
         make("root of the ratio", "39", share=lambda mass, left: over(mass, left) ** 0.5),
         make("coin <= share where the share is 0", "19", faint=True, lawless=True, share=not_above),
+        make("candidates of 0.95 or more accepted whatever the coin", "38", faint=True, share=_certain_enough),
         make("residual reuses the last coin", "26", reused=True),
         make("row of p of another tree", "9", frozenset({"batch"}), other=True),
         make("temperature 1/2 on what is left", "15", weights=squared),

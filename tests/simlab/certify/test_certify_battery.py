@@ -13,7 +13,7 @@ import pytest
 
 from simlab.arrays import Array, total_variation
 from simlab.certify.battery import batches, decoding, drafting, trees, verifying
-from simlab.certify.contracts.arrays import Arrays
+from simlab.certify.contracts.arrays import SINGLE, Arrays
 from simlab.certify.contracts.base import Case, Function
 from simlab.certify.contracts.trees import PARENTS, SIBLINGS, TreeLayout
 from simlab.certify.engine.evidence import Evidence
@@ -224,7 +224,10 @@ def of_one_block(p: Array, q: Array, drafts: Array, rng: Generator) -> list[int]
 
 
 V, B, D, L = verifying.cases(), batches.cases(), drafting.cases(), decoding.cases()
+T = trees.cases(PARENTS, SINGLE)
 FORCED = "one row of p one-hot, as by a grammar"
+KEEPING = "candidates of 0.95 or more accepted whatever the coin"
+LIKELY = ("a certain candidate, accepted with 0.995", "a chain of 16 candidates, each nearly certain")
 STALE, OLDEST = "all tokens but the last two of a long cache stale", "14 tokens of two, by all before them"
 
 # The calls are twice to four times as many as the first that were seen to be enough.
@@ -258,6 +261,8 @@ WRONG: dict[str, tuple[Sequence[Case], str, Callable[[], Function], int]] = {
         1000,
     ),
     STALE: (L, OLDEST, lambda: implementation(STALE, ALWAYS, "decode"), 200),
+    f"{KEEPING}; one": (T, LIKELY[0], lambda: implementation(KEEPING, ALWAYS, "tree_parents"), 12_800),
+    f"{KEEPING}; a chain": (T, LIKELY[1], lambda: implementation(KEEPING, ALWAYS, "tree_parents"), 800),
     "rejected together": (B, "two sequences of one draft", lambda: bound_together, 4000),
     "every second sequence has the same uniforms": (B, "13 sequences of 3 tokens", lambda: every_second, 500),
 }
@@ -275,6 +280,7 @@ RIGHT: list[tuple[Sequence[Case], Function]] = [
     (B, shared_from(16)),
     (D, drafted_with(lambda rng, count: rng.random(count))),
     (L, reference("decode")),
+    (T, reference("tree_parents")),
 ]
 
 
@@ -295,6 +301,16 @@ def test_old_tokens_matter_in_one_case_of_sequences_alone() -> None:
         prefixes = [tuple(rng.integers(size, size=n).tolist()) for n in range(6, case.length) for _ in range(50)]
         forgotten[case.name] = all((_stale(case.model, one) == case.model(one)).all() for one in prefixes)
     assert [name for name, same in forgotten.items() if not same] == [OLDEST]
+
+
+def test_candidates_are_likely_in_two_cases_of_trees_alone() -> None:
+    """Elsewhere none has 0.95 or more, but for 1."""
+    likely = []
+    for case in T:
+        (tree,), (rows,) = case.trees, case.after_nodes
+        of = [rows[parent, x] for parent, x in zip(tree.parents, tree.tokens, strict=True) if parent >= 0]
+        likely += [case.name] if any(0.95 <= mass < 1 for mass in of) else []
+    assert tuple(likely) == LIKELY
 
 
 def test_uniforms_used_two_calls_later_are_found_from_any_call_on() -> None:

@@ -26,12 +26,13 @@ from simlab.certify.engine.tasks import Sample
 from simlab.certify.shapes import rows
 from simlab.certify.shapes.copies import LARGE, Copies, KeptArrays
 from simlab.certify.shapes.drawing import Drawing, cells
-from simlab.certify.shapes.events import EXAMINED, AtPlaces
+from simlab.certify.shapes.events import BRANCH, EXAMINED, AtPlaces
 from simlab.certify.shapes.ranges import MOST, PRESETS, Ranges, Shape, limits, numbers, parsed
 from simlab.mutants.catalogue import correct
 from simlab.mutants.gated.contracts import implementation, reference
 from simlab.mutants.gated.gates import ALWAYS
 from simlab.mutants.gated.gates import GATES as GATED
+from simlab.processes.filters import FILTERS, softmax
 from simlab.statistics import Sequential
 
 SIZES = st.integers(2, 300) | st.sampled_from((1023, 4097, 32_769, 65_537, 140_000))
@@ -97,6 +98,33 @@ def test_what_is_counted_of_a_block_has_the_law_that_is_stated(name: str, seed: 
 
 
 @pytest.mark.exact
+@pytest.mark.parametrize("name", FILTERS)
+@pytest.mark.parametrize("size", [2, 3, 7, 8, 27, 64, 1000, 40_000])
+def test_what_filters_leave_of_drawn_logits_is_what_is_stated(name: str, size: int) -> None:
+    """With the logits in single precision, and with cuts that are off by more than any rounding."""
+    seen = set[tuple[bool, bool]]()
+    for seed in range(24):
+        shape = Shape((("V", size), ("gamma", 2)))
+        case: Any = CONTRACTS[name].drawn(shape, np.random.default_rng(seed))
+        settings_of, block = case.settings, case.blocks[0]
+        seen.add((settings_of.top_k < size, settings_of.top_p < 1))
+        for logits, rows_left in zip(case.handed(None), (block.p, block.q), strict=True):
+            warm = softmax(logits.astype(np.float32))
+            for other in (settings_of, settings_of._replace(top_p=min(1, settings_of.top_p * 1.01))):
+                left = FILTERS[name](warm, other)
+                np.testing.assert_allclose(left, np.concatenate(rows_left), rtol=1e-4, atol=1e-7)
+            if settings_of.top_k < size:  # the last that is kept is clear of the next
+                falling = -np.sort(-softmax(logits / settings_of.temperature), axis=1)
+                last, following = falling[:, settings_of.top_k - 1], falling[:, settings_of.top_k]
+                assert (last >= 1.99 * following).all()
+        for events in case.events[:1]:
+            place, labels = case.drawn[0].at
+            assert np.bincount(labels, block.p[place][0], len(events.law)) == pytest.approx(events.law)
+    whole, top_k, top_p = (False, False), (True, False), (False, True)
+    assert seen == {whole, *([top_k] if size > 2 else []), *([top_p] if size >= 64 else [])}
+
+
+@pytest.mark.exact
 @pytest.mark.parametrize("seed", range(4))
 def test_what_is_counted_of_a_sequence_has_the_law_that_is_stated(seed: int) -> None:
     case: Any = CONTRACTS["decode"].drawn(Shape((("V", 9), ("length", 3))), np.random.default_rng(seed))
@@ -153,9 +181,35 @@ def test_what_is_counted_of_a_tree_has_the_law_that_is_stated(seed: int) -> None
     for place in range(one.width):
         chances *= one.p[one.reached(place, every), every[:, place]]
     for events in case.events:
+        if events.name == BRANCH:
+            place, node, token = one.before
+            there = one.reached(place, every) == node
+            assert (chances[there] @ events.codes(every)) / chances[there].sum() == pytest.approx(events.law[1])
+            assert one.p[node, token] == pytest.approx(events.law[0])
+            continue
         looked = [look for group in events.groups for look in group]
         assert len(looked) == 1
         _same(events, every, chances)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("ending", [0, 1, 2])
+def test_a_path_that_ends_early_is_completed_to_the_law_that_is_stated(ending: int) -> None:
+    """5,000 paths of eight trees, cut where the first token is even: each count is a false alarm with 1e-8."""
+    for seed in range(8):
+        shape, rng = Shape((("V", 9), ("nodes", 12))), np.random.default_rng(seed)
+        case: Any = CONTRACTS["tree_parents"].drawn(shape, rng)
+        (one,) = case.drawn
+        tokens = np.full((5000, one.width), -1)
+        for place in range(one.width):
+            nodes = one.reached(place, tokens)
+            for node in set(nodes.tolist()):
+                tokens[nodes == node, place] = rng.choice(9, (nodes == node).sum(), p=one.p[node] / one.p[node].sum())
+        tokens[:, ending + 1 :][tokens[:, 0] % 2 == 0] = -1
+        done = case.completed(tokens, rng)
+        for events in case.events:
+            counts = np.bincount(events.codes(done), minlength=len(events.law))
+            assert float(Sequential(events.law).update(counts).p_value) > 1e-8
 
 
 def _reached(weights: Array, steps: int) -> Array:
@@ -437,6 +491,7 @@ def test_what_is_wrong_in_a_shape_is_found_there(name: str) -> None:
 
 BY_DESIGN: dict[str, tuple[str, str, str, int]] = {  # contract, gate, shape, and four times the calls that were enough
     "all tokens but the last two of a long cache stale": ("decode", "always", "V=300,length=20", 4 * CALLS),
+    "candidates of 0.95 or more accepted whatever the coin": ("tree_parents", "always", "V=300,nodes=20", 4 * CALLS),
 }
 
 
