@@ -33,7 +33,7 @@ from experiments.engines.source import source_version
 from experiments.results import write_json
 from simlab.certify.adapters import ADAPTERS
 from simlab.certify.adapters.checkouts import PUBLISHED, Published, commit_of
-from simlab.certify.certificate import BATTERY
+from simlab.certify.certificate import battery_of
 from simlab.certify.servers.client import LLAMA
 
 MODULE = "experiments.engines.record"
@@ -263,7 +263,8 @@ def recorded(engine: AnyEngine, versions: dict[str, str], folder: Path = FOLDER)
     path = folder / f"{engine.name}.json"
     found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     short = found.get("verdict") == "inconclusive" and found["budget"] < engine.wanted.budget
-    return (found.get("engine"), found.get("battery")) == (versions, BATTERY) and not short
+    today = battery_of(found.get("contract", ""))
+    return (found.get("engine"), found.get("battery")) == (versions, today) and not short
 
 
 def record(

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from reports.data.files import read_json
-from simlab.certify.certificate import BATTERY
+from simlab.certify.certificate import battery_of
 
 FOLDER = Path(__file__).parents[2] / "experiments" / "engines" / "certificates"
 COMMAND = "python -m experiments.engines.record"
@@ -80,10 +80,12 @@ def rows(found: Engines) -> list[Row]:
 
 
 def _verdict(certificate: dict[str, Any]) -> str:
-    """With an edge beside it, and the battery where it is not today's."""
+    """With an edge beside it, and the battery where it is not today's; since the second a finding stands of any."""
     told = [str(certificate["verdict"])]
-    told += ["with an edge"] if certificate.get("edge") and certificate["verdict"] not in FINDINGS else []
-    return ", ".join(told) + ("" if certificate.get("battery") == BATTERY else " (battery 1)")
+    finding, number = certificate["verdict"] in FINDINGS, certificate.get("battery", 1)
+    told += ["with an edge"] if certificate.get("edge") and not finding else []
+    today = number == battery_of(certificate["contract"]) or (finding and number > 1)
+    return ", ".join(told) + ("" if today else f" (battery {number})")
 
 
 def _region(certificate: dict[str, Any]) -> str:

@@ -16,7 +16,7 @@ from experiments.engines.record import USUAL, Engine, PublishedEngine, engines, 
 from experiments.engines.source import find, load, source_version
 from simlab.certify import CONTRACTS
 from simlab.certify.adapters.checkouts import PUBLISHED
-from simlab.certify.certificate import BATTERY
+from simlab.certify.certificate import BATTERY, battery_of
 
 pytestmark = pytest.mark.cli
 
@@ -65,8 +65,13 @@ def test_a_certificate_of_other_versions_is_made_again(tmp_path: Path) -> None:
     (tmp_path / "one.json").write_text(json.dumps(written), encoding="utf-8")
     assert recorded(engine, versions, tmp_path)
     assert not recorded(engine, versions | {"numpy": "0"}, tmp_path)
-    (tmp_path / "one.json").write_text(json.dumps(written | {"battery": BATTERY - 1}), encoding="utf-8")
-    assert not recorded(engine, versions, tmp_path)
+    for older in ({"battery": BATTERY - 1}, {"contract": "decode"}):
+        (tmp_path / "one.json").write_text(json.dumps(written | older), encoding="utf-8")
+        assert not recorded(engine, versions, tmp_path)
+    (tmp_path / "one.json").write_text(
+        json.dumps(written | {"contract": "decode", "battery": battery_of("decode")}), encoding="utf-8"
+    )
+    assert recorded(engine, versions, tmp_path)
     for seconds, enough in ((engine.wanted.budget - 1, False), (engine.wanted.budget, True)):
         hurried = written | {"verdict": "inconclusive", "budget": seconds}
         (tmp_path / "one.json").write_text(json.dumps(hurried), encoding="utf-8")

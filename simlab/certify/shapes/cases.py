@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from math import gcd
+from math import exp, gcd, log
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,7 @@ from simlab.processes.filters import Settings
 KINDS = 5  # blocks of a batch that differ
 TEMPERATURES = 1.0, 0.5, 0.7, 2.0
 UNCUT = 1 << 30
+SEVERAL, WIDE = 8, 64  # tokens from which there are seven classes, and from which top-p leaves many
 ENDED = 1 / 8  # the part of sequences that a token may end, where it is long enough before another does
 
 Generator = np.random.Generator
@@ -80,20 +81,79 @@ def blocks(layout: Layout, arrays: Arrays, shape: Shape, rng: Generator) -> Case
 
 
 def logits(layout: Layout, arrays: Arrays, shape: Shape, rng: Generator) -> Case:
-    """A block for an operator that is given logits, at one of several temperatures, and not cut."""
-    drawn = drawn_block(shape["V"], shape["gamma"], rng)
+    """A block for an operator that is given logits, at one of several temperatures, with top-k, top-p, or neither."""
+    size, gamma = shape["V"], shape["gamma"]
     temperature = TEMPERATURES[int(rng.integers(len(TEMPERATURES)))]
-    p, q = (tuple(scaled(table**temperature) for table in tables) for tables in (drawn.block.p, drawn.block.q))
+    cut = CUTS[int(rng.integers(len(CUTS)))](size, rng)
+    drawn = drawn_block(size, gamma, rng, replace(PLAIN, row=cut.row))
+    p, q = ([cut.left(table[0]) for table in tables] for tables in (drawn.block.p, drawn.block.q))
+    given = (tuple(cut.given(row, rng)[None] for row in side) for side in (p, q))
+    raw_p, raw_q = (tuple(scaled(table**temperature) for table in tables) for tables in given)
+    drawn = replace(drawn, block=Block(tuple(row[None] for row in p), tuple(row[None] for row in q), 0))
+    told = f"{_described(shape, drawn)}, temperature {temperature:g}"
     return DrawnLogits(
-        f"{_described(shape, drawn)}, temperature {temperature:g}",
+        told + (f", {cut.told}" if cut.told else ""),
         (drawn.block,),
         events_of((drawn,), (0,)),
         layout=layout,
         arrays=arrays,
-        raw=Block(p, q, 0),
-        settings=Settings(temperature, UNCUT, 1.0),
+        raw=Block(raw_p, raw_q, 0),
+        settings=Settings(temperature, cut.top_k, cut.top_p),
         drawn=(drawn,),
     )
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A filter, and rows that it leaves: tokens that it takes off are given back to rows that lack them.
+
+    Only one of top-k and top-p is used, for what is kept to be the same whichever is applied first.
+    """
+
+    row: Callable[[int, Generator], rows.Row]  # a row of p, as it is when cut
+    left: Callable[[Array], Array]  # what is taken for a row once cut
+    given: Callable[[Array, Generator], Array]  # a row that comes to this one when cut
+    top_k: int = UNCUT
+    top_p: float = 1.0
+    told: str = ""
+
+
+def _whole(size: int, rng: Generator) -> Cut:
+    return Cut(rows.row, lambda row: row, lambda row, rng: row)
+
+
+def _top_k(size: int, rng: Generator) -> Cut:
+    """So many tokens, of which the last has twice the mass of the next at least; rows with fewer have no others."""
+    least = 2 if size < SEVERAL else 6  # a token of each class
+    if size == least:
+        return _whole(size, rng)
+    kept = min(size - 1, round(exp(rng.uniform(log(least), log(max(least, size // 2)) + 1e-9))))
+
+    def given(row: Array, rng: Generator) -> Array:
+        return rows.with_tail(row, 1.0, rng) if np.count_nonzero(row) == kept else row
+
+    left = partial(rows.likeliest_of, count=kept)
+    return Cut(partial(rows.kept_row, kept), left, given, top_k=kept, told=f"top-k {kept}")
+
+
+def _top_p(size: int, rng: Generator) -> Cut:
+    """Tokens of more than a twentieth each: the mass that is asked for is reached with the last of them, in its middle
+    or before, and not without it. Others have much less."""
+    if size < WIDE:
+        return _top_k(size, rng)
+    beyond = float(rng.choice((1 / 8, 1 / 4, 1 / 2)))  # of what is cut, beside 1
+
+    def left(row: Array) -> Array:
+        return scaled(np.where(row > 1 / 20, row, 0)) if (row > 1 / 20).any() else rows.likeliest_of(row, 8)
+
+    def given(row: Array, rng: Generator) -> Array:
+        return rows.with_tail(row, beyond, rng, exact=True)
+
+    top_p = float(np.round((31 / 32) / (1 + beyond), 4))
+    return Cut(partial(rows.kept_row, 6), left, given, top_p=top_p, told=f"top-p {top_p:g}")
+
+
+CUTS = _whole, _top_k, _top_p
 
 
 def _described(shape: Shape, drawn: DrawnBlock) -> str:
@@ -171,9 +231,10 @@ class TurningModel:
         tokens = prefix.tolist() if hasattr(prefix, "tolist") else list(prefix)
         if len(tokens) == 1 and isinstance(tokens[0], list | tuple):
             tokens = list(tokens[0])
-        turn = 0
+        turn, size = 0, len(self.base.p)
         for token in tokens:
-            turn = self._on(turn, as_token(token, len(self.base.p)))
+            plain = type(token) is int and 0 <= token < size
+            turn = self._on(turn, token if plain else as_token(token, size))
         return np.roll(self.base.p, turn)
 
     def _on(self, turn: Any, token: Any) -> Any:

@@ -124,7 +124,8 @@ def _by_classes(of: Row, rng: np.random.Generator) -> Array:
     templates = DRAFTS[len(of.law)]
     masses = np.asarray(templates[int(rng.integers(len(templates)))])
     weights = of.weights if rng.random() < 0.5 else np.roll(of.weights, int(rng.integers(len(of.p))))
-    return scaled(_massed(of.labels, weights, masses))
+    found = _massed(of.labels, weights, masses)
+    return scaled(found if found.any() else of.p)
 
 
 def _without(of: Row, rng: np.random.Generator) -> Array:
@@ -192,6 +193,43 @@ def dyadic_hard(of: Row, rng: np.random.Generator) -> tuple[str, Array]:
 def same(of: Row, positions: int, rng: np.random.Generator) -> tuple[Array, Array]:
     """The row itself as q: its drafts are always accepted."""
     return of.p, of.p
+
+
+# Rows that filters leave ---------------------------------------------------------------------------------------------
+
+
+def kept_row(kept: int, size: int, rng: np.random.Generator) -> Row:
+    """A row of p of which so many tokens have mass, one of each class at least, and alike but for a factor of two."""
+    labels = _labels(size, classes(size), rng)
+    law, weights = LAWS[classes(size)], rng.uniform(1, 2, size) if rng.random() < 0.5 else np.ones(size)
+    massive = [rng.permutation(np.flatnonzero(labels == label)) for label in np.flatnonzero(law)]
+    more = rng.permutation(np.concatenate([one[1:] for one in massive]))[: kept - len(massive)]
+    chosen = np.isin(np.arange(size), [*(one[0] for one in massive), *more])
+    weights = np.where(chosen, weights, 0)
+    if law[-1] == 0:
+        labels[~chosen] = len(law) - 1
+    return Row(_massed(labels, weights, law), labels, weights)
+
+
+def likeliest_of(row: Array, count: int) -> Array:
+    """A row of which the likeliest tokens are left, so many."""
+    found = np.zeros_like(row)
+    chosen = np.argpartition(-row, count - 1)[:count]
+    found[chosen] = row[chosen]
+    return scaled(found)
+
+
+def with_tail(row: Array, most: float, rng: np.random.Generator, exact: bool = False) -> Array:
+    """A row whose tokens without mass get some: at most half of the least that there was, and ``most`` together.
+
+    They have exactly that where it is ``exact`` and not too much; the row has 1 beside it, and all is scaled.
+    """
+    there = row > 0
+    weights = rng.uniform(0.5, 1, len(row)) * ~there
+    if not weights.any():
+        return row
+    share = most / weights.sum() if exact else min(row[there].min() / 2, most / (~there).sum())
+    return scaled(row + weights * share)
 
 
 # Classes and weights -----------------------------------------------------------------------------------------------
