@@ -4,7 +4,7 @@ Image i of every method is replicate i of the tape, i < n. The images they are t
 alone, are replicates n to 2n - 1. What is measured is the kind of token's (:class:`Comparison`).
 
 It goes round by round: a document of ``FIRST`` images of each method, then of twice as many, until all n are there.
-Times take longer than the first images do: in each round but the first they are taken at one batch more. What is
+Times take about as long as the first images: in each round but the first they are taken at one batch more. What is
 finished is kept in pieces, of which every document is made, so a comparison that was stopped goes on with the next
 piece, and ends as if it had not been.
 """
