@@ -111,7 +111,9 @@ def _classed(drawing: str) -> str:
 
 
 def _rounded(places: str) -> str:
-    return re.sub(r"-?\d+\.\d{2,}", lambda found: f"{float(found[0]):.1f}", places)
+    """The same places to a tenth of a pixel; a line goes on without saying at every point that it does."""
+    places = re.sub(r"-?\d+\.\d+", lambda found: f"{float(found[0]):.1f}".removesuffix(".0"), places)
+    return re.sub(r"L (?:\S+ \S+ L )+", lambda found: "L " + found[0].replace("L ", ""), places)
 
 
 def png(figure: Figure, title: str) -> Markup:
