@@ -47,6 +47,7 @@ def test_every_command_rule_and_decoder_is_there(written: ModuleType) -> None:
     from simlab.rules import RULES
 
     commands, methods = written.command_reference(), written.methods()
+    assert "bound method" not in commands
     names = [each.name for each in app.registered_commands]
     names += [f"model {each.name}" for each in model.registered_commands]
     assert all(f"\n## simlab {name}\n" in commands for name in names)

@@ -216,7 +216,11 @@ def command_reference() -> str:
     for name, command in each_command(typer.main.get_command(commands), "simlab"):
         parts += [f"## {name}\n", prose(inspect.cleandoc(command.help or ""))]
         rows = [
-            (", ".join(f"`{each}`" for each in spelled(parameter)), prose(parameter.help or ""), default(parameter))
+            (
+                ", ".join(f"`{each}`" for each in spelled(command, parameter)),
+                prose(parameter.help or ""),
+                default(parameter),
+            )
             for parameter in command.params
             if parameter.name != "help"
         ]
@@ -233,11 +237,17 @@ def each_command(group: Any, path: str) -> Iterator[tuple[str, Any]]:
             yield f"{path} {name}", command
 
 
-def spelled(parameter: Any) -> list[str]:
+def spelled(command: Any, parameter: Any) -> list[str]:
     if parameter.param_type_name == "argument":
         return [parameter.metavar or parameter.name.upper()]
-    words = parameter.metavar or ("" if parameter.is_flag else parameter.display_type)
+    words = parameter.metavar or ("" if parameter.is_flag else kind(command, parameter))
     return [f"{each} {words}".strip() for each in (*parameter.opts, *parameter.secondary_opts)]
+
+
+def kind(command: Any, parameter: Any) -> str:
+    """What an option takes, where it has no name of its own: some releases of Typer ask where it is used."""
+    found = parameter.display_type
+    return str(found(typer.Context(command)) if callable(found) else found)
 
 
 def default(parameter: Any) -> str:

@@ -230,13 +230,19 @@ def standalone_script(script: str, subject: Subject, out: Path) -> str:
     found = re.search(start, script)
     assert found is not None, "every script begins with the import of what it calls"
     name = found[2] or subject.name
-    line = found[0] + (f"\n{name} = {name}{subject.then}\n" if subject.then else "")
+    called = found[0] if all(map(str.isidentifier, subject.module.split("."))) else _imported(name, subject)
+    line = called + (f"\n{name} = {name}{subject.then}\n" if subject.then else "")
     if subject.folder is None:
         return script.replace(found[0], line)
     away = Path(os.path.relpath(subject.folder, out)).as_posix()
     where = f"sys.path.insert(0, str(Path(__file__).resolve().parent / {away!r}))"
     comment = f"# where {subject.module} is looked for"
     return "import sys\nfrom pathlib import Path\n\n" + script.replace(found[0], f"\n{where}  {comment}\n{line}")
+
+
+def _imported(name: str, subject: Subject) -> str:
+    """The import of what a file holds whose name is none that a program may write, as my-verifier.py."""
+    return f"from importlib import import_module\n\n{name} = import_module({subject.module!r}).{subject.name}\n"
 
 
 def program(document: dict[str, Any]) -> str:

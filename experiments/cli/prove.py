@@ -34,7 +34,7 @@ SECOND = 60.0  # seconds that the second solver is given
 
 def prove_command(
     subject: Annotated[
-        str | None, typer.Argument(metavar="[SUBJECT]", help="file.py:NAME, module:NAME or a name known here")
+        str | None, typer.Argument(metavar="SUBJECT", help="file.py:NAME, module:NAME or a name known here")
     ] = None,
     that: Annotated[str, option("lossless, frontier or a comparison", "STATEMENT", "--that")] = "lossless",
     decoder: Annotated[str | None, option("a decoder, instead", "NAME", "--decoder")] = None,
@@ -59,9 +59,9 @@ def prove_command(
 
     Asks whether a rule, a decoder or a verifier is lossless, or what --that says: "accepts >= speculative",
     "tv <= 1/10", frontier; of a decoder also "calls <= sjd", mean steps of whole sequences. Exit status 0: proven,
-    and cvc5 agrees where it is installed; 1: refuted, with the simplest rows that were found; 3: unknown.
-    --at P Q shows what a rule does to one target row and one draft row instead: what comes out, how often a draft is
-    accepted, how far that is from p, and the most that any rule accepts at this distance.
+    and cvc5, where it is installed, contradicts it in nothing; 1: refuted, with the simplest rows that were found; 3:
+    unknown. --at P Q shows what a rule does to one target row and one draft row instead: what comes out, how often a
+    draft is accepted, how far that is from p, and the most that any rule accepts at this distance.
 
     A rule of your own is accept(p, q, x), the probability of accepting x, and residual(p, q, x), the pmf to draw from
     once x is rejected; p and q are arrays [V], x is a token. NAME is an object with these two methods, a class or
@@ -155,10 +155,11 @@ def _second_solver(console: Console, answer: dict[str, Any], folder: Path, secon
             with progress_bar() as progress:
                 progress.add_task("cvc5 is asked as well", total=None)
                 agrees = second_solver_agrees(folder / "check.py", folder, min(seconds, SECOND))
-            if agrees:
-                told = (
-                    f"cvc5 agrees with z3 on every question of {len(answer['files'])} files; check.py asks both again"
-                )
+            told = (
+                f"cvc5 agrees with z3 on every question of {len(answer['files'])} files; check.py asks both again"
+                if agrees
+                else "cvc5 could not answer every question in time, and contradicts z3 in none; check.py says which"
+            )
         except CheckFailed as error:
             told, agreed = f"so it is not proven: {error}", False
     print_text(console, told)

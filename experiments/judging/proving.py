@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache, partial
+from math import isfinite
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -215,7 +216,7 @@ def _name(value: Any) -> str:
 
 def _fraction(value: Any) -> Any:
     if isinstance(value, float):
-        return Fraction(str(value))
+        return Fraction(str(value)) if isfinite(value) else value  # which whoever takes it refuses by its name
     return [_fraction(each) for each in value] if isinstance(value, list) else value
 
 

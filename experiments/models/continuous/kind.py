@@ -65,7 +65,7 @@ class Samples(NamedTuple):
             return (calls,)
         proposals = self.trials.sum() / max(1, verified - accepted)
         drafts = f"accepted {accepted / verified:.1%} of drafts; {proposals:.2f} proposals a rejected one"
-        return calls, f"{drafts}, none taken of {exhausted}"
+        return calls, drafts + (f"; of {exhausted} drafts no proposal was taken" if exhausted else "")
 
     @property
     def accepted(self) -> np.ndarray:

@@ -95,8 +95,10 @@ def test_too_few_calls_are_inconclusive_and_return_3(folder: Path, undrawn: None
     assert document(folder)["verdict"] == "inconclusive"
 
 
-def test_a_method_in_a_file_is_enumerated_and_reproduced(folder: Path, undrawn: None) -> None:
-    assert main(["certify", "./mine.py:engine.verify", *FEW]) == 1
+@pytest.mark.parametrize("name", ["mine.py", "my-own verifier.py"])
+def test_a_method_in_a_file_is_enumerated_and_reproduced(name: str, folder: Path, undrawn: None) -> None:
+    (folder / "mine.py").rename(folder / name)
+    assert main(["certify", f"./{name}:engine.verify", *FEW]) == 1
     failure = document(folder)["failure"]
     assert failure["tv_exact"] > 0.02
     script = folder / "out" / "certify" / "reproduce.py"
