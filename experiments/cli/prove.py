@@ -83,6 +83,8 @@ def prove_command(
     if at is not None:
         if subject is None or judge:
             raise UsageError("--at is for a rule; expected SUBJECT, and no --judge")
+        if out or copy or rule or that != "lossless":
+            raise UsageError("--at only shows what a rule does; expected none of --out, --json, --rule and a statement")
         from experiments.cli.showing import show
 
         return show(subject, *at, given)

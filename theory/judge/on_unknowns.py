@@ -6,6 +6,7 @@ that are not known (:mod:`theory.symbolic.unknown`): every question that is aske
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Rational, Real
@@ -98,11 +99,19 @@ def _asked(function: Callable[[Array, Array, int], Any], name: str, p: Array, q:
     except OURS:
         raise
     except TypeError as error:
-        if isinstance(p[0], Unknown):  # it may be because of them: rows of fractions will tell
+        if isinstance(p[0], Unknown) and _takes_three(function):  # then it may be because of them
             raise Refused(f"{name} does what a number that is not known cannot: {last_line(error)}") from error
         raise BrokenRule(f"{name} raises {last_line(error)}") from error
     except (Exception, SystemExit) as error:
         raise BrokenRule(f"{name} raises {last_line(error)}") from error
+
+
+def _takes_three(function: Callable[..., Any]) -> bool:
+    try:
+        inspect.signature(function).bind(None, None, None)
+    except TypeError:
+        return False
+    return True
 
 
 def _exact(value: Any, name: str, expected: str) -> Any:

@@ -211,6 +211,8 @@ def test_the_rows_that_are_printed_can_be_drawn(folder: Path, capsys: pytest.Cap
     assert main(["prove", "mine.py:Scaled", "--at", "1/2,1/2", "1/3,2/3", "--set", "k=2"]) == 0
     assert re.search(r"^accepts +1 ", capsys.readouterr().out, re.M)
     assert "mine.py:wide" in usage_error(["prove", "mine.py:wide", "--at", "1/2,1/2", "1/3,2/3"], capsys)
+    for other in (["--json", "a.json"], ["--out", "here"], ["--that", "frontier"], ["--rule", "speculative"]):
+        assert "--at only shows" in usage_error(["prove", "amplify", "--at", "1/2,1/2", "1/3,2/3", *other], capsys)
 
 
 def test_in_python() -> None:
@@ -226,6 +228,12 @@ def test_in_python() -> None:
     assert prove(lambda size: Amplify(size), size=2).outcome == "counterexample"
     assert prove(Sjd(window=1), length=2, rule=(accept, residual)).outcome == "proven"
     assert prove("speculative", size=1, limit=0).why.startswith("it took 0 s")
+
+
+def test_a_function_of_other_arguments_is_broken_and_not_unknown() -> None:
+    found = prove((lambda p, q: 1, lambda p, q, x: p), size=2)
+    assert found.outcome == "counterexample"
+    assert "takes 2 positional arguments" in found.why
 
 
 @pytest.mark.parametrize(
