@@ -1,6 +1,6 @@
 """Format a saved certificate for the terminal and for pages: cases, outcomes, arguments.
 
-It needs nothing that certifies: pages are drawn from the file alone.
+It certifies nothing: pages are drawn from the file alone.
 """
 
 from __future__ import annotations
@@ -11,13 +11,15 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
+from simlab.certify.certificate import OF_ALL
+
 LOOSE = 0.4  # TV that a pass excludes in cases that are not principal
 
 
 def named(line: dict[str, Any]) -> str:
     """A line by its case; by what is counted as well where that is not all there is."""
     told = line["events"].startswith(("all tokens", "two tokens, by class"))
-    whole = told and "(TV: " not in line["events"]  # a bound that is not of all that is counted
+    whole = told and OF_ALL not in line["events"]
     return str(line["case"]) if whole else f"{line['case']}: {line['events']}"
 
 

@@ -9,7 +9,8 @@
 steps.
 """
 
-from simlab.certify.api import assert_lossless, certify
+from simlab.certify.api import certify
+from simlab.certify.asserting import assert_lossless
 from simlab.certify.certificate import Certificate, Failure, Line
 from simlab.certify.contracts.registry import CONTRACTS, Contract
 

@@ -15,13 +15,12 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil, inf
-from typing import Any
 
 import numpy as np
 
 from simlab.arrays import Array, total_variation
-from simlab.certify.certificate import Certificate, Failure, Line
-from simlab.certify.contracts.base import Case, Function, counted
+from simlab.certify.certificate import Certificate, Failure, Line, counted
+from simlab.certify.contracts.base import Case, Function
 from simlab.certify.contracts.registry import Contract, contract_named, makes
 from simlab.certify.engine.acceptance import acceptance
 from simlab.certify.engine.asking import TOO_SLOW
@@ -48,8 +47,6 @@ LIMIT = 10.0  # seconds of a call
 LARGEST_EXPONENT = 9999.0  # of an exponent: what the target excludes has none
 BY_SHAPES = 0.45  # the part of false alarms that drawn shapes may raise
 SHARE, LATER_SHARE = 0.3, 0.75  # of the time of calls that drawn shapes get; the latter once fixed cases need no more
-LISTED = 12  # outcomes that are listed in text: those off by most
-USEFUL = 0.1  # TV that a test excludes in the principal cases, if it asks for nothing else
 DISTINGUISHING = 8  # enumerated cases that tell known bugs apart
 
 Progress = Callable[[str, float], None]
@@ -144,82 +141,7 @@ def certify(
         return run.certificate(subject or named(function))
 
 
-def assert_lossless(function: Function, contract: str = "verify", **options: Any) -> Certificate:
-    """The certificate of ``function``, or an error that says what is wrong; for pytest.
-
-    Parameters
-    ----------
-    function, contract
-        As for :func:`certify`.
-    **options
-        Those of :func:`certify`; with ``calls`` the same calls are made on every machine.
-
-    Returns
-    -------
-    Certificate
-        A ``lossless`` one, or, unless ``epsilon`` is given, an ``inconclusive`` one that excludes a TV of 0.1 in the
-        principal cases, if every case was called 64 times and all shapes that were asked for were seen: no deviation
-        was found then either.
-
-    Raises
-    ------
-    AssertionError
-        Unless it passes; the message is that of :func:`format_certificate`.
-    ValueError
-        As :func:`certify` does.
-    """
-    certificate = certify(function, contract, **options)
-    principal = [line for line in certificate.lines if line.principal]
-    worst = max((line.tv_at_most for line in principal), default=1.0)
-    if certificate.verdict == "lossless":
-        return certificate
-    asked_for = all(one.seen for one in certificate.shapes.own) if certificate.shapes else True
-    if certificate.verdict == "inconclusive" and "epsilon" not in options and not certificate.unsure and asked_for:
-        calls = max(ceil(line.calls * (line.tv_at_most / USEFUL) ** 2) for line in principal)
-        if worst <= USEFUL:
-            _check_called(certificate, max(FIRST_CALLS, calls))
-            return certificate
-        raise AssertionError(
-            f"{certificate.subject}: nothing was found, but no TV below {worst:.2g} is excluded; "
-            f"calls={_rounded(calls)} may exclude {USEFUL:g}\n{format_certificate(certificate)}"
-        )
-    raise AssertionError(format_certificate(certificate))
-
-
-def _check_called(certificate: Certificate, calls: int) -> None:
-    """Raise ``AssertionError``, which says that so many ``calls`` would do, unless every case was called 64 times."""
-    called = {line.case: line.calls for line in certificate.lines}
-    rare = [name for name, times in called.items() if times < FIRST_CALLS]
-    if rare:
-        raise AssertionError(
-            f"{certificate.subject}: nothing was found, but {len(rare)} of {len(called)} cases were called fewer than "
-            f"{FIRST_CALLS} times, such as {rare[0]} ({called[rare[0]]}); a larger budget would do, or "
-            f"calls={_rounded(calls)}\n{format_certificate(certificate)}"
-        )
-
-
-def format_certificate(certificate: Certificate) -> str:
-    """A certificate in a few lines of text: what fails, what comes out of it, and how to see it.
-
-    ``certificate``: what :func:`certify` returned. Returns lines joined by newlines; at most 12 outcomes, those off by
-    most.
-    """
-    lines = [f"{certificate.subject} is {certificate.verdict}: {certificate.summary}"]
-    failure = certificate.failure
-    if failure:
-        lines += [f"  {name} = {value}" for name, value in failure.arguments.items()]
-        off = sorted(failure.outcomes, key=_off)[:LISTED]
-        for row in (row for row in failure.outcomes if row in off):
-            numbers = (f"{name} {row[name]:.6g}" for name in ("target", "measured", "exact") if row[name] is not None)
-            lines.append(f"  tokens {row['outcome']}: {', '.join(numbers)}")
-    lines += [f"  {certificate.acceptance.told}"] if certificate.acceptance else []
-    lines += [f"  note: {note}" for note in certificate.notes]
-    if failure and failure.script and certificate.subject.rpartition(":")[2].isidentifier():
-        lines += ["  to see it, run:", *(f"    {line}" for line in failure.script.splitlines())]
-    return "\n".join(lines)
-
-
-def _rounded(calls: int) -> int:
+def rounded(calls: int) -> int:
     """A number of calls with one digit that matters, upwards."""
     digit = 10 ** max(0, len(str(calls)) - 1)
     return -(-calls // digit) * digit
@@ -228,11 +150,6 @@ def _rounded(calls: int) -> int:
 def _lasting(seconds: float) -> str:
     """A time for people, upwards."""
     return f"{max(1, ceil(seconds / 5) * 5)} s" if seconds < 100 else f"{ceil(seconds / 60)} minutes"
-
-
-def _off(row: dict[str, Any]) -> float:
-    found = row["measured"] if row["exact"] is None else row["exact"]
-    return 0.0 if found is None else -abs(found - row["target"])
 
 
 def named(function: Function) -> str:
@@ -360,7 +277,7 @@ class _Run:
     def _more(self, missing: dict[int, int], seconds: float) -> str:
         """What would be enough, where so many calls of some cases are missing."""
         if self.calls:
-            return f"calls={_rounded(max(int(self.evidence.calls[i]) + calls for i, calls in missing.items()))} may do"
+            return f"calls={rounded(max(int(self.evidence.calls[i]) + calls for i, calls in missing.items()))} may do"
         if not self.evidence.calls.all():
             return "some cases were never called: a larger budget is needed"
         each = self.evidence.seconds / self.evidence.calls

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from simlab.arrays import Array
-from simlab.certify.contracts.base import Case
+from simlab.certify.contracts.base import Case, Counted, Every
 from simlab.certify.engine.acceptance import Acceptance
 
 VERDICTS = {
@@ -22,6 +22,7 @@ BATTERY = 2  # of the cases and shapes that are tried; 1 had fixed cases alone
 # and contracts with a later one: 2 had no row of a long sequence that depends on more than its last two tokens, no tree
 # with a nearly certain candidate, and no more than four tokens with top-k or top-p
 LATER = dict.fromkeys(("decode", "tree_parents", "tree_siblings", "chain_logits", "chain_logits_joint"), 3)
+OF_ALL = "TV: of all calls together"  # said where calls are counted by their number
 LISTED = 64  # outcomes of a failing case that are listed
 
 
@@ -228,6 +229,11 @@ class Certificate:
         if self.acceptance:
             found["acceptance"]["told"] = self.acceptance.told
         return found
+
+
+def counted(events: Counted) -> str:
+    """What is counted, and what a bound is of where that is something else."""
+    return events.name + (f" ({OF_ALL})" if isinstance(events, Every) else "")
 
 
 def battery_of(contract: str) -> int:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from simlab.arrays import Array
 from simlab.certify.contracts.base import Case, Function
 from simlab.certify.contracts.blocks import Tokens
 from simlab.certify.engine.evidence import Evidence, calls_needed
@@ -27,6 +28,25 @@ def exact_law(verify: Callable[..., Any], *arguments: Any) -> dict[Any, float]:
 def accepted(p: np.ndarray, q: np.ndarray, x: int) -> float:
     """The probability with which a draft x is accepted."""
     return min(1.0, float(p[x] / q[x])) if q[x] > 0 else float(p[x] > 0)
+
+
+def drawn_from(weights: Array, rng: np.random.Generator) -> int:
+    upto = weights.cumsum()
+    return int(np.searchsorted(upto, rng.random() * upto[-1], side="right"))
+
+
+def verifier(wrong: Callable[[int, int, int], bool] = lambda size, gamma, i: False) -> Function:
+    """Speculative sampling whose residual is drawn from p where it is ``wrong``."""
+
+    def verify(p: Array, q: Array, drafts: Array, rng: np.random.Generator) -> list[int]:
+        for i, x in enumerate(drafts):
+            if rng.random() * q[i, x] >= p[i, x]:
+                left = np.maximum(p[i] - q[i], 0)
+                left = p[i] if not left.any() or wrong(p.shape[1], len(drafts), i) else left
+                return [*drafts[:i], drawn_from(left, rng)]
+        return [*drafts, drawn_from(p[-1], rng)]
+
+    return verify
 
 
 def calls_to_tell_apart(cases: Sequence[Case], name: str) -> float:

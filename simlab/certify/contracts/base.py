@@ -308,12 +308,6 @@ class Every:
         return f"{self.of.format(event)}, call {place} of {self.period}"
 
 
-def counted(events: Counted) -> str:
-    """What is counted, and what a bound is of where that is something else."""
-    return events.name + (f" ({OF_ALL})" if isinstance(events, Every) else "")
-
-
-OF_ALL = "TV: of all calls together"
 PERIODS = (60, 64, 100)
 LONG = 128 * max(PERIODS)  # calls in turn, by which one wrong call in so many shows
 

@@ -10,7 +10,8 @@ import pytest
 from experiments.certification.certificate_format import named
 from simlab.certify.battery import verifying
 from simlab.certify.battery.blocks import by_rank, token_classes
-from simlab.certify.contracts.base import Every, counted
+from simlab.certify.certificate import counted
+from simlab.certify.contracts.base import Every
 from simlab.certify.contracts.events import sequences_of
 from simlab.certify.contracts.registry import CONTRACTS
 from simlab.certify.engine.describing import condition, deviation

@@ -1,10 +1,8 @@
-"""Shapes that are drawn: their rows and laws, what is counted, which are asked for, and what is found in them."""
+"""Shapes that are drawn: their rows and laws, what is counted, and which are asked for."""
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -13,32 +11,26 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from experiments.certification.certificate_format import own_shape_line
-from experiments.certification.self_test_known import Hidden
 from simlab.arrays import Array, total_variation
 from simlab.certify import CONTRACTS, certify
 from simlab.certify.certificate import RangeEvidence
 from simlab.certify.contracts.arrays import Arrays
 from simlab.certify.contracts.registry import makes
-from simlab.certify.engine.mapping import largest_region, mapped, region_text
-from simlab.certify.engine.region import CALLS, Region
-from simlab.certify.engine.tasks import Sample
+from simlab.certify.engine.mapping import largest_region, region_text
 from simlab.certify.shapes import rows
 from simlab.certify.shapes.copies import LARGE, Copies, KeptArrays
-from simlab.certify.shapes.drawing import Drawing, cells
-from simlab.certify.shapes.events import BRANCH, EXAMINED, AtPlaces
+from simlab.certify.shapes.drawing import cells
+from simlab.certify.shapes.events import BRANCH, AtPlaces
 from simlab.certify.shapes.ranges import MOST, PRESETS, Ranges, Shape, limits, numbers, parsed
 from simlab.mutants.catalogue import correct
-from simlab.mutants.gated.contracts import implementation, reference
-from simlab.mutants.gated.gates import ALWAYS, Gate
-from simlab.mutants.gated.gates import GATES as GATED
+from simlab.mutants.gated.contracts import reference
 from simlab.processes.filters import FILTERS, softmax
 from simlab.statistics import Sequential
+from tests.support.certify import verifier
 
 SIZES = st.integers(2, 300) | st.sampled_from((1023, 4097, 32_769, 65_537, 140_000))
 SMALL = {"V": 3, "gamma": 2, "batch": 2, "K": 1, "length": 3, "nodes": 4}
 
-Function = Callable[..., Any]
 
 # Rows ----------------------------------------------------------------------------------------------------------
 
@@ -349,7 +341,7 @@ def test_shapes_are_read() -> None:
 )
 def test_a_shape_that_there_is_not_is_refused(text: str, says: str) -> None:
     with pytest.raises(ValueError, match=says.replace("(", r"\(")):
-        certify(_verify(), calls=1, shapes=[text])
+        certify(verifier(), calls=1, shapes=[text])
 
 
 @pytest.mark.exact
@@ -358,9 +350,9 @@ def test_what_numpy_has_not_and_what_is_beyond_a_limit_is_refused() -> None:
         makes("chain_uniforms", None, "bfloat16")
     assert makes("chain_uniforms", "torch", "bfloat16")
     with pytest.raises(ValueError, match="beyond at-most"):
-        certify(_verify(), calls=1, shapes=["V=100"], at_most="V=50")
+        certify(verifier(), calls=1, shapes=["V=100"], at_most="V=50")
     with pytest.raises(ValueError, match="expected one of V, gamma"):
-        certify(_verify(), calls=1, at_most="batch=3")
+        certify(verifier(), calls=1, at_most="batch=3")
 
 
 @pytest.mark.exact
@@ -418,247 +410,3 @@ def test_ranges_know_their_shapes() -> None:
     assert cells(CONTRACTS["verify"].axes, {"V": 64}) == tuple(
         cell for cell in cells(CONTRACTS["verify"].axes, {}) if cell.of["V"][1] <= 64
     )
-
-
-# What is found -------------------------------------------------------------------------------------------------
-
-
-def _verify(wrong: Callable[[int, int, int], bool] = lambda size, gamma, i: False) -> Function:
-    """Speculative sampling whose residual is drawn from p where it is ``wrong``."""
-
-    def verify(p: Array, q: Array, drafts: Array, rng: np.random.Generator) -> list[int]:
-        for i, x in enumerate(drafts):
-            if rng.random() * q[i, x] >= p[i, x]:
-                left = np.maximum(p[i] - q[i], 0)
-                left = p[i] if not left.any() or wrong(p.shape[1], len(drafts), i) else left
-                return [*drafts[:i], _drawn(left, rng)]
-        return [*drafts, _drawn(p[-1], rng)]
-
-    return verify
-
-
-def _drawn(weights: Array, rng: np.random.Generator) -> int:
-    upto = weights.cumsum()
-    return int(np.searchsorted(upto, rng.random() * upto[-1], side="right"))
-
-
-GATES: dict[str, tuple[str, Callable[[int, int, int], bool]]] = {
-    "between two lengths": ("V=8..900,gamma=6", lambda size, gamma, i: gamma == 6),
-    "deep and wide at once": ("V=65..900,gamma=40..60", lambda size, gamma, i: i > 31 and size > 64),
-    "beyond 65,536 tokens": ("V=70000,gamma=2", lambda size, gamma, i: size > 1 << 16),
-    "in an odd vocabulary": ("V=2001,gamma=3", lambda size, gamma, i: size > 100 and size % 2 == 1),
-}
-
-
-def _region(*shapes: str, seed: int = 0, name: str = "verify", limit: float = 2.5) -> Region:
-    """A region of own shapes of a contract alone, in which nothing was called yet."""
-    contract = CONTRACTS[name]
-    own = tuple(one for shape in shapes if (one := parsed(shape, contract.axes).within(contract.axes, {})))
-    make = makes(name, None, "")
-    return Region(Drawing((), contract.axes, lambda _: make, own, seed), 1e-6, 0.999, limit)
-
-
-def _searched(function: Function, shape: str, calls: int, seed: int = 0, name: str = "verify") -> Region:
-    """A region of one own shape of a contract after so many calls of it, in this process."""
-    region = _region(shape, seed=seed, name=name, limit=10.0)
-    for drawn in region.rounds(calls):
-        for asked in drawn:
-            if not region.finding:
-                _call(region, asked, function, 0.0)
-    return region
-
-
-def _call(region: Region, asked: tuple[int, int, int], function: Function, seconds: float) -> None:
-    """Take in the calls that a region asks for, as if each took so many seconds."""
-    found = Sample(*asked).run(region.drawing[asked[0]], function, region.drawing.seed)
-    region.add(replace(found, seconds=seconds * found.calls))
-
-
-@pytest.mark.slow
-@pytest.mark.statistical
-@pytest.mark.parametrize("name", GATES)
-def test_what_is_wrong_in_a_shape_is_found_there(name: str) -> None:
-    """Half of the kinds of rows make TV 0.1 or more: of 24 shapes one is odd after 128 calls, and sure after 3,000.
-
-    The same code without what is wrong raises no alarm; its rate is 1e-6.
-    """
-    shape, gate = GATES[name]
-    found = _searched(_verify(gate), shape, 24 * CALLS).finding
-    assert found
-    assert found.log_e > 14
-    assert _searched(_verify(), shape, 4 * CALLS).finding is None
-
-
-BY_DESIGN = [  # fault, contract, gate, shape
-    ("all tokens but the last two of a long cache stale", "decode", ALWAYS, "V=300,length=20"),
-    ("candidates of 0.95 or more accepted whatever the coin", "tree_parents", ALWAYS, "V=300,nodes=20"),
-    ("p without the filters", "chain_logits", GATED["V > 64"], "V=300,gamma=3"),
-    ("p without the filters", "chain_logits_joint", GATED["V > 64"], "V=300,gamma=3"),
-]
-
-
-@pytest.mark.statistical
-@pytest.mark.parametrize(("fault", "name", "gate", "shape"), BY_DESIGN, ids=lambda one: getattr(one, "name", one))
-def test_what_is_wrong_by_design_is_found_in_a_drawn_shape(fault: str, name: str, gate: Gate, shape: str) -> None:
-    """128 calls of each of two shapes, and more of what looks odd, at most 16,384 of each; one shape was enough with
-    three seeds.
-
-    The same code without the fault raises no alarm; its rate is 1e-6.
-    """
-    assert _searched(implementation(fault, gate, name), shape, 2 * CALLS, 0, name).finding
-    assert _searched(reference(name), shape, 2 * CALLS, 0, name).finding is None
-
-
-@pytest.mark.statistical
-def test_what_was_seen_of_an_own_shape_is_told() -> None:
-    seen, unseen = (mapped(_searched(_verify(), "V=50,gamma=3", calls)) for calls in (512, 64))
-    assert seen
-    assert seen.own[0].seen
-    assert "in shapes of V = 50, gamma = 3 a TV of" in seen.told
-    assert unseen
-    assert not unseen.own[0].seen
-
-
-def _called_on(region: Region, batches: int, seconds: Callable[[int], float]) -> None:
-    """So many batches, of calls that take so long with V tokens."""
-    for _ in range(batches):
-        asked = region.next_case()
-        assert asked
-        _call(region, asked, _verify(), seconds(region.drawing.shape(asked[0])["V"]))
-
-
-@pytest.mark.statistical
-def test_a_range_of_which_shapes_were_left_out_as_slow_is_not_seen() -> None:
-    """Deterministic but for a false alarm, whose rate is 1e-6."""
-    quick, slow = _region("V=5000..50000,gamma=1"), _region("V=5000..50000,gamma=1")
-    _called_on(quick, 12, lambda size: 0.001)
-    assert quick.evidence_of(0).seen
-    assert (quick.evidence_of(0).skipped, quick.evidence_of(0).why) == (0, "")
-    _called_on(slow, 12, lambda size: 2.6 if size > 20_000 else 0.001)
-    found = slow.evidence_of(0)
-    assert found.detectable < 0.3
-    assert found.skipped > 0
-    assert not found.seen
-    assert "a call would take too long" in found.why
-    assert "too long" in own_shape_line(asdict(found))
-    assert f"{found.skipped} more shapes that were drawn were left out" in own_shape_line(asdict(found))
-
-
-@pytest.mark.statistical
-def test_a_shape_that_only_seemed_slow_is_called_after_all() -> None:
-    """A call takes 50 ms whatever its shape; at first that seems to be far more in large ones."""
-    region = _region("V=7,gamma=1", "V=200000,gamma=7", "V=20000,gamma=7")
-    _called_on(region, 4, lambda size: 0.05)
-    assert region.evidence_of(1).skipped > 0
-    _called_on(region, 6, lambda size: 0.05)
-    assert region.evidence_of(1).skipped == 0
-    assert region.evidence_of(1).outcomes > 0
-
-
-@pytest.mark.statistical
-def test_a_case_that_is_called_again_counts_no_more_for_its_range() -> None:
-    region = _searched(_verify(), "V=50,gamma=3", 3 * CALLS)
-    region.waiting.append(next(iter(region.visits.values())))
-    asked = region.next_case()
-    assert asked
-    assert asked[2] == 3 * CALLS
-    _call(region, asked, _verify(), 0.0)
-    assert region.evidence_of(0).outcomes == 3 * CALLS
-    assert region.pools[("all", 0), EXAMINED, 7].tally.test.n == 6 * CALLS
-
-
-@pytest.mark.statistical
-def test_sequences_of_a_call_count_as_one_in_what_is_told() -> None:
-    contract, make = CONTRACTS["verify_batch"], makes("verify_batch", None, "")
-    own = parsed("V=50,gamma=1,batch=16", contract.axes).within(contract.axes, {})
-    assert own
-    region = Region(Drawing((), contract.axes, lambda _: make, (own,), 0), 1e-6, 0.999, 2.5)
-    for asked in next(region.rounds(4 * CALLS)):
-        _call(region, asked, reference("verify_batch"), 0.0)
-    found = region.evidence_of(0)
-    assert found.outcomes == 4 * CALLS * 16
-    assert found.detectable == Sequential(rows.LAWS[7]).detectable(4 * CALLS, region.pooled)
-    assert found.tv_at_most > Sequential(rows.LAWS[7]).update(
-        region.pools[("range", 0), EXAMINED, 7].tally.counts
-    ).tv_upper(0.999)
-
-
-@pytest.mark.statistical
-def test_a_range_of_few_tokens_and_of_many_is_seen_once_both_are() -> None:
-    """They are counted in two classes, or in seven."""
-    region = _region("V=6..9,gamma=1")
-    for asked in next(region.rounds(24 * CALLS)):
-        if region.visits[asked[0]].shape["V"] >= 8:
-            _call(region, asked, _verify(), 0.0)
-    assert region.evidence_of(0).outcomes > 1000
-    assert (region.evidence_of(0).detectable, region.evidence_of(0).seen) == (1, False)
-    both = _searched(_verify(), "V=6..9,gamma=1", 24 * CALLS).evidence_of(0)
-    assert both.seen
-    assert both.outcomes == 24 * CALLS
-
-
-@pytest.mark.exact
-def test_with_a_number_of_calls_bands_with_large_shapes_are_not_seen() -> None:
-    contract, make = CONTRACTS["verify"], makes("verify", None, "")
-    small, large = cells(contract.axes, {"V": 1024, "gamma": 3})[-1], Ranges({"V": (1025, 16_384), "gamma": (33, 96)})
-    region = Region(Drawing((), contract.axes, lambda _: make, (small, large), 0), 1e-6, 0.999, 2.5)
-    assert next(region.rounds(4 * CALLS))
-    assert [region.evidence_of(at).skipped > 0 for at in range(2)] == [False, True]
-    assert "65,536 numbers" in region.evidence_of(1).why
-
-
-@pytest.mark.exact
-def test_a_shape_that_is_declined_is_left_out_and_one_that_fails_is_not() -> None:
-    right = _verify()
-
-    def declines(p: Array, q: Array, drafts: Array, rng: np.random.Generator) -> list[int]:
-        if len(drafts) > 20:
-            raise ValueError("more than 20 drafts are not supported")
-        return right(p, q, drafts, rng)  # type: ignore[no-any-return]
-
-    def fails(p: Array, q: Array, drafts: Array, rng: np.random.Generator) -> list[int]:
-        table = np.zeros(20)
-        return right(p, q, drafts, rng) if table[len(drafts) - 1] == 0 else []
-
-    found = certify(Hidden(declines), calls=16)  # nothing is enumerated, which takes seconds
-    assert found.verdict == "inconclusive"
-    assert found.shapes
-    assert any("more than 20 drafts are not supported" in one.why for one in found.shapes.cells)
-    assert certify(Hidden(fails), calls=16).verdict == "breaks"
-
-
-@pytest.mark.exact
-def test_what_a_library_raises_or_depends_on_the_rows_is_no_shape_that_is_declined() -> None:
-    right = _verify()
-
-    def crashes(p: Array, q: Array, drafts: Array, rng: np.random.Generator) -> list[int]:
-        return right(p, q, drafts, rng) if len(drafts) < 20 else random.choices([0], weights=[0])
-
-    def refuses(p: Array, q: Array, drafts: Array, rng: np.random.Generator) -> list[int]:
-        if len(drafts) > 20 and drafts[0] % 2:
-            raise ValueError("the first draft is odd")
-        return right(p, q, drafts, rng)  # type: ignore[no-any-return]
-
-    found = certify(Hidden(crashes), calls=16)
-    assert found.verdict == "breaks"
-    assert "Total of weights must be greater than zero" in found.summary
-    found = certify(Hidden(refuses), calls=16)
-    assert found.verdict == "breaks"
-    assert "the first draft is odd, in a shape that it has answered before" in found.summary
-
-
-@pytest.mark.exact
-def test_a_coin_that_is_exactly_zero_is_an_edge() -> None:
-    def verify(p: Array, q: Array, drafts: Array, rng: np.random.Generator) -> list[int]:
-        for i, x in enumerate(drafts):
-            if rng.random() * q[i, x] > p[i, x]:  # a coin of 0 accepts what p excludes
-                left = np.maximum(p[i] - q[i], 0)
-                left = left if left.any() else p[i]
-                return [*drafts[:i], int(rng.choice(len(left), p=left / left.sum()))]
-        return [*drafts, int(rng.choice(p.shape[1], p=p[-1] / p[-1].sum()))]
-
-    found = certify(verify, calls=8)
-    assert found.verdict == "inconclusive"  # so few calls are too few for more
-    assert found.edge
-    assert "a coin is 0" in found.summary
-    assert found.failure is None

@@ -82,7 +82,7 @@ def test_a_test_does_not_pass_while_cases_were_never_called(monkeypatch: pytest.
     never = tuple(replace(line, calls=0) if line.case == last else line for line in enough)
     for lines, passes in ((enough, True), (never, False)):
         found = replace(few, lines=lines)
-        monkeypatch.setattr("simlab.certify.api.certify", lambda *_, found=found, **__: found)
+        monkeypatch.setattr("simlab.certify.asserting.certify", lambda *_, found=found, **__: found)
         if passes:
             assert assert_lossless(SAMPLED) is found
             continue
