@@ -26,7 +26,7 @@ FILE = "scheduler/sjd_pac_iteration_lumina_mgpt.py"
 NODES = 64  # the paper's L, and the code's max_num_new_tokens
 
 MENDED: dict[str, Any] = {"siblings": "declared", "path": "in-turn", "redrawn": "own", "after": "row"}
-THIRD, HALF = Fraction(1, 3), Fraction(1, 2)
+HALF = Fraction(1, 2)
 Rows = dict[str, Sequence[Fraction | int]]  # by prefix
 
 
@@ -197,23 +197,24 @@ def reference_tree(seed: int) -> Finding:
     require(
         all(make_tree("full", d - 1, k, d - 1).nodes + 1 == nodes[k, d] for k, d in shapes), "nodes are counted wrong"
     )
+    wide, deep = largest = min(shapes, key=left.__getitem__)
     k, d = BEST
     chain = left[BEST] + d - 1
     built = make_tree("full", chain, k, d - 1, shared=True)
-    require(built.nodes + 1 == NODES, "the tree of K = 4, D = 3 does not fill the window")
+    require(built.nodes + 1 == NODES, "the tree of the best row does not fill the window")
     return refuted_if(
         min(left.values()) < 0,
         counterexample(
-            "K = 4, D = 4: 85 nodes, 21 more than there are",
-            numbers(candidates=4, depth=4, window=NODES, nodes=nodes[4, 4], over=-left[4, 4]),
+            f"K = {wide}, D = {deep}: {nodes[largest]} nodes, {-left[largest]} more than there are",
+            numbers(candidates=wide, depth=deep, window=NODES, nodes=nodes[largest], over=-left[largest]),
         ),
         enumeration(
             "nodes of the tree by the code, and by the text: "
             + "; ".join(f"K = {k}, D = {d}: {nodes[k, d]}, {by_text[k, d]}" for k, d in shapes)
-            + f". With K = 4 and D = 3 the chain has {chain} drafts, and candidates are at {d - 1} positions"
+            + f". With K = {k} and D = {d} the chain has {chain} drafts, and candidates are at {d - 1} positions"
         ),
         rejects_mutants(
-            {"without the row of K = 4, D = 4": [shape for shape in shapes if shape != (4, 4)]},
+            {f"without the row of K = {wide}, D = {deep}": [shape for shape in shapes if shape != largest]},
             lambda rows: int(all(left[row] >= 0 for row in rows)),
             "trees that fit",
         ),
