@@ -33,7 +33,7 @@ from simlab.certify.engine.region import Region
 from simlab.certify.engine.tasks import HIDDEN, Conduct, Counts, Edges, Enumerate, Fault, Impossible, Sample, Task
 from simlab.certify.engine.workers import WorkerPool, check_processes
 from simlab.certify.shapes.drawing import Drawing, cells
-from simlab.certify.shapes.ranges import limits, parsed
+from simlab.certify.shapes.ranges import MOST, limits, parsed
 from simlab.checks import check_at_least, check_number
 from simlab.messages import TENSORS, of_tensors
 from simlab.statistics.power import check_share
@@ -93,7 +93,8 @@ def certify(
     calls
         Calls of each case instead of a budget: the same calls and the same verdict on every machine.
     processes
-        How many processes call it; 0 calls it in this one, where hangs and crashes are not caught.
+        How many processes call it, at most one where the rows of ``shapes`` are large; 0 calls it in this one, where
+        hangs and crashes are not caught.
     limit
         Seconds after which a call counts as hung; the first call of a process has three times as long.
     shapes
@@ -134,9 +135,13 @@ def certify(
     if arrays is not None and arrays.startswith("cuda"):  # a device does not survive a fork
         processes = 0
     drawing = _drawing(named_contract, arrays, shapes, at_most, seed)
+    large = [one.name for one in drawing.ranges if one.least(named_contract.axes) > MOST]
+    if large and processes > 1:
+        processes = 1
     run = _Run(
         function, named_contract, drawing, budget, epsilon, confidence, seed, calls, processes, limit, strict, progress
     )
+    run.notes += [f"one process made all calls: two with rows of {name} would not fit 2 GiB" for name in large]
     with np.errstate(all="ignore"):  # whatever is set where this is called
         return run.certificate(subject or named(function))
 

@@ -79,6 +79,10 @@ class Arrays:
         """Real numbers."""
         return self._made(values, self.dtype)
 
+    def rows_at(self, values: Array, there: Array) -> Any:
+        """Real numbers: the rows of ``values[..., V]`` that are ``there``, behind each other."""
+        return self.rows(values[there])
+
     def whole(self, values: Array) -> Any:
         """Whole numbers, as int64."""
         return self._made(values, "int64")

@@ -73,7 +73,8 @@ def _own(of: ModuleType, signature: str, axes: tuple[Axis, ...], made: Drawn) ->
 class Laid:
     """A contract by its layout: the module with its battery, and what makes drawn cases.
 
-    ``principal`` are those of :class:`Contract`; ``coarse`` is whether there are cases for rows in eight bits.
+    ``principal`` are those of :class:`Contract`; ``coarse`` is whether its battery has cases for rows in eight bits,
+    and ``made_coarse`` whether ``made`` makes such.
     """
 
     of: ModuleType
@@ -82,17 +83,26 @@ class Laid:
     made: Callable[..., Case] = drawn.blocks
     principal: Collection[str] = ()
     coarse: bool = False
+    made_coarse: bool = True
 
     def __call__(self, arrays: Arrays) -> Contract:
         """The contract with these arrays. Raises ``ValueError`` where there are no cases for them."""
-        name = self.layout.name
-        if arrays.coarse and not self.coarse:
-            raise ValueError(f"arrays is {arrays.dtype}, for which {name} has no cases; expected float32 or float64")
+        self._has(self.coarse, arrays, "arrays")
         cases, both_ends, simplest = (
             partial(make, self.layout, arrays) for make in (self.of.cases, self.of.both_ends, self.of.simplest)
         )
-        made = partial(self.made, self.layout, arrays.of_any_shape)
+        name, made = self.layout.name, self.drawn(arrays)
         return Contract(name, self.layout.signature, cases, both_ends, simplest, self.principal, self.axes, made)
+
+    def drawn(self, arrays: Arrays) -> Drawn:
+        """What makes drawn cases with these arrays. Raises ``ValueError`` where there are none."""
+        self._has(self.made_coarse, arrays, "dtype")
+        return partial(self.made, self.layout, arrays.of_any_shape)
+
+    def _has(self, coarse: bool, arrays: Arrays, what: str) -> None:
+        if arrays.coarse and not coarse:
+            name = self.layout.name
+            raise ValueError(f"{what} is {arrays.dtype}, for which {name} has no cases; expected float32 or float64")
 
 
 def _operators() -> Iterator[Laid]:
@@ -101,9 +111,9 @@ def _operators() -> Iterator[Laid]:
     for batch in (PADDED, FLAT, FLAT_TOKENS):
         yield Laid(batches, batch, (V, GAMMA, BATCH))
     for tree in (PARENTS, SIBLINGS):
-        yield Laid(trees, tree, (V, NODES) if tree.single else (V, NODES, BATCH), drawn_trees.trees)
+        yield Laid(trees, tree, (V, NODES) if tree.single else (V, NODES, BATCH), drawn_trees.trees, made_coarse=False)
     for filtered in LOGITS:
-        yield Laid(logits, filtered, (V, GAMMA), drawn.logits)
+        yield Laid(logits, filtered, (V, GAMMA), drawn.logits, made_coarse=False)
 
 
 OPERATORS: dict[str, Laid] = {operator.layout.name: operator for operator in _operators()}
@@ -155,6 +165,5 @@ def makes(name: str, arrays: str | None, dtype: str) -> Callable[[Shape, np.rand
             raise ValueError(f"dtype is {dtype!r}, but {name} takes float64 alone; {', '.join(OPERATORS)} take others")
         if library == "numpy" and dtype == "bfloat16":
             raise ValueError("dtype is 'bfloat16', which NumPy has not; expected arrays of torch with it")
-        kinds = Arrays(Arrays.named(library).library, dtype, "float32")
-        found = OPERATORS[name](kinds)
+        return OPERATORS[name].drawn(Arrays(Arrays.named(library).library, dtype, "float32"))
     return found.drawn

@@ -47,14 +47,26 @@ class KeptArrays(Arrays):
 
     def keep(self, *rows: Array) -> KeptArrays:
         """The same, with these rows kept."""
-        self.__dict__["_kept"] = {id(one): (one, self._copies(one)) for one in rows}
+        self.__dict__["_kept"] = {id(one): one for one in rows}
+        self.__dict__["_made_of"] = dict[tuple[int, bytes], Copies]()
         return self
 
     def rows(self, values: Array) -> Any:
-        kept = self.__dict__.get("_kept", {}).get(id(values))
-        if kept is None or kept[1] is None:
-            return super().rows(values)
-        copied = kept[1]()
+        return self._copy(values) if self._keeps(values) else super().rows(values)
+
+    def rows_at(self, values: Array, there: Array) -> Any:
+        return self._copy(values, there) if self._keeps(values) else super().rows_at(values, there)
+
+    def _keeps(self, values: Array) -> bool:
+        """Whether these are rows that are kept; none is on a device, which gets them anew."""
+        return self.library != "cuda" and id(values) in self.__dict__.get("_kept", {})
+
+    def _copy(self, values: Array, there: Array | None = None) -> Any:
+        """A copy of converted rows, all of them or those that are ``there``, which are converted when first asked."""
+        made, key = self.__dict__["_made_of"], (id(values), b"" if there is None else there.tobytes())
+        if key not in made:
+            made[key] = self._copies(values if there is None else values[there])
+        copied = made[key]()
         if self.library == "numpy":
             return copied
         import torch
@@ -62,15 +74,13 @@ class KeptArrays(Arrays):
         tensor = torch.from_numpy(copied)
         return tensor.view(torch.bfloat16) if self.dtype == "bfloat16" else tensor
 
-    def _copies(self, values: Array) -> Copies | None:
-        """Copies of converted rows; none on a device, which gets them anew."""
-        if self.library == "cuda":
-            return None
-        made = super().rows(values)
+    def _copies(self, values: Array) -> Copies:
+        """Copies of rows that are converted."""
         if self.library == "numpy":
-            return Copies(made)
+            return Copies(np.asarray(values, self.dtype))
         import torch
 
+        made = super().rows(values)
         return Copies(made.view(torch.int16).numpy() if self.dtype == "bfloat16" else made.numpy())
 
     @classmethod

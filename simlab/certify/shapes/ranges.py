@@ -17,6 +17,7 @@ from simlab.certify.battery.blocks import TILE
 from simlab.registry import meant
 
 MOST = 1 << 23  # numbers of the rows p of a call, which as float64 take 64 MiB, and as much again for q
+LARGEST = 5 << 23  # of what a user asks for, if one process calls: with what is made on the way that fits 2 GiB
 SMALL_SHARE = 3 / 4  # of the shapes that are drawn with few numbers, as far as their range has such
 SMALL = 1 << 19  # numbers that are few
 EDGES = 0.5  # the part of sizes that are next to a power of two, or to a multiple of 64
@@ -110,16 +111,20 @@ class Ranges:
                 found["V"] = max(found["V"][0], 2 * low), found["V"][1]
         if any(low > high for low, high in found.values()):
             return None
-        fits = _numbers(axes, {name: low for name, (low, _) in found.items()}) <= MOST
-        return Ranges(found, self.name, self.dtype, self.source) if fits else None
+        within = Ranges(found, self.name, self.dtype, self.source)
+        return within if within.least(axes) <= (LARGEST if self.name else MOST) else None
+
+    def least(self, axes: Sequence[Axis]) -> int:
+        """How many numbers the rows p of its smallest shape have; of ranges that :meth:`within` gave."""
+        return _numbers(axes, {name: low for name, (low, _) in self.of.items()})
 
     def draw(self, axes: Sequence[Axis], rng: np.random.Generator) -> Shape:
         """One of its shapes: each size by its logarithm, often an edge, and mostly such that the numbers are few.
 
         Of ranges that :meth:`within` gave. The axes are drawn in turn by chance, each within what the others leave.
         """
-        sizes = {name: low for name, (low, _) in self.of.items()}
-        most = max(_numbers(axes, sizes), SMALL if rng.random() < SMALL_SHARE else MOST)
+        sizes, least = {name: low for name, (low, _) in self.of.items()}, self.least(axes)
+        most = max(least, SMALL if rng.random() < SMALL_SHARE else MOST if least <= MOST else LARGEST)
         for k in rng.permutation(len(axes)).tolist():
             axis = axes[k]
             low, high = self.of[axis.name]
@@ -192,7 +197,7 @@ def parsed(text: str, axes: Sequence[Axis]) -> Ranges:
         )
     if found.within(axes, {}) is None:
         rows = "rows of p alone have more than"
-        raise ValueError(f"shape {text!r} does not fit memory: its {rows} {MOST} numbers ({MOST >> 17} MiB)")
+        raise ValueError(f"shape {text!r} does not fit memory: its {rows} {LARGEST} numbers ({LARGEST >> 17} MiB)")
     return found
 
 

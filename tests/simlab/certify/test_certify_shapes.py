@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -21,9 +22,10 @@ from simlab.certify.shapes import rows
 from simlab.certify.shapes.copies import LARGE, Copies, KeptArrays
 from simlab.certify.shapes.drawing import cells
 from simlab.certify.shapes.events import BRANCH, AtPlaces
-from simlab.certify.shapes.ranges import MOST, PRESETS, Ranges, Shape, limits, numbers, parsed
+from simlab.certify.shapes.ranges import LARGEST, MOST, PRESETS, Ranges, Shape, limits, numbers, parsed
 from simlab.mutants.catalogue import correct
 from simlab.mutants.gated.contracts import reference
+from simlab.mutants.gated.correct import CORRECT
 from simlab.processes.filters import FILTERS, softmax
 from simlab.statistics import Sequential
 from tests.support.certify import verifier
@@ -307,6 +309,12 @@ def test_kept_rows_are_what_arrays_make_of_them(kind: str) -> None:
         assert (made == wanted).all()
         made[:] = 0
         assert (kept.rows(one) == wanted).all()
+        there = np.arange(len(one)) % 2 == 0
+        picked = kept.rows_at(one, there)
+        assert (picked == usual.rows_at(one, there)).all()
+        picked[:] = 0
+        assert (kept.rows_at(one, there) == wanted[::2]).all()
+        assert (kept.rows_at(one, ~there) == wanted[1::2]).all()
 
 
 # What is asked for -----------------------------------------------------------------------------------------------
@@ -321,6 +329,48 @@ def test_shapes_are_read() -> None:
     for name, preset in PRESETS.items():
         assert parsed(name, axes).source == preset.source
         assert parsed(name, axes).within(axes, {}) is not None
+
+
+@pytest.mark.exact
+def test_what_a_user_asks_for_may_be_larger_than_what_is_drawn_besides() -> None:
+    """A batch of 32 with 7 drafts over 151,936 tokens, in bfloat16 where an operator takes tensors; by one process."""
+    text, rng = "V=151936,gamma=7,batch=32", np.random.default_rng(0)
+    for name in ("verify_batch", "batch_uniforms", "flat_exponential"):
+        axes = CONTRACTS[name].axes
+        one = parsed(text, axes).within(axes, {})
+        assert one is not None
+        assert one.least(axes) == numbers(axes, one.draw(axes, rng)) > MOST
+    of_any_gamma = parsed("V=151936,gamma=1..16,batch=32", axes).within(axes, {})
+    assert of_any_gamma is not None
+    sizes = [numbers(axes, of_any_gamma.draw(axes, rng)) for _ in range(40)]
+    assert 2 * of_any_gamma.least(axes) < max(sizes) <= LARGEST
+
+
+@pytest.mark.exact
+@pytest.mark.parametrize(
+    ("name", "arrays"), [("batch_uniforms", "torch.bfloat16"), ("flat_exponential", "numpy.float16")]
+)
+def test_rows_of_few_bits_are_handed_to_batches_as_they_are(name: str, arrays: str) -> None:
+    """Nothing is rounded: what the law is computed from is what is given."""
+    library, _, dtype = arrays.partition(".")
+    case: Any = makes(name, library, dtype)(Shape((("V", 700), ("gamma", 5), ("batch", 9))), np.random.default_rng(0))
+    (drafts,) = case.inputs(1, np.random.default_rng(0))
+    for rows_handed in case.handed(drafts):
+        given_as = case.given_as.rows(rows_handed)
+        assert dtype in str(given_as.dtype)
+        assert (np.asarray(given_as.double() if library == "torch" else given_as) == rows_handed).all()
+
+
+@pytest.mark.slow
+@pytest.mark.exact
+def test_a_large_shape_of_ones_own_is_called_within_two_gibibytes() -> None:
+    """By one process: the rows of two would not fit."""
+    function, shape = CORRECT["verify_batch"]["sorted"], "V=151936,gamma=7,batch=32"
+    found = certify(function, "verify_batch", calls=2, shapes=[shape], limit=600)
+    assert found.shapes is not None
+    assert found.shapes.own[0].outcomes > 0
+    assert any(f"with rows of {shape}" in note for note in found.notes)
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 3 << 19  # KiB of any process that has ended
 
 
 @pytest.mark.exact
