@@ -304,7 +304,7 @@ def beside_comparison(partly: dict[str, Any]) -> dict[str, dict[str, Any]]:
 WORDS = "method", "here", "lossless", "follows", "training", "read", "departs", "entry", "sentence"
 HEAD = (
     "method", "here", "follows the target", "exact, small", "tokens a call", "speedup of a CPU, 1 and 16 images",
-    "timed, 1 image", "TV of a token", "training", "read", "code departs", "entry",
+    "timed, 1 and 16 images", "TV of a token", "training", "read", "code departs", "entry",
 )  # fmt: skip
 
 
@@ -313,8 +313,7 @@ def cells(row: dict[str, Any]) -> list[str]:
     own = row["measured"] or {}
     tokens = f"{own['tokens']:.2f} ± {own['error']:.2f}" if own.get("tokens") else ""
     predicted = " and ".join(f"{value:.2f}" for value in own.get("speedup", {}).values())
-    alone = own.get("timed", {}).get("1")  # of batches that were timed, the one of the heading
-    timed = f"{alone[0]:.2f} ± {alone[1]:.2f}" if alone else ""
+    timed = " and ".join(f"{value:.2f} ± {error:.2f}" for value, error in own.get("timed", {}).values())
     far = "0" if row["lossless"] and own else spent(own) if own else ""
     return [
         row["method"], row["here"], row["follows"], row["exact"], tokens, predicted, timed, far, row["training"],
