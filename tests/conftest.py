@@ -3,7 +3,7 @@
 In CI (``CI=true``) a skipped test is a failure, unless it waits for a CUDA device or a browser. In a module that sets
 ``DEFAULT_EVERY = n``, one in n cases of each parametrised test runs by default, and the others are slow. With
 ``SLOW_PART=k/n`` only the k-th of n parts of the slow tests is run, tests that share a fixture of their module in one:
-CI takes fifths in turn, day by day. Of workers that run side by side one compiles a kernel, and the others find it on
+CI takes sixths in turn, day by day. Of workers that run side by side one compiles a kernel, and the others find it on
 disk.
 """
 
