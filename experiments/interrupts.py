@@ -2,7 +2,8 @@
 
 Python raises ``KeyboardInterrupt`` wherever the main thread happens to be. In a callback that nobody can catch from, a
 finaliser or what runs around a fork (``logging`` takes its lock there), it is printed as "Exception ignored in" and
-gone. :func:`lasting_interrupts` has it raised again; :func:`held_interrupts` withholds it from processes that start.
+gone. :func:`lasting_interrupts` has it raised again, and takes for it what a library raises in the meantime, as a
+compiler whose callback was cut short; :func:`held_interrupts` withholds it from processes that start.
 What has been written by then is in :data:`WRITTEN`.
 """
 
@@ -23,7 +24,10 @@ AGAIN_SECONDS = 0.05  # until an interrupt that was ignored comes back: by then 
 
 @contextmanager
 def lasting_interrupts() -> Iterator[None]:
-    """Within, a ``KeyboardInterrupt`` that Python ignored in a callback is raised again soon after."""
+    """Within, a ``KeyboardInterrupt`` that Python ignored in a callback is raised again soon after.
+
+    What is raised until then is raised as a ``KeyboardInterrupt``: the callback has not done what it was called for.
+    """
     before, main, timers = sys.unraisablehook, threading.main_thread(), list[threading.Timer]()
 
     def interrupt_again(unraisable: Any) -> None:
@@ -38,10 +42,15 @@ def lasting_interrupts() -> Iterator[None]:
     sys.unraisablehook = interrupt_again
     try:
         yield
+    except Exception as error:
+        if not timers:
+            raise
+        raise KeyboardInterrupt from error
     finally:
         sys.unraisablehook = before
         for timer in timers:
             timer.cancel()
+            timer.join()  # one that has just begun interrupts here, and not whoever comes after
 
 
 @contextmanager

@@ -83,11 +83,12 @@ def prove_command(
     if at is not None:
         if subject is None or judge:
             raise UsageError("--at is for a rule; expected SUBJECT, and no --judge")
-        if out or copy or rule or that != "lossless":
-            raise UsageError("--at only shows what a rule does; expected none of --out, --json, --rule and a statement")
+        if out or copy or rule or size or positive or that != "lossless":
+            others = "--out, --json, --rule, --size, --positive and a statement"
+            raise UsageError(f"--at only shows what a rule does; expected none of {others}")
         from experiments.cli.showing import show
 
-        return show(subject, *at, given)
+        return show(subject, *at, given, limit)
 
     from experiments.judging.proving import prove_apart
     from experiments.results import write_json

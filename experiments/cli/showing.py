@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any
 from experiments.cli.terminal import UsageError, output, plain_table, print_text
 
 if TYPE_CHECKING:
-    from simlab.rules import Rule
+    from experiments.apart import Link
 
 WIDTH = 30  # of the longest bar
 
 Rows = tuple[list[Any], list[Any]]
 
 
-def show(rule: str, p: str, q: str, given: dict[str, Any]) -> int:
+def show(rule: str, p: str, q: str, given: dict[str, Any], limit: float) -> int:
     """Print what a rule does to one target row and one draft row; exact, in fractions where the rows are.
 
     What comes out, how often a draft is accepted, how far that is from p, and the most that any rule accepts at this
     distance. A rule that asks for neighbours takes the nearest by number, unless they are given. Raises
-    :class:`UsageError` for rows that are none, or a rule that there is not.
+    :class:`UsageError` for rows that are none, or a rule that there is not, or one that takes over ``limit`` seconds.
     """
     from experiments.judging.load_object import rule_of
     from theory.acceptance import alpha, frontier
@@ -30,10 +30,10 @@ def show(rule: str, p: str, q: str, given: dict[str, Any]) -> int:
     try:
         rows: Rows = read_row("P", p), read_row("Q", q)
         if ":" in rule or rule.endswith(".py"):
-            made, rows = _of_a_user(rule, given, rows)
+            rows, emitted, accepted = _of_a_user(rule, given, rows, limit)
         else:
             made = rule_of(rule, given, len(rows[0]))
-        emitted, accepted = step_law(made, *rows), acceptance(made, *rows)
+            emitted, accepted = list(step_law(made, *rows)), acceptance(made, *rows)
         spent, kept = tv(rows[0], emitted), alpha(*rows)
         most = frontier(*rows, spent)
     except ValueError as error:
@@ -63,25 +63,56 @@ def read_row(name: str, text: str) -> list[Fraction | float]:
         raise ValueError(f"{name} {text}: expected probabilities such as 1/3,1/3,1/3 or 0.2,0.8") from None
 
 
-def _of_a_user(spec: str, given: dict[str, Any], rows: Rows) -> tuple[Rule, Rows]:
-    """The rule that a module or a file has, as ``simlab prove`` takes it, and the rows in numbers that it answers."""
-    from experiments.judging.proving import subject_of
-    from simlab.rules import Rule
-    from theory.exact import step_law
-    from theory.judge.on_unknowns import RuleOnUnknowns
-    from theory.judge.user_rule import Broken, Inexact, UserRule
+def _of_a_user(spec: str, given: dict[str, Any], rows: Rows, limit: float) -> tuple[Rows, list[Any], Any]:
+    """What the rule that a module or a file has does at two rows: the rows in numbers that it answers, the law of what
+    is emitted, and how often a draft is accepted.
 
-    subject = subject_of(spec, given)
-    made = UserRule(subject.functions) if isinstance(subject, RuleOnUnknowns) else subject
+    Somebody else has written it, so that it is run in a process that may be lost. Raises ``ValueError`` for what is no
+    rule, and for one that is lost there.
+    """
+    from experiments.apart import Lost, Unfit, answer_apart
+    from experiments.judging.proving import IMPORTING, subject_of
+    from theory.judge.user_rule import Broken, last_line
+
+    def work(link: Link) -> list[list[Any]]:
+        try:
+            with link.asking(IMPORTING):
+                subject = subject_of(spec, given)
+            link.tell()
+            with link.asking(limit):
+                found = _step(spec, subject, rows)
+        except (ValueError, Broken) as error:
+            raise Unfit(str(error)) from None
+        except Exception as error:
+            raise Unfit(f"{spec} raises {last_line(error)}") from None
+        return [[str(value) if isinstance(value, Fraction) else float(value) for value in part] for part in found]
+
+    answer, imported = answer_apart(work, lambda: None, lambda: None)
+    if isinstance(answer, Lost):
+        late = f"took longer than --limit {limit:g} s at these rows" if imported else answer.message
+        raise ValueError(f"{spec} {late if answer.kind == 'hangs' else answer.message}; expected a rule that answers")
+    p, q, emitted, accepted = ([Fraction(v) if isinstance(v, str) else v for v in part] for part in answer)
+    return (p, q), emitted, accepted[0]
+
+
+def _step(spec: str, subject: Any, rows: Rows) -> tuple[list[Any], list[Any], list[Any], list[Any]]:
+    """Both rows, the law and how often a draft is accepted, of what ``simlab prove`` takes for a subject."""
+    from experiments.judging.proving import MADE
+    from simlab.rules import Rule
+    from theory.exact import acceptance, step_law
+    from theory.judge.on_unknowns import RuleOnUnknowns
+    from theory.judge.user_rule import Inexact, UserRule
+
+    made = subject if isinstance(subject, MADE) else subject(len(rows[0]))  # or from V to a rule
+    made = UserRule(made.functions) if isinstance(made, RuleOnUnknowns) else made
     if not isinstance(made, Rule):
         raise ValueError(f"{spec}: expected a rule")
     try:
-        step_law(made, *rows)
+        emitted = step_law(made, *rows)
     except Inexact:  # rows of fractions, answered with floats
-        return made, (list(map(float, rows[0])), list(map(float, rows[1])))
-    except Broken as broken:
-        raise ValueError(str(broken)) from broken
-    return made, rows
+        rows = list(map(float, rows[0])), list(map(float, rows[1]))
+        emitted = step_law(made, *rows)
+    return *rows, list(emitted), [acceptance(made, *rows)]
 
 
 def number_text(value: Any) -> str:

@@ -116,16 +116,21 @@ def print_text(console: Console, text: str, style: str = "") -> None:
 def plain_table(
     console: Console, names: Sequence[str], rows: Sequence[Sequence[str | Text]], title: str | None = None
 ) -> Table:
-    """A table without lines; the last column is cut so that every row fits on one line."""
+    """A table without lines; the last column is cut so that every row fits on one line, the first one never."""
     from rich.table import Table
     from rich.text import Text
 
+    widths = [max(len(name), *(len(row[k]) for row in rows)) for k, name in enumerate(names)]
+    left = max(1, console.width - sum(width + 2 for width in widths[:-1]))  # for the last column
     table = Table(title=title, title_justify="left", box=None, header_style="bold", pad_edge=False)
-    for name in names:
+    # the first column is what one types next, as the id of a claim: others give way, and without room for it alone
+    # it goes over several lines
+    table.add_column(names[0], no_wrap=widths[0] <= console.width, overflow="fold")
+    for name in names[1:-1]:
         table.add_column(name)
-    used = sum(max(len(name), *(len(row[k]) for row in rows)) + 2 for k, name in enumerate(names[:-1]))
+    table.add_column(names[-1], max_width=left)
     for *first, last in rows:
-        cut = shorten(str(last), max(20, console.width - used), placeholder=" …")
+        cut = shorten(str(last), left, placeholder=" …")
         table.add_row(*(cell if isinstance(cell, Text) else Text(cell) for cell in (*first, cut)))
     return table
 

@@ -102,6 +102,7 @@ def prove(
             raise Limit(f"it took {limit:g} s, the longest that it may, for {cells:,} cells")
 
     sizes = (size,) if isinstance(size, int) else tuple(size or ())
+    _check_verified_by(made, rule)
     verified = None if rule is None else _of_size(_subject(rule, {}), sizes[0] if sizes else 2)
     try:
         answer = prove_for_all(
@@ -310,6 +311,7 @@ def prove_apart(
         try:
             with link.asking(IMPORTING):
                 subject = subject_of(spec, settings, kind)
+                _check_verified_by(subject, rule)
                 verifying = None if rule is None else subject_of(rule, {}, "rule" if ":" not in rule else "")
                 if kind != "decoder" and not isinstance(subject, Rule | Decoder | Verifier):
                     _fits(subject, sizes or (2, 3))
@@ -361,12 +363,10 @@ def prove_apart(
         with link.asking(limit + SEARCH):
             return proven(subject)
 
-    answer, _ = answer_apart(work, found, heard)
+    answer, imported = answer_apart(work, found, heard)
     if isinstance(answer, Lost):
-        why = {
-            "hangs": f"a call of it took longer than --limit {limit:g} s",
-            "raises": f"it {answer.message}",
-        }.get(answer.kind, f"it {answer.message}")
+        late = answer.kind == "hangs" and imported
+        why = f"a call of it took longer than --limit {limit:g} s" if late else f"it {answer.message}"
         lost = Answer("unknown", spec, that, named, "", 0, perf_counter() - began, why=why)
         return write_answer(lost, out)
     return dict(answer)
@@ -380,6 +380,12 @@ def _read(that: str, others: tuple[str, ...], own: tuple[str, ...]) -> None:
         known = (LOSSLESS, FRONTIER, *own, *others)
         near = [meant(word, known) for word in re.findall(r"[a-z][\w-]*", that) if word not in known]
         raise ValueError(str(error).replace("expected", "".join(near) + "expected", 1)) from None
+
+
+def _check_verified_by(subject: Any, rule: Any) -> None:
+    """Raise ``ValueError`` for a rule to verify by where nothing is decoded."""
+    if rule is not None and not isinstance(subject, Decoder):
+        raise ValueError(f"rule is {_name(rule)}; expected none: {_name(subject)} is no decoder, which verifies by one")
 
 
 def _watched_rule(rule: RuleOnUnknowns, link: Link, limit: float) -> RuleOnUnknowns:

@@ -9,7 +9,7 @@ import json
 import zipfile
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,6 +22,10 @@ WRONG = (  # what bad files raise
     *(OSError, EOFError, MemoryError, RecursionError, ValueError, KeyError, IndexError, TypeError),
     *(zipfile.BadZipFile, zlib.error),
 )
+
+MANIFEST = "manifest"
+EXPECTED = "expected a file that simlab record wrote"
+SHOWN = 4  # arrays of a file that is no recording
 
 Notify = Callable[[int, int], None]  # what is done, and what there is to do
 
@@ -57,7 +61,17 @@ class Recording(ABC):
     def told(self) -> str:
         """What is in it, for a person."""
 
+    def _check_holds(self, arrays: Iterable[str], described: Iterable[str]) -> None:
+        """Raise :class:`RecordingError` unless there are these arrays, and the manifest says so much."""
+        for what, names, there in (
+            ("is no recording, or a part of one: it", arrays, self._file.files),
+            ("its manifest", described, self.manifest),
+        ):
+            if missing := [name for name in names if name not in there]:
+                raise RecordingError(f"{self.path}: {what} has no {', '.join(missing)}; {EXPECTED}")
+
     def _member(self, name: str) -> np.ndarray:
+        self._check_holds((name,), ())
         try:
             return np.asarray(self._file[name])
         except WRONG as error:
@@ -70,9 +84,21 @@ def opened(path: Path) -> tuple[Any, dict[str, Any]]:
         raise RecordingError(f"{path}: is no file; expected one that simlab record wrote")
     try:
         file = np.load(path, allow_pickle=False)
-        manifest = json.loads(str(file["manifest"]))
     except FileNotFoundError:
         raise RecordingError(f"{path}: there is no such file; expected one that simlab record wrote") from None
+    except OSError as error:
+        raise wrong(path, error) from None
+    except WRONG:
+        file = None  # NumPy takes any text for a pickle
+    if not isinstance(file, np.lib.npyio.NpzFile):
+        raise RecordingError(f"{path}: is no .npz file, or a part of one; {EXPECTED}")
+    if MANIFEST not in file.files:
+        holds = ", ".join(file.files[:SHOWN]) + ", …" * (len(file.files) > SHOWN) or "nothing"
+        raise RecordingError(f"{path}: is no recording: it has no {MANIFEST}, but {holds}; {EXPECTED}")
+    try:
+        manifest = json.loads(str(file[MANIFEST]))
+    except (json.JSONDecodeError, RecursionError):
+        raise RecordingError(f"{path}: its manifest is no JSON; {EXPECTED}") from None
     except WRONG as error:
         raise wrong(path, error) from None
     if not isinstance(manifest, dict):
@@ -83,4 +109,4 @@ def opened(path: Path) -> tuple[Any, dict[str, Any]]:
 def wrong(path: Path, error: Exception) -> RecordingError:
     """What to say of a file that raised an error."""
     reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-    return RecordingError(f"{path}: {reason}; expected a file that simlab record wrote")
+    return RecordingError(f"{path}: {reason}; {EXPECTED}")

@@ -302,7 +302,8 @@ def _message(error: Mapping[str, Any], written: dict[str, Any]) -> str:
         return f"unknown key {key!r}; {meant(key, SpecFile.model_fields)}{KEYS_EXPECTED}"
     expected = f"tables, each under [[{key}]]" if not where and key in KINDS else expectation(error)
     verb = "holds" if rest and isinstance(rest[-1], int) else "is"
-    return f"{where}{key} {verb} {error['input']!r}; expected {expected}"
+    dotted = ".".join([key, *(part for part in rest if isinstance(part, str))])
+    return f"{where}{dotted} {verb} {error['input']!r}; expected {expected}"
 
 
 KEYS_EXPECTED = f"expected keys: {', '.join(SpecFile.model_fields)}"

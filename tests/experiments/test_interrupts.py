@@ -17,7 +17,8 @@ from pathlib import Path
 
 import pytest
 
-from experiments.interrupts import held_interrupts, is_interrupt, lasting_interrupts
+from experiments.cli.main import main
+from experiments.interrupts import AGAIN_SECONDS, held_interrupts, is_interrupt, lasting_interrupts
 from experiments.results import write_json
 from experiments.verification import pool
 from experiments.verification.claims import with_parts
@@ -75,6 +76,29 @@ def wait_after(things: list[Dropping]) -> None:
 def test_an_interrupt_that_python_drops_is_raised_again() -> None:
     with pytest.raises(KeyboardInterrupt), lasting_interrupts():
         wait_after([Dropping()])
+
+
+def fail_after(things: list[Dropping]) -> None:
+    """As Numba does, whose compiler calls back to hand over what it has compiled."""
+    things.clear()
+    raise RuntimeError("no compiled object yet")
+
+
+def test_what_a_library_raises_before_a_dropped_interrupt_comes_back_is_the_interrupt() -> None:
+    with pytest.raises(KeyboardInterrupt), lasting_interrupts():
+        fail_after([Dropping()])
+    with pytest.raises(RuntimeError), lasting_interrupts():
+        fail_after([])
+
+
+def test_an_interrupt_dropped_in_a_compiler_ends_a_command_with_its_line_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("experiments.measurements.large_vocabulary.naive", lambda _: fail_after([Dropping()]))
+    for _ in range(3):
+        assert main(["large", "naive", "--out", str(tmp_path)]) == 130
+        time.sleep(2 * AGAIN_SECONDS)  # nothing comes after
+        assert capsys.readouterr() == ("", "simlab: interrupted; nothing was written\n")
 
 
 def test_an_interrupt_is_raised_once_and_the_hook_put_back() -> None:

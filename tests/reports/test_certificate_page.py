@@ -18,6 +18,7 @@ from experiments.certification.request import Request, certificate_document, fin
 from reports.pages.certificate import build
 from simlab.certify import Certificate, certify
 from simlab.certify.certificate import Failure, Map, RangeEvidence
+from simlab.certify.engine.acceptance import Acceptance
 from simlab.mutants.gated.contracts import implementation, reference
 from simlab.mutants.gated.gates import ALWAYS
 from tests.support.pages import fetched
@@ -62,6 +63,16 @@ def certificates() -> dict[str, Certificate]:
         "lossy": certified(wrong, 1024),
         "breaks": certified(failing, 64),
     }
+
+
+@pytest.mark.parametrize(("kept", "headline"), [(0.53, "100 %"), (0.39, "75 %"), (0.65, "125 %")])
+def test_more_than_is_possible_is_headed_only_where_it_is_known(
+    kept: float, headline: str, certificates: dict[str, Certificate], tmp_path: Path
+) -> None:
+    known = Acceptance(kept=kept, within=0.026, most=0.52, matching=0.4, cases=14, enumerated=2)
+    text = page(tmp_path, replace(certificates["lossless"], acceptance=known))
+    assert f"<b>{headline}</b><strong>of possible acceptance</strong>" in text
+    assert known.told in text
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,7 @@ KIND, VERSION = "continuous", 1
 FLAT = "replicate", "position", "place", "coin", "accepted"
 SIDES = tuple(f"{side}_{part}" for side in ("target", "draft") for part in ("states", "means", "sds"))
 NAMES = (*FLAT, *SIDES, "crossed_means", "crossed_sds")
+DESCRIBED = "method", "labels", "aligned", "noisy_end"
 
 
 class Recorded(Kernels):
@@ -99,16 +100,18 @@ class Trajectories(Recording):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
+        if self.manifest.get(KIND) != VERSION:
+            version = self.manifest.get(KIND)
+            raise RecordingError(f"{path}: is of version {version!r} of continuous tokens; expected {VERSION}")
+        self._check_holds(NAMES, DESCRIBED)
         try:
             with self._file as saved:
                 self.arrays = dict(saved)
+            noisy_end = bool(self.manifest["noisy_end"])
+            self.target, self.draft = (Recorded(self.arrays, side, noisy_end) for side in ("target", "draft"))
+            self.pair = TrajectoryPair(self.target.trajectory(), self.draft.trajectory())
         except WRONG as error:
             raise wrong(path, error) from None
-        if self.manifest.get(KIND) != VERSION or set(NAMES) - self.arrays.keys():
-            raise RecordingError(f"{path}: is no recording of continuous tokens; expected what simlab record writes")
-        noisy_end = bool(self.manifest["noisy_end"])
-        self.target, self.draft = (Recorded(self.arrays, side, noisy_end) for side in ("target", "draft"))
-        self.pair = TrajectoryPair(self.target.trajectory(), self.draft.trajectory())
 
     def __len__(self) -> int:
         return len(self.arrays["coin"])

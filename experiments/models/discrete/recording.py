@@ -23,6 +23,7 @@ FORMAT = "simlab rows 1"
 LARGEST = 2.0**15  # mass of a row's likeliest token, in half precision
 ENTRIES = 1 << 22  # of a block of rows
 PLACES = "image", "call", "place", "position", "token", "accepted"
+DESCRIBED = "method", "vocabulary", "rows", "blocks", "rounding"
 
 
 class Recorded(NamedTuple):
@@ -103,6 +104,7 @@ class Rows(Recording):
         super().__init__(path)
         if self.manifest.get("format") != FORMAT:
             raise RecordingError(f"{path}: has the format {self.manifest.get('format')!r}; expected {FORMAT!r}")
+        self._check_holds(PLACES, DESCRIBED)
         try:
             places = {name: self._whole(name) for name in PLACES}
             self.image, self.call, self.place = (places[name] for name in ("image", "call", "place"))

@@ -18,6 +18,7 @@ from simlab.certify.contracts.base import Case
 from simlab.certify.engine.exact import Exact
 
 DEVIATIONS = 3.29  # of a frequency, for its interval of confidence 0.999
+ROUNDING = 1e-6  # that an enumerated acceptance and the optimum may differ by
 
 
 @dataclass(frozen=True)
@@ -35,10 +36,13 @@ class Acceptance:
 
     @property
     def told(self) -> str:
-        """In a sentence."""
+        """In a sentence; a share only of what is known to be another than all that is possible."""
         size = f" +- {self.within:.2g}" if self.within else ""
+        all_of_it = abs(self.kept - self.most) <= self.within + ROUNDING
+        share = "as much as is possible" if all_of_it else f"{self.kept / self.most:.0%} of what is possible"
+        within = ": within that " if all_of_it and self.within else ", "
         return (
-            f"first drafts are kept with {self.kept:.3g}{size}, {self.kept / self.most:.0%} of what is possible "
+            f"first drafts are kept with {self.kept:.3g}{size}{within}{share} "
             f"without loss ({self.most:.3g}); drawing from p and matching keeps {self.matching:.3g}"
         )
 

@@ -176,7 +176,8 @@ def parsed(text: str, axes: Sequence[Axis]) -> Ranges:
         of = {axis.name: preset.of[axis.name] for axis in axes if axis.name in preset.of}
         return Ranges(of, text, source=preset.source)
     if "=" not in text:
-        raise ValueError(f"shape is {text!r}; expected sizes such as V=151936,gamma=7, or one of {', '.join(PRESETS)}")
+        sizes = "expected sizes such as V=151936,gamma=7"
+        raise ValueError(f"shape is {text!r}; {meant(text, PRESETS)}{sizes}, or one of {', '.join(PRESETS)}")
     of, dtype, known = dict[str, Band](), "", {axis.name: axis for axis in axes}
     for part in text.split(","):
         name, _, value = (word.strip() for word in part.partition("="))

@@ -19,7 +19,7 @@ from rich.console import Console
 from experiments.cli import claims
 from experiments.cli.main import main
 from experiments.cli.report import repeated
-from experiments.cli.terminal import numbers_table, plain_math
+from experiments.cli.terminal import numbers_table, plain_math, plain_table
 from simlab.rules import make_rule
 from tests.support.cli import simlab
 from theory.acceptance import alpha
@@ -229,6 +229,22 @@ def test_a_table_of_numbers_is_never_cut(width: int) -> None:
     assert {"10 images", *names, *rows[0]} == {cell.strip() for cell in cells}
     assert max(map(len, lines)) <= width
     assert sum(line.startswith("sjd-pac-gumbel") for line in lines) == {60: 3, 80: 2, 150: 1}[width]
+
+
+@pytest.mark.parametrize("width", [30, 40, 60, 63, 80, 150])
+def test_an_id_is_never_cut_and_a_row_is_a_line_where_the_terminal_has_room_for_it(width: int) -> None:
+    screen = Console(file=StringIO(), width=width, color_system=None)
+    id = max(CLAIMS, key=len)
+    rows = [(id, "holds-under-assumptions", CLAIMS[id].statement), ("gsd.speed", "refuted", "Short.")]
+    screen.print(plain_table(screen, ("claim", "verdict", "statement"), rows), highlight=False)
+    lines = screen.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    first = [line.split(" ")[0] for line in lines]
+    assert "".join(first) == f"claim{id}gsd.speed"
+    assert max(map(len, lines)) <= width
+    if width > len(id):
+        assert len(lines) == 3
+    if width > 63:
+        assert rows[0][1] in lines[1]
 
 
 @pytest.mark.parametrize(

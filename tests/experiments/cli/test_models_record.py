@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from experiments.cli.main import main
-from experiments.models.discrete.recording import Rows
+from experiments.models.discrete.recording import PLACES, Rows
 from experiments.models.discrete.replay import replay, rules_for
 from tests.support.cli import usage_error
 from tests.support.fashion import CODES
@@ -85,6 +85,35 @@ def test_what_is_no_recording_is_refused(
     path.write_bytes(damage(rows.read_bytes()))
     assert NO_RECORDING in usage_error(["replay", str(path), "--out", str(tmp_path)], capsys)
     assert list(tmp_path.iterdir()) == [path]
+
+
+ROWS = {"format": "simlab rows 1", "vocabulary": 2, "rows": 1}
+
+
+@pytest.mark.parametrize(
+    ("arrays", "manifest", "message"),
+    [
+        ([], None, "is no recording: it has no manifest, but nothing; "),
+        (["a", "b", "c", "d", "e"], None, "is no recording: it has no manifest, but a, b, c, d, …; "),
+        (["a"], "hello", "its manifest is no JSON; "),
+        (["image", "call"], ROWS, "is no recording, or a part of one: it has no place, position, token, accepted; "),
+        (PLACES, ROWS, "its manifest has no method, blocks, rounding; "),
+        (["coin"], {"continuous": 1}, "it has no replicate, position, place, accepted, target_states, "),
+        (["coin"], {"continuous": 2}, "is of version 2 of continuous tokens; expected 1"),
+    ],
+)
+def test_another_file_is_told_what_it_has_not(
+    arrays: list[str], manifest: object, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "other.npz"
+    held = {name: np.zeros(1, dtype=np.int32) for name in arrays}
+    if manifest is not None:
+        held["manifest"] = np.array(manifest if isinstance(manifest, str) else json.dumps(manifest))
+    np.savez(path, **held)  # type: ignore[arg-type]
+    told = usage_error(["replay", str(path), "--out", str(tmp_path)], capsys)
+    assert f"simlab: {path}: " in told
+    assert message in told
+    assert "expected" in told
 
 
 @pytest.mark.parametrize(

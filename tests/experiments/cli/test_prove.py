@@ -13,6 +13,7 @@ import pytest
 from experiments.cli.main import main
 from experiments.cli.options import read_value
 from experiments.cli.showing import bar
+from experiments.judging import proving
 from experiments.judging.proving import prove
 from simlab.decoders import Sjd
 from simlab.rules import Amplify, Speculative
@@ -29,9 +30,10 @@ DEFAULT_EVERY = 3
 RULES = """
 import itertools
 import random
+from fractions import Fraction
 import numpy as np
 from simlab.decoders import Sjd
-from simlab.rules import Speculative
+from simlab.rules import Amplify, Speculative
 
 def accept(p, q, x):
     return min(1, p[x] / q[x])
@@ -91,6 +93,13 @@ class Leaves(Other):
 
 class Subclass(Speculative):
     pass
+
+def of_size(size):
+    return Amplify(Fraction(3, 2))
+
+class Fails(Speculative):
+    def step_rows(self, p, q):
+        raise IndexError("no such row")
 
 wide = Sjd(window=2)
 """
@@ -211,8 +220,56 @@ def test_the_rows_that_are_printed_can_be_drawn(folder: Path, capsys: pytest.Cap
     assert main(["prove", "mine.py:Scaled", "--at", "1/2,1/2", "1/3,2/3", "--set", "k=2"]) == 0
     assert re.search(r"^accepts +1 ", capsys.readouterr().out, re.M)
     assert "mine.py:wide" in usage_error(["prove", "mine.py:wide", "--at", "1/2,1/2", "1/3,2/3"], capsys)
-    for other in (["--json", "a.json"], ["--out", "here"], ["--that", "frontier"], ["--rule", "speculative"]):
+    others = "--json a.json", "--out here", "--that frontier", "--rule speculative", "--size 2", "--positive"
+    for other in map(str.split, others):
         assert "--at only shows" in usage_error(["prove", "amplify", "--at", "1/2,1/2", "1/3,2/3", *other], capsys)
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("Loops", "mine.py:Loops took longer than --limit 0.5 s at these rows; expected a rule that answers"),
+        ("Leaves", "mine.py:Leaves ends the process that runs it (exit status 0); expected a rule that answers"),
+        ("Fails", "mine.py:Fails raises IndexError: no such row"),
+        ("Raises", "accept raises RuntimeError: not today"),
+        ("wide", "mine.py:wide: expected a rule"),
+    ],
+)
+def test_a_rule_that_does_not_answer_at_two_rows_is_told(
+    name: str, told: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["prove", f"mine.py:{name}", "--at", "1/2,1/2", "1/3,2/3", "--limit", "0.5"]
+    assert usage_error(asked, capsys) == f"simlab: {told}\n"
+
+
+def test_a_module_that_hangs_when_it_is_imported_is_not_told_to_take_a_longer_limit(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (here / "hangs.py").write_text("while True:\n    pass\n")
+    monkeypatch.setattr(proving, "IMPORTING", 0.5)
+    assert main(["prove", "hangs.py"]) == 3
+    assert "it does not return within 0.5 s" in capsys.readouterr().out
+    told = usage_error(["prove", "hangs.py", "--at", "1/2,1/2", "1/3,2/3"], capsys)
+    assert told == "simlab: hangs.py does not return within 0.5 s; expected a rule that answers\n"
+
+
+def test_a_function_from_the_size_to_a_rule_is_shown_as_it_is_proven(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["prove", "mine.py:of_size", "--at", "1/2,1/2", "1,0"]) == 0
+    assert re.search(r"^accepts +3/4 ", capsys.readouterr().out, re.M)
+
+
+@pytest.mark.parametrize("subject", ["mine.py", "mine.py:Subclass", "speculative", "recursive"])
+def test_a_rule_to_verify_by_is_refused_where_nothing_is_decoded(
+    subject: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = usage_error(["prove", subject, "--size", "2", "--rule", "mine.py:Mine"], capsys)
+    assert "rule is 'mine.py:Mine'; expected none: " in told
+    assert "is no decoder" in told
+    assert not (folder / "out").exists()
+    with pytest.raises(ValueError, match="expected none"):
+        prove(Speculative, size=2, rule=Speculative)
 
 
 def test_in_python() -> None:

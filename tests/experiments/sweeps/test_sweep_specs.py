@@ -65,6 +65,7 @@ REFUSED = [
     ("grid.window = [2, 3]", "grid.window = []", "[[decoder]] 1 (sjd): grid.window is []; expected a list of at least"),
     ("grid.window = [2, 3]", "grid.window = 2", "[[decoder]] 1 (sjd): grid.window is 2; expected a list of at least"),
     ("grid.window = [2, 3]", "grid = 2", "[[decoder]] 1 (sjd): grid is 2; expected a table"),
+    ("grid.window = [2, 3]", "grid.window = [nan]", "[[decoder]] 1 (sjd): grid.window is [nan]; expected text, true"),
     ("grid.window = [2, 3]", "grid.window = [2, 2]", "[[decoder]] 1 (sjd): is the same as [[decoder]] 1 (sjd)"),
     ("grid.window = [2, 3]", "window = 2\ngrid.window = [3]", "[[decoder]] 1 (sjd): window is fixed and under grid"),
     ("grid.window = [2, 3]", "window = 2\ngrid.window.x = [3]", "[[decoder]] 1 (sjd): window is 2; expected a table"),

@@ -9,7 +9,7 @@ import pytest
 
 from simlab.certify import certify
 from simlab.certify.contracts.registry import CONTRACTS
-from simlab.certify.engine.acceptance import acceptance
+from simlab.certify.engine.acceptance import Acceptance, acceptance
 from simlab.certify.engine.exact import enumerate_law
 from simlab.certify.engine.tasks import Sample
 from simlab.mutants.gated.contracts import reference
@@ -91,6 +91,21 @@ def test_means_are_over_the_cases_that_are_known() -> None:
     assert (found.kept, found.cases, found.enumerated) == (0.3, 1, 0)
     assert found.within == pytest.approx(3.29 * (0.3 * 0.7 / 100) ** 0.5)
     assert found.told.startswith(f"first drafts are kept with 0.3 +- 0.15, {0.3 / possible[0].most:.0%} of")  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("kept", "within", "said"),
+    [
+        (0.53, 0.026, "0.53 +- 0.026: within that as much as is possible without loss (0.52); "),
+        (0.50, 0.026, "0.5 +- 0.026: within that as much as is possible without loss (0.52); "),
+        (0.52 - 1e-9, 0.0, "0.52, as much as is possible without loss (0.52); "),
+        (0.39, 0.026, "0.39 +- 0.026, 75% of what is possible without loss (0.52); "),
+        (0.65, 0.026, "0.65 +- 0.026, 125% of what is possible without loss (0.52); "),  # known to be more
+    ],
+)
+def test_a_share_is_said_beyond_the_error_alone(kept: float, within: float, said: str) -> None:
+    found = Acceptance(kept=kept, within=within, most=0.52, matching=0.4, cases=14, enumerated=2)
+    assert found.told == f"first drafts are kept with {said}drawing from p and matching keeps 0.4"
 
 
 @pytest.mark.slow
