@@ -212,6 +212,41 @@ def jacobi(path: Path, window: int = 4) -> Any:
     return decode
 
 
+def jacobi_tree(path: Path, nodes: int = 8, width: int = 2, depth: int = 3) -> Any:
+    """``SJDPACSpeculativeSampler``, on the tree of ``nodes`` tokens that its file makes, the last committed one first.
+
+    What is between two calls of it is written out: the path that it takes is committed, and the token behind it, below
+    which the tree is filled with the tokens that it returns. All tokens are those of an image. The first tree repeats
+    no candidate, in the authors' favour: theirs does, which is rare where there are thousands of tokens.
+    """
+    import torch
+
+    names = ("SJDPACSpeculativeSampler", "setup_speculative_tree_buffers", "generate_tree_mask_and_retrieve")
+    sampling, set_up, shape = map(definitions(path, names, {"torch": torch}).__getitem__, names)
+    _, paths, places = shape(nodes, width, depth)
+    above = {node: found[1 : j + 1] for found in paths.tolist() for j, node in enumerate(found) if node >= 0}
+
+    def decode(model: Model, length: int, rng: np.random.Generator, eos: int | None = None) -> list[int]:
+        tokens: list[int] = []
+        size, sampler = len(model(())), sampling()
+        set_up(sampler, width, depth, "cpu")
+        sampler.img_start, sampler.img_end, sampler.uni_val = 0, size, 1 / size
+        with drawing(rng):
+            drawn = torch.multinomial(torch.ones(paths.shape[1], size), width).T
+            rows = torch.full((1, paths.shape[1], size), 1 / size)
+            while len(tokens) < length:
+                tree = drawn.flatten()[places]
+                after = [torch.from_numpy(model((*tokens, *tree[above[i]].tolist()))) for i in range(nodes)]
+                drafts = torch.cat([tree, torch.tensor([-1])])[paths]  # none where a path has ended
+                count, leaf, drawn, rows = sampler(
+                    draft_tokens=drafts, draft_prob=rows, advanced_prob=torch.stack(after).float()[paths]
+                )
+                tokens += [*drafts[leaf, 1:count].tolist(), int(drawn[0, 0])]
+        return ended(tokens[:length], eos)
+
+    return decode
+
+
 def typical(path: Path) -> Any:
     """Medusa's ``evaluate_posterior`` as it is called by default; where no child is accepted comes the likeliest token.
 
@@ -462,6 +497,15 @@ PUBLISHED: dict[str, Published] = {
             "tyshiwo1/Accelerating-T2I-AR-with-SJD",
             "scheduler/jacobi_iteration_lumina_mgpt.py",
             jacobi,
+        ),
+        Published(
+            "sjd-pac",
+            "decode",
+            "`SJDPACSpeculativeSampler`, eight tokens a call: a tree of two candidates at two positions, and a draft "
+            "behind it.",
+            "KangJialiang/SJD-PAC",
+            "scheduler/sjd_pac_iteration_lumina_mgpt.py",
+            jacobi_tree,
         ),
         Published(
             "lantern-strict",

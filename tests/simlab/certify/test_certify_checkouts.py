@@ -232,9 +232,31 @@ def speculative_decode(model, draft_model, cur_token, input_pos, speculate_k, te
 """,
 }
 
+TREES = {
+    PUBLISHED["sjd-pac"].file: """
+def generate_tree_mask_and_retrieve(L, tree_width, tree_depth):  # a chain, and one beside its first draft
+    paths = torch.tensor([range(L - 1), [0, L - 1] + (L - 3) * [-1]])
+    return None, paths, torch.tensor([*range(L - 1), L])
+
+def setup_speculative_tree_buffers(sampler, tree_width, tree_depth, device):
+    sampler.tree_width = tree_width
+
+class SJDPACSpeculativeSampler:
+    def __call__(self, draft_tokens, draft_prob, advanced_prob):
+        best, size = advanced_prob.argmax(-1), advanced_prob.shape[-1]
+        assert (self.img_start, self.img_end, self.tree_width) == (0, size, 2)
+        kept = (draft_tokens[:, 1:] == best[:, :-1]).int().cumprod(1).sum(1)
+        leaf = int(kept.argmax())
+        count = int(kept[leaf])
+        left = best[leaf].roll(-count)
+        return count + 1, leaf, torch.stack([left, (left + 1) % size]), advanced_prob[:1]
+"""
+}
+
 
 @pytest.mark.parametrize(
-    ("name", "sources"), [("llm-speculative-sampling", SEQUENCES), ("romsto", GENERATION), ("gpt-fast", FAST)]
+    ("name", "sources"),
+    [("llm-speculative-sampling", SEQUENCES), ("romsto", GENERATION), ("gpt-fast", FAST), ("sjd-pac", TREES)],
 )
 @pytest.mark.parametrize("eos", [None, 0])
 def test_a_greedy_loop_goes_the_way_of_the_target(

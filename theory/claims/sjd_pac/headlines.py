@@ -34,8 +34,9 @@ HEADLINES = (
         "pac.ablation.components",
         "Tokens a call rise from SJD to +PD, to +PD+AC, and with a window of 64.",
         "not-refuted",
-        "A simulated stand-in has the same order, with adaptive continuation worth more and the wider window less "
-        "than in print.",
+        "A simulated stand-in has the same order, with a comb and with the tree of the published code. Sizes depend on "
+        "the tree, which the paper leaves open: with a comb adaptive continuation is worth more than in print, and the "
+        "wider window less.",
         "How far a model's rows change from call to call would have to be measured on the model.",
     ),
     Headline(

@@ -35,7 +35,7 @@ from theory.claims.proven import proven
 from theory.claims.sjd.losslessness import deviation, mean_steps, random_tables
 from theory.claims.sjd.speeds import ERRORS
 from theory.claims.sjd_pac.losslessness import Row, left_gap
-from theory.claims.sjd_pac.speed import MANY, SIMULATES, SOME, comb, printed_compression
+from theory.claims.sjd_pac.speed import MANY, SIMULATES, SOME, Tree, comb, printed_compression, tree_of_code
 from theory.claims.sources import derived
 from theory.example_processes import random_process
 from theory.image_process import STAND_IN, Speed, compare, speed
@@ -216,7 +216,7 @@ class Ablation(NamedTuple):
             + f"; {ERRORS}; false alarms {OFF_ALARMS:g} a factor"
         )
 
-    def control(self) -> Evidence:
+    def beside_itself(self) -> Evidence:
         """The same comparison of each row with itself: a factor of 1 is surely off the printed ones."""
         return rejects_mutants(
             {f"{name}, by a factor of 1": (one, one, factors) for name, (one, _, factors) in self.cases().items()},
@@ -225,15 +225,10 @@ class Ablation(NamedTuple):
         )
 
 
-def table_2(tree: Callable[[type[SjdPd], int], SjdPd], seed: int, images: int = MANY) -> Ablation:
+def table_2(tree: Tree, seed: int, images: int = MANY) -> Ablation:
     """The rows of Table 2, with a tree for each kind of decoder and each L; ``images`` of the two of L = 32."""
     trees = ((SjdPd, 32, images), (SjdPac, 32, images), (SjdPac, 64, MANY))
     return Ablation(speed(Sjd(32), seed, SOME), *(speed(tree(kind, nodes), seed, n) for kind, nodes, n in trees))
-
-
-def tree_of_code(kind: type[SjdPd], nodes: int) -> SjdPd:
-    """The tree of the published code with K = 4, D = 3: candidates at two positions; the root is one of the nodes."""
-    return kind(nodes - 19, candidates=WIDTH, depth=DEPTH - 1, tree="full", shared=True, budget=nodes - 1)
 
 
 def factor(one: tuple[str, int], other: tuple[str, int]) -> tuple[float, float]:
@@ -293,7 +288,7 @@ def reading_steps(seed: int) -> Finding:
             + "; ".join(f"{name} {value}" for name, value in found.items())
             + f"; {ERRORS}, n = {READINGS}"
         ),
-        rows.control(),
+        rows.beside_itself(),
     )
 
 
@@ -381,7 +376,7 @@ def readings(seed: int) -> Finding:
                 + f"; {rows.told()}",
                 numbers(compression={name: found.mean.mean for name, found in zip(ROWS, rows, strict=True)}),
             ),
-            rows.control(),
+            rows.beside_itself(),
             enumeration(
                 f"a full tree with shared candidates and K separate paths are lossless on {len(tried)} processes, K = "
                 f"D = 2, window 3, with and without bonus (largest TV {fmt(max(off_law, off_paths))}); exact mean "
