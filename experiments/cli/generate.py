@@ -130,7 +130,7 @@ def generate_command(
     check_picture("--out", out)
     if tokens is not None:
         check_copy("--tokens", tokens)
-    with usage_errors(run.batch):
+    with usage_errors(min(run.batch, count)):
         sampling = sampling_of(model, rows, vectors)
         loaded = load_models(model, models, session.check_device(run.device))
         labels = session.labels_of(label, count, loaded.labels)

@@ -64,7 +64,7 @@ def draw_texts(
     if folder is None:
         raise UsageError(f"--model {kind}: needs its published files; expected --models DIR")
     prompts = [texts.prompts[k % len(texts.prompts)] for k in range(texts.count or len(texts.prompts))]
-    with usage_errors(run.batch):
+    with usage_errors(min(run.batch, len(prompts))):
         model = load(kind, folder, pixels(texts.size), device=session.check_device(run.device))
         made = make_method(method, model.codebook, read_settings(settings or []))
         preset = model.preset._replace(**given_of(rows))

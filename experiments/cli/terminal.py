@@ -73,7 +73,9 @@ def usage_errors(batch: int, lower: str = "--batch") -> Iterator[None]:
     except (ValueError, ImportError) as error:
         raise UsageError(str(error)) from None
     except OutOfMemory as error:
-        raise UsageError(f"--batch {batch}: {error}; lower {lower}") from None
+        alone = batch == 1 and lower == "--batch"  # then there is nothing to lower
+        less = "expected settings with which one image fits" if alone else f"lower {lower}"
+        raise UsageError(f"--batch {batch}: {error}; {less}") from None
 
 
 def progress_bar() -> Progress:

@@ -366,7 +366,7 @@ def prove_apart(
     answer, imported = answer_apart(work, found, heard)
     if isinstance(answer, Lost):
         late = answer.kind == "hangs" and imported
-        why = f"a call of it took longer than --limit {limit:g} s" if late else f"it {answer.message}"
+        why = f"it took longer than --limit {limit:g} s" if late else f"it {answer.message}"
         lost = Answer("unknown", spec, that, named, "", 0, perf_counter() - began, why=why)
         return write_answer(lost, out)
     return dict(answer)

@@ -90,16 +90,27 @@ def test_a_wrong_checkpoint_is_named(
     assert message in usage_error(command(tmp_path / "models", tmp_path / "out"), capsys)
 
 
+@pytest.mark.parametrize(
+    ("images", "batch", "advice"),
+    [(3, 2, "lower --batch"), (1, 32, "expected settings with which one image fits")],
+)
 def test_too_little_memory_is_a_usage_error(
-    models: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    images: int,
+    batch: int,
+    advice: str,
+    models: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def full(*_: Any) -> Any:
         raise torch.cuda.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB")
 
     monkeypatch.setattr("simlab.models.engine.running.processes_for", full)
-    assert "--batch 32: out of memory: CUDA out of memory. Tried to allocate 2 GiB" in usage_error(
-        command(models, tmp_path), capsys
-    )
+    asked = [*command(models, tmp_path), "--count", str(images), "--batch", str(batch)]
+    told = usage_error(asked, capsys)
+    wanted = f"--batch {min(images, batch)}: out of memory: CUDA out of memory. Tried to allocate 2 GiB; {advice}\n"
+    assert told == f"simlab: {wanted}"
 
 
 def made(name: str) -> Method:

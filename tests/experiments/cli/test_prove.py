@@ -151,7 +151,7 @@ def answered(folder: Path, name: str) -> dict[str, object]:
         (["greedy", "--size", "2", "--that", "accepts <= alpha"], 1, "alpha 1/2"),
         (["mine.py:Floats"], 3, "1.2, a float"),
         (["mine.py:Asks"], 3, "float()"),
-        (["mine.py:Loops", "--limit", "0.5"], 3, "--limit 0.5 s"),
+        (["mine.py:Loops", "--limit", "0.5"], 3, "\nit took longer than --limit 0.5 s\n"),
         (["mine.py:Leaves"], 3, "ends the process"),
         (
             ["mine.py:Fickle", "--size", "2"],
