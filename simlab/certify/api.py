@@ -173,6 +173,10 @@ def _drawing(contract: Contract, arrays: str | None, shapes: Sequence[str], at_m
     ranges = (*(one for one in within if one is not None), *cells(contract.axes, most))
     make = {dtype: makes(contract.name, arrays, dtype) for dtype in {one.dtype for one in ranges}}
     fixed = [case for case in contract.cases() if all(case.sizes.get(name, 0) <= size for name, size in most.items())]
+    if not fixed:
+        least = min(contract.cases(), key=lambda case: sum(case.sizes.values())).sizes
+        sizes = ", ".join(f"{name} = {size}" for name, size in least.items())
+        raise ValueError(f"at-most {at_most!r} leaves no case of {contract.name}; the smallest has {sizes}")
     return Drawing((*fixed, *contract.both_ends()), contract.axes, lambda one: make[one.dtype], ranges, seed)
 
 

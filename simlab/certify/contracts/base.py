@@ -94,6 +94,10 @@ class Case(ABC):
     def inputs(self, n: int, rng: np.random.Generator) -> Any:
         """What is drawn beforehand for n calls."""
 
+    def prepare(self, inputs: Any) -> Any:
+        """The ``inputs``, once what all calls with them share is made, so that none of these takes the time."""
+        return inputs
+
     @abstractmethod
     def ask(self, function: Function, inputs: Any, i: int, rng: np.random.Generator) -> Tokens:
         """What ``function`` emits in call i: N tokens or fewer, or -1 where there is none.

@@ -52,7 +52,8 @@ def smallest_lossy_case(
     while time.monotonic() < end and (cases := list(islice(likely, AT_ONCE))):
         with WorkerPool(function, cases, seed, min(1, processes), limit) as pool:
             for k, case in enumerate(cases):
-                found = _enumerated(pool, k, case) if enumerable else _sampled(pool, k, case, known, end)
+                enumerated = enumerable and case.branches  # of the others there is no law to be had
+                found = _enumerated(pool, k, case) if enumerated else _sampled(pool, k, case, known, end)
                 if found or time.monotonic() > end:
                     return found
     return None

@@ -76,14 +76,16 @@ class Sample(Task):
 
     def run(self, case: Case, function: Function, seed: int) -> Counts:
         _, verifying, completing = self._streams(seed)
-        inputs = self.inputs(case, seed)
+        begun = time.perf_counter()
+        inputs = case.prepare(self.inputs(case, seed))
         tokens = np.full((self.calls, case.length), -1, np.int64)
         start = time.perf_counter()
+        enough = max(self.seconds, start - begun)  # or large rows would take most of the time, and calls little
         made, seconds = 0, 0.0
         for emitted in Asking(case, function).answers((inputs, i, verifying) for i in range(self.calls)):
             tokens[made, : len(emitted)] = emitted
             made, seconds = made + 1, time.perf_counter() - start
-            if seconds >= self.seconds:
+            if seconds >= enough:
                 break
         done = case.completed(tokens[:made], completing)
         counts = tuple(np.bincount(events.codes(done), minlength=len(events.law)) for events in case.events)

@@ -60,6 +60,11 @@ class _OfDrawn:
         (inputs,) = self.inputs(1, np.random.default_rng(0))
         return KeptArrays.of(self.arrays, *self.handed(inputs))
 
+    def prepare(self: Any, inputs: Any) -> Any:
+        """The inputs, once the rows are converted."""
+        self.layout.arguments(self.given_as, *self.handed(inputs[0]), inputs[0], np.random.default_rng(0))
+        return inputs
+
 
 @dataclass(frozen=True, eq=False)
 class DrawnBlocks(_OfDrawn, BlocksCase):

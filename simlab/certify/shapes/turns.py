@@ -40,6 +40,9 @@ class TwoInTurn(Case):
     def inputs(self, n: int, rng: np.random.Generator) -> tuple[Any, Any]:
         return self.of[0].inputs(n, rng), self.of[1].inputs(n, rng)
 
+    def prepare(self, inputs: Any) -> tuple[Any, Any]:
+        return self.of[0].prepare(inputs[0]), self.of[1].prepare(inputs[1])
+
     def ask(self, function: Function, inputs: Any, i: int, rng: np.random.Generator) -> Tokens:
         return self.of[i % 2].ask(function, inputs[i % 2], i, rng)
 

@@ -13,9 +13,10 @@ from experiments.certification.certificate_format import own_shape_line
 from experiments.certification.self_test_known import Hidden
 from simlab.arrays import Array
 from simlab.certify import CONTRACTS, certify
+from simlab.certify.certificate import RangeEvidence
 from simlab.certify.contracts.base import Function
 from simlab.certify.contracts.registry import makes
-from simlab.certify.engine.mapping import mapped
+from simlab.certify.engine.mapping import largest_region, mapped, region_text
 from simlab.certify.engine.region import CALLS, Region
 from simlab.certify.engine.tasks import Sample
 from simlab.certify.shapes import rows
@@ -248,3 +249,72 @@ def test_a_coin_that_is_exactly_zero_is_an_edge() -> None:
     assert found.edge
     assert "a coin is 0" in found.summary
     assert found.failure is None
+
+
+# The region of a map ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.exact
+def test_a_region_is_one_of_which_every_cell_was_seen() -> None:
+    bands, depths = ((2, 7), (8, 64), (65, 1024)), ((1, 3), (4, 8))
+
+    def region(*unseen: tuple[int, int]) -> dict[str, int] | None:
+        return largest_region(
+            [
+                RangeEvidence({"V": a, "gamma": b}, "", "", "", 1, 1, 0.1, 0.1, (i, j) not in unseen)
+                for i, a in enumerate(bands)
+                for j, b in enumerate(depths)
+            ]
+        )
+
+    assert region() == {"V": 1024, "gamma": 8}
+    assert region((2, 1)) in ({"V": 1024, "gamma": 3}, {"V": 64, "gamma": 8})
+    assert region((1, 0)) == {"V": 7, "gamma": 8}
+    assert region((0, 0)) is None
+
+
+@pytest.mark.exact
+def test_a_region_of_three_axes_has_bands_of_each() -> None:
+    """A cell is bands of V and of one other axis: of the third it has every size, and says nothing of its bands."""
+    axes = CONTRACTS["verify_batch"].axes
+    every = cells(axes, {})
+
+    def region(seen: Callable[[Ranges], bool]) -> dict[str, int] | None:
+        return largest_region([RangeEvidence(dict(one.of), "", "", "", 1, 1, 0.1, 0.1, seen(one)) for one in every])
+
+    first = every[0]
+    assert region(lambda one: one is first) is None
+    assert region(lambda one: one.of["batch"] == (1, 256)) is None
+    assert region(lambda one: True) == {"V": 262_144, "gamma": 96, "batch": 256}
+    small = region(lambda one: one.of["batch"][0] < 33 or one.of["batch"] == (1, 256))
+    assert small == {"V": 262_144, "gamma": 96, "batch": 32}
+    shallow = region(lambda one: one.of["gamma"][1] < 9 or one.of["gamma"] == (1, 96))
+    assert shallow == {"V": 262_144, "gamma": 8, "batch": 256}
+
+
+@pytest.mark.exact
+@pytest.mark.parametrize(
+    ("name", "most", "told"),
+    [
+        ("verify", {"V": 65_536, "gamma": 96}, "in every band of shapes with V up to 65,536, gamma up to 96 a TV"),
+        (
+            "verify",
+            {"V": 262_144, "gamma": 96},
+            "gamma up to 96, as far as a call has at most 8,388,608 numbers of p, a TV of 0.1 in their mean",
+        ),
+        (
+            "batch_uniforms",
+            {"V": 65_536, "gamma": 8, "batch": 128},
+            "in every pair of bands, of V and of another axis, of shapes with V up to 65,536, gamma up to 8, "
+            "batch up to 128, as far as a call has at most 8,388,608 numbers of p, a TV",
+        ),
+        ("verify_candidates", {"V": 262_144, "K": 96}, "V up to 262,144, K up to 96 a TV"),
+    ],
+)
+def test_a_region_says_where_the_size_of_a_call_cuts_it(name: str, most: dict[str, int], told: str) -> None:
+    axes = CONTRACTS[name].axes
+    every = [RangeEvidence(dict(cell.of), "", "", "", 1, 1, 0.1, 0.1, True) for cell in cells(axes, most)]
+    own = replace(every[0], of={axis.name: (1, most[axis.name]) for axis in axes}, name="mine")
+    text = region_text(axes, [own], every, most)
+    assert told in text
+    assert text.count("as far as") == 2 * told.count("as far as")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import resource
-from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -15,11 +14,10 @@ from hypothesis import strategies as st
 
 from simlab.arrays import Array, total_variation
 from simlab.certify import CONTRACTS, certify
-from simlab.certify.certificate import RangeEvidence
 from simlab.certify.contracts.arrays import Arrays
+from simlab.certify.contracts.base import Broken
 from simlab.certify.contracts.registry import makes
-from simlab.certify.engine.mapping import largest_region, region_text
-from simlab.certify.shapes import rows
+from simlab.certify.shapes import copies, rows
 from simlab.certify.shapes.copies import LARGE, Copies, KeptArrays
 from simlab.certify.shapes.drawing import cells
 from simlab.certify.shapes.events import BRANCH, AtPlaces
@@ -290,11 +288,11 @@ def test_correct_code_answers_drawn_shapes(one: Any) -> None:
 @pytest.mark.parametrize("count", [8, LARGE // 8 + 3])
 def test_what_is_written_to_a_copy_is_seen_nowhere_else(count: int) -> None:
     array = np.arange(count, dtype=np.float64)
-    copies = Copies(array)
-    first, second = copies(), copies()
+    kept = Copies(array)
+    first, second = kept(), kept()
     first[:] = -1
-    assert second[-1] == copies()[-1] == array[-1] == count - 1
-    del copies
+    assert second[-1] == kept()[-1] == array[-1] == count - 1
+    del kept
     assert second[1] == 1
 
 
@@ -316,6 +314,22 @@ def test_kept_rows_are_what_arrays_make_of_them(kind: str) -> None:
         picked[:] = 0
         assert (kept.rows_at(one, there) == wanted[::2]).all()
         assert (kept.rows_at(one, ~there) == wanted[1::2]).all()
+
+
+@pytest.mark.exact
+@pytest.mark.parametrize("name", ["verify", "verify_batch", "batch_uniforms", "flat_exponential", "chain_logits"])
+def test_rows_are_converted_before_the_first_call(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a call takes is the time of the code under test, and not of what makes its rows."""
+    shape = Shape(tuple((axis.name, {"V": 600, "gamma": 3, "batch": 5}[axis.name]) for axis in CONTRACTS[name].axes))
+    case: Any = CONTRACTS[name].drawn(shape, np.random.default_rng(0))
+    inputs = case.inputs(2, np.random.default_rng(0))
+    made = []
+    monkeypatch.setattr(copies, "Copies", lambda array: made.append(array) or Copies(array))
+    case.prepare(inputs)
+    assert len(made) == 2
+    with pytest.raises(Broken):
+        case.ask(lambda *given: None, inputs, 1, np.random.default_rng(0))
+    assert len(made) == 2
 
 
 # What is asked for -----------------------------------------------------------------------------------------------
@@ -405,53 +419,8 @@ def test_what_numpy_has_not_and_what_is_beyond_a_limit_is_refused() -> None:
         certify(verifier(), calls=1, shapes=["V=100"], at_most="V=50")
     with pytest.raises(ValueError, match="expected one of V, gamma"):
         certify(verifier(), calls=1, at_most="batch=3")
-
-
-@pytest.mark.exact
-def test_a_region_is_one_of_which_every_cell_was_seen() -> None:
-    bands, depths = ((2, 7), (8, 64), (65, 1024)), ((1, 3), (4, 8))
-
-    def region(*unseen: tuple[int, int]) -> dict[str, int] | None:
-        return largest_region(
-            [
-                RangeEvidence({"V": a, "gamma": b}, "", "", "", 1, 1, 0.1, 0.1, (i, j) not in unseen)
-                for i, a in enumerate(bands)
-                for j, b in enumerate(depths)
-            ]
-        )
-
-    assert region() == {"V": 1024, "gamma": 8}
-    assert region((2, 1)) in ({"V": 1024, "gamma": 3}, {"V": 64, "gamma": 8})
-    assert region((1, 0)) == {"V": 7, "gamma": 8}
-    assert region((0, 0)) is None
-
-
-@pytest.mark.exact
-@pytest.mark.parametrize(
-    ("name", "most", "told"),
-    [
-        ("verify", {"V": 65_536, "gamma": 96}, "in every band of shapes with V up to 65,536, gamma up to 96 a TV"),
-        (
-            "verify",
-            {"V": 262_144, "gamma": 96},
-            "gamma up to 96, as far as a call has at most 8,388,608 numbers of p, a TV of 0.1 in their mean",
-        ),
-        (
-            "batch_uniforms",
-            {"V": 65_536, "gamma": 8, "batch": 128},
-            "in every pair of bands, of V and of another axis, of shapes with V up to 65,536, gamma up to 8, "
-            "batch up to 128, as far as a call has at most 8,388,608 numbers of p, a TV",
-        ),
-        ("verify_candidates", {"V": 262_144, "K": 96}, "V up to 262,144, K up to 96 a TV"),
-    ],
-)
-def test_a_region_says_where_the_size_of_a_call_cuts_it(name: str, most: dict[str, int], told: str) -> None:
-    axes = CONTRACTS[name].axes
-    every = [RangeEvidence(dict(cell.of), "", "", "", 1, 1, 0.1, 0.1, True) for cell in cells(axes, most)]
-    own = replace(every[0], of={axis.name: (1, most[axis.name]) for axis in axes}, name="mine")
-    text = region_text(axes, [own], every, most)
-    assert told in text
-    assert text.count("as far as") == 2 * told.count("as far as")
+    with pytest.raises(ValueError, match="'batch=1' leaves no case of verify_batch; the smallest has V = 2"):
+        certify(CORRECT["verify_batch"]["sorted"], "verify_batch", calls=1, at_most="batch=1")
 
 
 @pytest.mark.exact

@@ -26,7 +26,7 @@ from simlab.certify.engine.tasks import ASKED_AGAIN, Sample
 from simlab.certify.engine.workers import WorkerPool
 from simlab.mutants.catalogue import Implementation, bugs, correct
 from simlab.mutants.gated.contracts import implementation
-from simlab.mutants.gated.correct import all_coins_at_once
+from simlab.mutants.gated.correct import CORRECT, all_coins_at_once
 from simlab.mutants.gated.gates import ALWAYS
 
 pytestmark = pytest.mark.statistical
@@ -320,3 +320,12 @@ def test_a_row_of_the_self_test() -> None:
     assert row["named"]
     assert row["sampled"] == {"10": True}
     assert confirmed_row(number, row, seed=0, seeds=5) == {"seeds": 5, "found": 5}
+
+
+@pytest.mark.statistical
+def test_a_small_case_that_cannot_be_enumerated_is_sampled_where_a_law_was_looked_for() -> None:
+    """A correct verifier fails in none of them; at a level of 1e-6 each."""
+    contract, function = CONTRACTS["verify_batch"], CORRECT["verify_batch"]["sorted"]
+    simplest = [case for case in contract.simplest() if not case.branches][:2]
+    assert simplest
+    assert smallest_lossy_case(iter(simplest), function, 0, 10.0, 0, True, Diagnosis((), False)) is None
