@@ -81,11 +81,8 @@ def maps(shapes: dict[str, Any]) -> list[CellMap]:
 
 
 def _map(shapes: dict[str, Any], axis: str) -> CellMap | None:
-    """The cells that are bands of V and of this axis alone; a row is known by its most, a column by its least."""
-    every = shapes["cells"]
-    others = [name for name in shapes["axes"] if name not in ("V", axis)]
-    whole = {name: _span(cell["of"][name] for cell in every) for name in others}
-    cells = [cell for cell in every if all(tuple(cell["of"][name]) == whole[name] for name in others)]
+    """The cells that are bands of V and of this axis; a row is known by its most, a column by its least."""
+    cells = [cell for cell in shapes["cells"] if axis in cell["of"]]
     rows = sorted({cell["of"]["V"][1] for cell in cells})
     columns = sorted({cell["of"][axis][0] for cell in cells})
     at = {(cell["of"]["V"][1], cell["of"][axis][0]): cell for cell in cells}

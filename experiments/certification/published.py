@@ -21,7 +21,7 @@ from experiments.certification.request import finite
 from experiments.results import versions, write_json
 from simlab import __version__
 from simlab.certify import certify
-from simlab.certify.adapters.checkouts import PUBLISHED, Published, commit_of
+from simlab.certify.adapters.checkouts.registry import PUBLISHED, Published, commit_of
 from simlab.certify.api import LIMIT
 from simlab.certify.certificate import VERDICTS, Failure
 from simlab.statistics import GTest

@@ -32,7 +32,7 @@ from experiments.engines import llama_cpp, openvino_genai
 from experiments.engines.source import source_version
 from experiments.results import write_json
 from simlab.certify.adapters import ADAPTERS
-from simlab.certify.adapters.checkouts import PUBLISHED, Published, commit_of
+from simlab.certify.adapters.checkouts.registry import PUBLISHED, Published, commit_of
 from simlab.certify.certificate import battery_of
 from simlab.certify.servers.client import LLAMA
 

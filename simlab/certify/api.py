@@ -136,8 +136,8 @@ def certify(
         processes = 0
     drawing = _drawing(named_contract, arrays, shapes, at_most, seed)
     large = [one.name for one in drawing.ranges if one.least(named_contract.axes) > MOST]
-    if large and processes > 1:
-        processes = 1
+    if large:
+        processes = min(processes, 1)
     run = _Run(
         function, named_contract, drawing, budget, epsilon, confidence, seed, calls, processes, limit, strict, progress
     )

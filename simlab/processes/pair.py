@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,14 +30,6 @@ class Pair(NamedTuple):
     target: Process
     draft: Process | None
     codebook: np.ndarray | None = None
-
-
-def _neither(pair: Pair, name: str) -> NoReturn:
-    raise AttributeError(f"a Pair has no {name!r}: it is two processes; expected its target or its draft")
-
-
-# for a pair given where a process is expected; not in the class, where it says to mypy that a pair has every attribute
-Pair.__getattr__ = _neither  # type: ignore[attr-defined]
 
 
 def sampled(pair: Pair, processors: Mapping[str, Any]) -> Pair:

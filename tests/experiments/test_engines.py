@@ -15,7 +15,7 @@ import pytest
 from experiments.engines.record import USUAL, Engine, PublishedEngine, engines, main, record, recorded
 from experiments.engines.source import find, load, source_version
 from simlab.certify import CONTRACTS
-from simlab.certify.adapters.checkouts import PUBLISHED
+from simlab.certify.adapters.checkouts.registry import PUBLISHED
 from simlab.certify.certificate import BATTERY, battery_of
 
 pytestmark = pytest.mark.cli

@@ -18,7 +18,7 @@ import torch
 from simlab.candidates import Greedy, KSeq, make_verifier, verified_law
 from simlab.checks import as_pmf
 from simlab.decoders import make_decoder, run
-from simlab.processes import TableProcess, make_process
+from simlab.processes import TableProcess
 from simlab.randomness import Tape
 from simlab.rules import codebook_distances, codebook_neighbours, make_rule
 from theory.acceptance import expected_tokens, speedup
@@ -455,18 +455,6 @@ def test_a_draft_in_another_arithmetic(law: str) -> None:
     """A float draft would quietly turn an exact law into a rounded one."""
     needs = make_decoder("speculative", gamma=1)
     refused(lambda: LAWS[law](needs, exact_table(), SPECULATIVE, draft=table()), "exact", "expected")
-
-
-@pytest.mark.parametrize("law", LAWS)
-def test_a_pair_is_no_process(law: str) -> None:
-    """Of this error the kind is Python's, which asks for it where an attribute is missing."""
-    pair = make_process("markov", vocabulary=2, length=4)
-    told = r"a Pair has no '\w+': it is two processes; expected its target or its draft"
-    with pytest.raises(AttributeError, match=told):
-        LAWS[law](make_decoder("sjd", window=2), pair, SPECULATIVE)
-    with pytest.raises(AttributeError, match=told):
-        LAWS[law](make_decoder("speculative", gamma=1), pair.target, SPECULATIVE, draft=pair)
-    assert not hasattr(pair, "vocabulary")
 
 
 def test_exact_processes_are_enumerated_and_not_sampled() -> None:

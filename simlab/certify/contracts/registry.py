@@ -73,8 +73,7 @@ def _own(of: ModuleType, signature: str, axes: tuple[Axis, ...], made: Drawn) ->
 class Laid:
     """A contract by its layout: the module with its battery, and what makes drawn cases.
 
-    ``principal`` are those of :class:`Contract`; ``coarse`` is whether its battery has cases for rows in eight bits,
-    and ``made_coarse`` whether ``made`` makes such.
+    ``principal`` are those of :class:`Contract`; ``coarse`` is whether its battery has cases for rows in eight bits.
     """
 
     of: ModuleType
@@ -83,7 +82,6 @@ class Laid:
     made: Callable[..., Case] = drawn.blocks
     principal: Collection[str] = ()
     coarse: bool = False
-    made_coarse: bool = True
 
     def __call__(self, arrays: Arrays) -> Contract:
         """The contract with these arrays. Raises ``ValueError`` where there are no cases for them."""
@@ -96,7 +94,7 @@ class Laid:
 
     def drawn(self, arrays: Arrays) -> Drawn:
         """What makes drawn cases with these arrays. Raises ``ValueError`` where there are none."""
-        self._has(self.made_coarse, arrays, "dtype")
+        self._has(self.made is drawn.blocks, arrays, "dtype")  # of blocks there are rows that few bits hold
         return partial(self.made, self.layout, arrays.of_any_shape)
 
     def _has(self, coarse: bool, arrays: Arrays, what: str) -> None:
@@ -111,9 +109,9 @@ def _operators() -> Iterator[Laid]:
     for batch in (PADDED, FLAT, FLAT_TOKENS):
         yield Laid(batches, batch, (V, GAMMA, BATCH))
     for tree in (PARENTS, SIBLINGS):
-        yield Laid(trees, tree, (V, NODES) if tree.single else (V, NODES, BATCH), drawn_trees.trees, made_coarse=False)
+        yield Laid(trees, tree, (V, NODES) if tree.single else (V, NODES, BATCH), drawn_trees.trees)
     for filtered in LOGITS:
-        yield Laid(logits, filtered, (V, GAMMA), drawn.logits, made_coarse=False)
+        yield Laid(logits, filtered, (V, GAMMA), drawn.logits)
 
 
 OPERATORS: dict[str, Laid] = {operator.layout.name: operator for operator in _operators()}

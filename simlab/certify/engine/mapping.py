@@ -7,7 +7,7 @@ from itertools import product
 
 from simlab.certify.certificate import Map, RangeEvidence
 from simlab.certify.engine.region import Region
-from simlab.certify.shapes.ranges import LARGEST, MOST, Axis, Shape, numbers
+from simlab.certify.shapes.ranges import MOST, Axis, Shape, most_numbers, numbers
 
 
 def mapped(region: Region) -> Map:
@@ -30,7 +30,7 @@ def region_text(
     ]
     if most is None:
         return "; ".join([*parts, "beside these cases, of no band of shapes was enough seen"])
-    within = _within(cells, most)
+    within = [cell for cell in cells if _within(cell, most)]
     worst = max(cell.detectable for cell in within)
     sizes = ", ".join(f"{name} up to {high:,}" for name, high in most.items())
     bands = "band of shapes" if len(axes) < 3 else "pair of bands, of V and of another axis, of shapes"
@@ -55,43 +55,22 @@ def _cut(axes: Sequence[Axis], most: Mapping[str, int], limit: int = MOST) -> st
 def _cut_of_own(axes: Sequence[Axis], one: RangeEvidence) -> str:
     """The same of what was asked for, which may be larger."""
     least, most = ({name: band[k] for name, band in one.of.items()} for k in (0, 1))
-    large = numbers(axes, Shape(tuple(least.items()))) > MOST
-    return _cut(axes, most, LARGEST if large else MOST)
+    return _cut(axes, most, most_numbers(numbers(axes, Shape(tuple(least.items())))))
 
 
 def largest_region(cells: Sequence[RangeEvidence]) -> dict[str, int] | None:
     """The most of every axis such that every cell up to there was seen, as many cells as possible, and some of each."""
-    bands = _bands(cells)
     names = list(dict.fromkeys(name for cell in cells for name in cell.of))
     ends = [sorted({cell.of[name][1] for cell in cells if name in cell.of}) for name in names]
-    several = {name for own in bands for name in own}
     best, found = 0, None
     for highs in product(*ends):
         most = dict(zip(names, highs, strict=True))
-        within = _within(cells, most)
-        looked_at = {name for own in _bands(cells, within) for name in own}
-        if len(within) > best and looked_at == several and all(cell.seen for cell in within):
+        within = [cell for cell in cells if _within(cell, most)]
+        of_each = {name for cell in within for name in cell.of} == set(names)
+        if len(within) > best and of_each and all(cell.seen for cell in within):
             best, found = len(within), most
     return found
 
 
-def _within(cells: Sequence[RangeEvidence], most: Mapping[str, int]) -> list[RangeEvidence]:
-    """The cells whose bands are within the most of every axis."""
-    return [
-        cell
-        for cell, own in zip(cells, _bands(cells), strict=True)
-        if all(high <= most[name] for name, (_, high) in own.items())
-    ]
-
-
-def _bands(
-    cells: Sequence[RangeEvidence], of: Sequence[RangeEvidence] | None = None
-) -> list[dict[str, tuple[int, int]]]:
-    """The bands that each cell, or each ``of`` them, is: of V and of another axis; of a third it has every size."""
-    whole = {
-        name: (min(cell.of[name][0] for cell in cells), max(cell.of[name][1] for cell in cells))
-        for name in (cells[0].of if cells else ())
-    }
-    return [
-        {name: band for name, band in cell.of.items() if band != whole[name]} for cell in (cells if of is None else of)
-    ]
+def _within(cell: RangeEvidence, most: Mapping[str, int]) -> bool:
+    return all(high <= most[name] for name, (_, high) in cell.of.items())

@@ -312,7 +312,7 @@ class Region:
         each = 1 - (1 - self.confidence) / (len(self.slow) * len(LAWS))
         least = max(min(1.0, pool.detectable(self.pooled)) if pool else 1.0 for pool in pools)
         return RangeEvidence(
-            of=dict(one.of),
+            of={name: band for name, band in one.of.items() if one.name or name in one.given},
             name=one.name,
             dtype=one.dtype,
             source=one.source,

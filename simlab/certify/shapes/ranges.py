@@ -89,6 +89,7 @@ class Ranges:
     name: str = ""  # what it is called: that of a preset, or the text of the user
     dtype: str = ""  # in which precision the rows are given; empty where it is the contract's
     source: str = field(default="", compare=False)  # where the numbers of a preset come from
+    given: tuple[str, ...] = ()  # of :meth:`within`: the axes that were named; of the others it has every size
 
     def __str__(self) -> str:
         sizes = ", ".join(f"{name} = {_band_text(band)}" for name, band in self.of.items())
@@ -111,8 +112,8 @@ class Ranges:
                 found["V"] = max(found["V"][0], 2 * low), found["V"][1]
         if any(low > high for low, high in found.values()):
             return None
-        within = Ranges(found, self.name, self.dtype, self.source)
-        return within if within.least(axes) <= (LARGEST if self.name else MOST) else None
+        clipped = Ranges(found, self.name, self.dtype, self.source, tuple(self.of))
+        return clipped if clipped.least(axes) <= (LARGEST if self.name else MOST) else None
 
     def least(self, axes: Sequence[Axis]) -> int:
         """How many numbers the rows p of its smallest shape have; of ranges that :meth:`within` gave."""
@@ -124,7 +125,7 @@ class Ranges:
         Of ranges that :meth:`within` gave. The axes are drawn in turn by chance, each within what the others leave.
         """
         sizes, least = {name: low for name, (low, _) in self.of.items()}, self.least(axes)
-        most = max(least, SMALL if rng.random() < SMALL_SHARE else MOST if least <= MOST else LARGEST)
+        most = max(least, SMALL if rng.random() < SMALL_SHARE else most_numbers(least))
         for k in rng.permutation(len(axes)).tolist():
             axis = axes[k]
             low, high = self.of[axis.name]
@@ -133,6 +134,11 @@ class Ranges:
             sizes[axis.name] = _size(low, high, rng)
         halves = {axis.name: min(sizes[axis.name], sizes["V"] // 2) for axis in axes if axis.of_vocabulary}
         return Shape(tuple((sizes | halves).items()))
+
+
+def most_numbers(least: int) -> int:
+    """The most numbers that the rows p of a call have, of a range whose smallest shape has ``least``."""
+    return MOST if least <= MOST else LARGEST
 
 
 def _numbers(axes: Sequence[Axis], sizes: Mapping[str, int]) -> int:

@@ -16,7 +16,7 @@ import typer.main
 
 from experiments.certification import published
 from experiments.cli.main import app, main
-from simlab.certify.adapters.checkouts import PUBLISHED
+from simlab.certify.adapters.checkouts.registry import PUBLISHED
 from simlab.certify.servers.toy import Server, Toy
 
 pytestmark = pytest.mark.cli

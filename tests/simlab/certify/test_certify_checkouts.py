@@ -12,7 +12,10 @@ import pytest
 
 from experiments.certification.published import main, pair_document
 from simlab.arrays import Array
-from simlab.certify.adapters.checkouts import PUBLISHED, commit_of, definitions, draft_tokens, jacobi
+from simlab.certify.adapters.checkouts.definitions import definitions
+from simlab.certify.adapters.checkouts.loops import jacobi
+from simlab.certify.adapters.checkouts.registry import PUBLISHED, commit_of
+from simlab.certify.adapters.checkouts.verifiers import draft_tokens
 from simlab.decoders import make_decoder
 from simlab.randomness import Tape
 from simlab.rules import make_rule

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
-from itertools import pairwise, product
+from itertools import pairwise
 
 from simlab.rules import DynamicGrouped
 from theory.claims.base import Claims, Evidence, Finding
@@ -18,6 +18,7 @@ from theory.distances import tv
 from theory.exact import acceptance, step_law
 from theory.published.ledger import Ledger, Row, published
 from theory.search import Pmf
+from theory.symbolic.small_rows import rows_of
 
 CLAIMS = Claims("published")
 
@@ -113,7 +114,7 @@ PLAIN = DynamicGrouped(3)
 def _filtered_rows() -> list[Evidence]:
     """What the filter by probability does to acceptance and to TV: over all rows in quarters of three tokens, and for
     rows where both are worse with it."""
-    grid = [tuple(Fraction(n, 4) for n in parts) for parts in product(range(5), repeat=3) if sum(parts) == 4]
+    grid = [row for denominator in (1, 2, 4) for row in rows_of(3, denominator)]
     pairs = [(p, q) for p in grid if list(p) == sorted(p) for q in grid]  # the order of tokens is nothing to a window
 
     def moved(filtered: DynamicGrouped) -> Counter[str]:

@@ -15,7 +15,7 @@ from theory.claims.base import Claims, Finding
 from theory.claims.evidence import control, counterexample, enumeration, refuted_if, rejects_mutants, require
 from theory.claims.format import fmt, numbers
 from theory.claims.sjd.losslessness import deviation
-from theory.claims.sjd_pac.speed import BEST, OTHERS
+from theory.claims.sjd_pac.speed import BEST, OTHERS, published_nodes
 from theory.claims.sources import Repository
 from theory.distances import aligned, tv
 from theory.exact import sequence_law, target_law
@@ -163,11 +163,6 @@ def reference_lossless(seed: int) -> Finding:
 
 
 # The tree --------------------------------------------------------------------------------------------------------
-
-
-def published_nodes(candidates: int, depth: int) -> int:
-    """Nodes of the code's tree, the last committed token among them, before any chain."""
-    return (candidates**depth - 1) // (candidates - 1)
 
 
 @CLAIMS.claim(

@@ -60,9 +60,16 @@ def comb(kind: type[SjdPd], budget: int, candidates: int = 4, depth: int = 3) ->
     return kind(chain, candidates=candidates, depth=depth, budget=budget)
 
 
-def tree_of_code(kind: type[SjdPd], nodes: int) -> SjdPd:
-    """The tree of the published code with K = 4, D = 3: candidates at two positions; the root is one of the nodes."""
-    return kind(nodes - 19, candidates=4, depth=2, tree="full", shared=True, budget=nodes - 1)
+def published_nodes(candidates: int, depth: int) -> int:
+    """Nodes of the published code's tree, the last committed token among them, before any chain."""
+    return (candidates**depth - 1) // (candidates - 1)
+
+
+def tree_of_code(kind: type[SjdPd], nodes: int, candidates: int = 4, depth: int = 3) -> SjdPd:
+    """The tree of the published code: the root, which is one of the nodes, counts as a position of its depth D."""
+    positions = depth - 1
+    chain = nodes - published_nodes(candidates, depth) + positions
+    return kind(chain, candidates=candidates, depth=positions, tree="full", shared=True, budget=nodes - 1)
 
 
 def printed_compression(table: str, method: str, **setting: int) -> float:
