@@ -72,7 +72,7 @@ def looked(of: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 def shapes(axes: tuple[Axis, ...], at_most: dict[str, int] | None = None) -> dict[str, Any]:
     """The map of a certificate of these axes, in which all was seen."""
-    found = [looked({name: list(band) for name, band in cell.of.items()}) for cell in cells(axes, at_most or {})]
+    found = [looked({name: list(cell.of[name]) for name in cell.given}) for cell in cells(axes, at_most or {})]
     return {"axes": [axis.name for axis in axes], "own": [], "cells": found, "told": "", "most": 1}
 
 
