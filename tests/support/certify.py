@@ -30,9 +30,14 @@ def accepted(p: np.ndarray, q: np.ndarray, x: int) -> float:
     return min(1.0, float(p[x] / q[x])) if q[x] > 0 else float(p[x] > 0)
 
 
-def drawn_from(weights: Array, rng: np.random.Generator) -> int:
+def taken(weights: Array, coin: float) -> int:
+    """The token at a coin, by inverse CDF."""
     upto = weights.cumsum()
-    return int(np.searchsorted(upto, rng.random() * upto[-1], side="right"))
+    return int(np.searchsorted(upto, coin * upto[-1], side="right"))
+
+
+def drawn_from(weights: Array, rng: np.random.Generator) -> int:
+    return taken(weights, rng.random())
 
 
 def verifier(wrong: Callable[[int, int, int], bool] = lambda size, gamma, i: False) -> Function:

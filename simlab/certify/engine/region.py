@@ -42,7 +42,7 @@ TRIES = 8  # shapes of a range that are looked at for one that is quick enough
 FEW = 1 << 16  # numbers of the rows of a shape that is quick on every machine
 LEAST_NUMBERS = 1 << 12  # below which time does not depend on how many there are
 QUICK = 1e-4  # seconds of a call below which it does not matter how many there are
-SIZES = 500  # sizes of axes and kinds of rows whose counts are added up, at most
+SIZES = 640  # sizes of axes, kinds of rows and distances of two places whose counts are added up, at most
 SLOW = "a call would take too long"
 MANY = f"with a number of calls, shapes of more than {FEW:,} numbers of p are not drawn"
 
@@ -251,9 +251,10 @@ class Region:
         insort(self.times, (self._numbers(visit.shape), found.seconds / max(1, found.calls)))
         again = found.task.number > 0
         keys = [key for key in self._keys(visit.shape, found.kind) if not (again and key[0] == "range")]
-        for k, (name, seen) in enumerate(zip(found.names, found.counts, strict=True)):
+        for k, (name, seen, distance) in enumerate(zip(found.names, found.counts, found.distances, strict=True)):
             if seen.any():
-                self._count(visit, k, name, seen, keys, found.calls)
+                own = [("apart", min(distance, 128))] if distance else []
+                self._count(visit, k, name, seen, keys + own, found.calls)
         if visit.odd < (ODD if visit.batches == 1 else STILL_ODD):
             self.waiting.append(visit)
 

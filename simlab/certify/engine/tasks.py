@@ -56,6 +56,7 @@ class Counts:
     kept: float = 0.0  # first drafts, where the case knows what is possible
     names: tuple[str, ...] = ()  # of the kinds of events
     kind: str = ""  # of the case
+    distances: tuple[int, ...] = ()  # of two places that each kind of events has to do with; 0 where it has not
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,9 @@ class Sample(Task):
         done = case.completed(tokens[:made], completing)
         counts = tuple(np.bincount(events.codes(done), minlength=len(events.law)) for events in case.events)
         kept = float(case.kept(inputs[:made], tokens[:made]).sum()) if case.possible else 0.0
-        return Counts(self, made, counts, seconds, kept, tuple(events.name for events in case.events), case.kind)
+        names = tuple(events.name for events in case.events)
+        distances = tuple(getattr(events, "distance", 0) for events in case.events)
+        return Counts(self, made, counts, seconds, kept, names, case.kind, distances)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,8 @@
-"""A drawn block: drafts that are accepted nearly always up to a position, then a row that is hard."""
+"""A drawn block: drafts that are accepted nearly always up to a position, then a row that is hard.
+
+One of the rows before is often hard as well, at any distance: a coin that comes again has been looked at there, and
+what is left of it is no fair coin. And one beside them is often nearly certain of a token.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +14,12 @@ import numpy as np
 from simlab.arrays import Array
 from simlab.certify.contracts.blocks import Block
 from simlab.certify.shapes import rows
-from simlab.certify.shapes.events import BEFORE, EXAMINED, NEXT, PAIR, AtPlaces, Look, at
+from simlab.certify.shapes.events import BEFORE, CERTAIN, EXAMINED, NEXT, PAIR, AtPlaces, Look, at, distance
 from simlab.certify.shapes.rows import Row
 
 SURE = 0.2  # the part of blocks with two certain drafts in turn, where a coin that is used twice is seen best
+AGAIN = 0.6  # the part of blocks that have an earlier row in which one of these is hard, two thirds of them as certain
+CERTAINLY = 0.5  # the part of blocks in which a row before the one that is hard, or behind it, is nearly certain
 
 Place = tuple[int, Array]  # of an outcome, and the labels [V] of its tokens
 
@@ -22,7 +28,8 @@ Place = tuple[int, Array]  # of an outcome, and the labels [V] of its tokens
 class DrawnBlock:
     """A block, and the places that are looked at: ``at``, the next one, and one before, or ``None``.
 
-    ``kind`` says how q differs from p at the first of them; it is empty for the bonus.
+    ``kind`` says how q differs from p at the first of them; it is empty for the bonus. ``apart`` is how many positions
+    before it the other hard row is, 0 where there is none, and ``certain`` the place whose row is nearly certain.
     """
 
     block: Block
@@ -30,11 +37,14 @@ class DrawnBlock:
     next: Place | None
     before: Place | None
     kind: str = ""
+    apart: int = 0
+    certain: Place | None = None
+    greedy: bool = False  # whether each token is certain; then none is looked at
 
     @property
     def places(self) -> tuple[Place, ...]:
         """All of them."""
-        return tuple(place for place in (self.before, self.at, self.next) if place is not None)
+        return tuple(place for place in (self.before, self.at, self.next, self.certain) if place is not None)
 
     def completed(self, tokens: Array, rng: np.random.Generator) -> Array:
         """``tokens[n, gamma + 1]`` with a draw from p in place of -1 at the places that are looked at."""
@@ -49,35 +59,54 @@ class Making:
     hard: Callable[[Row, np.random.Generator], tuple[str, Array]]  # the row of q for it, and how it differs
     # rows of p and q, the former like the one given, whose drafts are accepted nearly always at so many positions
     passed: Callable[[Row, int, np.random.Generator], tuple[Array, Array]]
+    halfway: Callable[[Row, np.random.Generator], Array]  # the row of q of a hard one whose drafts are often kept
     alike: bool = True  # whether the rows that are passed have the law in classes of those that are looked at
+    certain: bool = False  # whether rows may be made nearly certain of a token
 
 
-PLAIN = Making(rows.row, rows.hard, rows.nearly)
-FEW_BITS = Making(rows.dyadic_row, rows.dyadic_hard, rows.same)  # for bfloat16 and float16
-POINTS = Making(rows.row, rows.point, rows.certain, alike=False)  # where a draft counts as the only one there could be
+PLAIN = Making(rows.any_row, rows.hard, rows.nearly, rows.halfway, certain=True)
+FEW_BITS = Making(rows.dyadic_row, rows.dyadic_hard, rows.same, rows.dyadic_halfway)  # for bfloat16 and float16
+# where a draft counts as the only one there could be
+POINTS = Making(rows.any_row, rows.point, rows.certain, lambda of, rng: rows.likeliest(of), alike=False, certain=True)
 
 
 def drawn_block(size: int, gamma: int, rng: np.random.Generator, making: Making = PLAIN) -> DrawnBlock:
     """A block of gamma drafts over V tokens; where it mostly ends is drawn, and which rows it has."""
     ends, one = _place(gamma, rng), making.row(size, rng)
-    before = int(rng.integers(ends)) if ends and making.alike else None
-    anew = {ends, ends + 1, before}
-    sure = {ends, ends + 1} if rng.random() < SURE else set()
+    again = ends > 0 and rng.random() < AGAIN
+    before = ends - distance(ends, rng) if ends and (making.alike or again) else None
+    certain = None
+    if making.certain and rng.random() < CERTAINLY:
+        certain = _beside([i for i in range(ends) if not (again and i == before)], ends, gamma, rng)
+    anew = {ends, ends + 1, before, certain}
+    sure = {before, ends} if again and rng.random() < 2 / 3 else {ends, ends + 1} if rng.random() < SURE else set()
     p, q = np.empty((gamma + 1, size)), np.empty((gamma, size))
     labels, kinds = dict[int, Array](), dict[int, str]()
     for i in range(gamma + 1):
         of = making.row(size, rng) if i in anew else rows.turned(one, int(rng.integers(size)))
+        if i == certain:
+            of = rows.nearly_certain(of)
         p[i], labels[i] = of.p, of.labels
-        if i < ends:
+        if i < gamma and (i in sure or (i == certain and not (making.alike and rng.random() < 0.5))):
+            kinds[i], q[i] = "two certain", rows.likeliest(of)
+        elif i == before and again:
+            q[i] = making.halfway(of, rng)
+        elif i < ends:
             p[i], q[i] = making.passed(of, ends, rng)
         elif i < gamma:
-            kinds[i], q[i] = ("two certain", rows.likeliest(of)) if i in sure else making.hard(of, rng)
+            kinds[i], q[i] = making.hard(of, rng)
+
+    def place(i: int | None) -> Place | None:
+        return None if i is None or i > gamma or i == certain else (i, labels[i])
+
     return DrawnBlock(
         Block(tuple(row[None] for row in p), tuple(row[None] for row in q), 0),
         (ends, labels[ends]),
-        (ends + 1, labels[ends + 1]) if ends < gamma else None,
-        None if before is None else (before, labels[before]),
+        place(ends + 1),
+        place(before),
         kinds.get(ends, ""),
+        ends - before if before is not None and again else 0,
+        None if certain is None else (certain, labels[certain]),
     )
 
 
@@ -93,9 +122,26 @@ def events_of(drawn: tuple[DrawnBlock, ...], starts: tuple[int, ...]) -> tuple[A
         EXAMINED: [(look(block.at, start),) for block, start in both],
         NEXT: [(look(block.next, start),) for block, start in both if block.next],
         BEFORE: [(look(block.before, start),) for block, start in both if block.before],
+        CERTAIN: [(look(block.certain, start),) for block, start in both if block.certain],
         PAIR: [(look(block.at, start), look(block.next, start)) for block, start in both if block.next],
     }
-    return tuple(AtPlaces(name, count, tuple(groups)) for name, groups in kinds.items() if groups)
+    apart = {EXAMINED: drawn[0].apart if len(drawn) == 1 else 0}
+    return tuple(AtPlaces(name, count, tuple(groups), apart.get(name, 0)) for name, groups in kinds.items() if groups)
+
+
+def greedy(size: int, gamma: int, rng: np.random.Generator) -> DrawnBlock:
+    """A block of gamma drafts whose rows of p and q are certain of a token, mostly the same one."""
+    best = rng.integers(size, size=gamma + 1)
+    drafted = np.where(rng.random(gamma) < 0.75, best[:-1], rng.integers(size, size=gamma))
+    p, q = (tuple(np.eye(1, size, int(token)) for token in side) for side in (best, drafted))
+    return DrawnBlock(Block(p, q, 0), (0, np.zeros(size, np.int8)), None, None, greedy=True)
+
+
+def _beside(earlier: list[int], ends: int, gamma: int, rng: np.random.Generator) -> int | None:
+    """One of the ``earlier`` places of a block, or the next one, each half of the time where there are both."""
+    if ends < gamma and not (earlier and rng.random() < 0.5):
+        return ends + 1
+    return int(rng.choice(earlier)) if earlier else None
 
 
 def _place(gamma: int, rng: np.random.Generator) -> int:

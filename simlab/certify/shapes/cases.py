@@ -21,16 +21,27 @@ from simlab.certify.contracts.drafting import DraftCase, positions
 from simlab.certify.contracts.layouts import Layout
 from simlab.certify.contracts.logits import LogitsCase
 from simlab.certify.shapes import rows
-from simlab.certify.shapes.blocks import FEW_BITS, PLAIN, POINTS, DrawnBlock, Making, drawn_block, events_of
+from simlab.certify.shapes.blocks import (
+    FEW_BITS,
+    PLAIN,
+    POINTS,
+    DrawnBlock,
+    Making,
+    drawn_block,
+    events_of,
+    greedy,
+)
 from simlab.certify.shapes.copies import KeptArrays
-from simlab.certify.shapes.events import EXAMINED, LAST, NEIGHBOURS, NEXT, PAIR, AtPlaces, Look, at
+from simlab.certify.shapes.events import EXAMINED, LAST, NEXT, PAIR, AtPlaces, Look, at, distance, pairs_of
 from simlab.certify.shapes.ranges import Shape
 from simlab.processes.filters import Settings
 
 KINDS = 5  # blocks of a batch that differ
 TEMPERATURES = 1.0, 0.5, 0.7, 2.0
 UNCUT = 1 << 30
+NUCLEUS = 64  # tokens that top-p leaves, at most
 SEVERAL, WIDE = 8, 64  # tokens from which there are seven classes, and from which top-p leaves many
+GREEDY = 1 / 8  # the part of batches whose first sequence is greedy
 ENDED = 1 / 8  # the part of sequences that a token may end, where it is long enough before another does
 
 Generator = np.random.Generator
@@ -82,7 +93,7 @@ def blocks(layout: Layout, arrays: Arrays, shape: Shape, rng: Generator) -> Case
     drawn = _drawn_blocks(layout, shape, rng, making)
     name = _described(shape, drawn[0]) if layout.single else str(shape)
     found = tuple(one.block for one in drawn)
-    return DrawnBlocks(name, found, _events_of(drawn), layout=layout, arrays=arrays, drawn=drawn)
+    return DrawnBlocks(name, found, _events_of(drawn, rng), layout=layout, arrays=arrays, drawn=drawn)
 
 
 def logits(layout: Layout, arrays: Arrays, shape: Shape, rng: Generator) -> Case:
@@ -90,7 +101,7 @@ def logits(layout: Layout, arrays: Arrays, shape: Shape, rng: Generator) -> Case
     size, gamma = shape["V"], shape["gamma"]
     temperature = TEMPERATURES[int(rng.integers(len(TEMPERATURES)))]
     cut = CUTS[int(rng.integers(len(CUTS)))](size, rng)
-    drawn = drawn_block(size, gamma, rng, replace(PLAIN, row=cut.row))
+    drawn = drawn_block(size, gamma, rng, replace(PLAIN, row=cut.row, certain=False))
     p, q = ([cut.left(table[0]) for table in tables] for tables in (drawn.block.p, drawn.block.q))
     given = (tuple(cut.given(row, rng)[None] for row in side) for side in (p, q))
     raw_p, raw_q = (tuple(scaled(table**temperature) for table in tables) for tables in given)
@@ -124,7 +135,7 @@ class Cut:
 
 
 def _whole(size: int, rng: Generator) -> Cut:
-    return Cut(rows.row, lambda row: row, lambda row, rng: row)
+    return Cut(rows.any_row, lambda row: row, lambda row, rng: row)
 
 
 def _top_k(size: int, rng: Generator) -> Cut:
@@ -142,20 +153,25 @@ def _top_k(size: int, rng: Generator) -> Cut:
 
 
 def _top_p(size: int, rng: Generator) -> Cut:
-    """Tokens of more than a twentieth each: the mass that is asked for is reached with the last of them, in its middle
+    """Tokens of more than a least mass each: the mass that is asked for is reached with the last of them, in its middle
     or before, and not without it. Others have much less."""
     if size < WIDE:
         return _top_k(size, rng)
     beyond = float(rng.choice((1 / 8, 1 / 4, 1 / 2)))  # of what is cut, beside 1
+    kept, least = rows.LEAST_KEPT, 1 / 20
+    most = min(NUCLEUS, size // 192)  # so that all others have less than half of the least mass, whatever the row
+    if most > kept and rng.random() < 0.5:
+        kept = int(rng.integers(kept, most + 1))
+        least = 1 / (64 * kept)
 
     def left(row: Array) -> Array:
-        return scaled(np.where(row > 1 / 20, row, 0)) if (row > 1 / 20).any() else rows.likeliest_of(row, 8)
+        return scaled(np.where(row > least, row, 0)) if (row > least).any() else rows.likeliest_of(row, 8)
 
     def given(row: Array, rng: Generator) -> Array:
         return rows.with_tail(row, beyond, rng, exact=True)
 
-    top_p = float(np.round((31 / 32) / (1 + beyond), 4))
-    return Cut(partial(rows.kept_row, 6), left, given, top_p=top_p, told=f"top-p {top_p:g}")
+    top_p = float(np.round((1 - least / 2) / (1 + beyond), 6))
+    return Cut(partial(rows.kept_row, kept), left, given, top_p=top_p, told=f"top-p {top_p:g}")
 
 
 CUTS = _whole, _top_k, _top_p
@@ -166,7 +182,10 @@ def _described(shape: Shape, drawn: DrawnBlock) -> str:
 
 
 def _drawn_blocks(layout: Layout, shape: Shape, rng: Generator, making: Making) -> tuple[DrawnBlock, ...]:
-    """A block for each sequence, a few that differ, in any turn; one at least has all drafts of the shape."""
+    """A block for each sequence, a few that differ, in any turn; one at least has all drafts of the shape.
+
+    The first sequence is sometimes a greedy one.
+    """
     size, gamma, count = shape["V"], shape["gamma"], shape.batch
     kinds = [drawn_block(size, gamma, rng, making)]
     if layout.single:
@@ -176,19 +195,22 @@ def _drawn_blocks(layout: Layout, shape: Shape, rng: Generator, making: Making) 
         kinds.append(drawn_block(size, int(rng.integers(gamma)) if shorter else gamma, rng, making))
     turn = [0, *rng.integers(len(kinds), size=count - 1).tolist()]
     rng.shuffle(turn)
-    return tuple(kinds[k] for k in turn)
+    found = tuple(kinds[k] for k in turn)
+    if count > 1 and rng.random() < GREEDY:
+        return (greedy(size, found[0].block.gamma, rng), *found[1:])
+    return found
 
 
-def _events_of(drawn: tuple[DrawnBlock, ...]) -> tuple[Counted, ...]:
-    """All sequences together, the last one, and neighbours."""
-    starts = np.cumsum([0, *(len(one.block.p) for one in drawn)]).tolist()[:-1]
-    found = events_of(drawn, tuple(starts))
+def _events_of(drawn: tuple[DrawnBlock, ...], rng: Generator) -> tuple[Counted, ...]:
+    """All sequences together but greedy ones, the last one, and pairs."""
+    ends = np.cumsum([len(one.block.p) for one in drawn]).tolist()
+    looked = [(one, end - len(one.block.p)) for one, end in zip(drawn, ends, strict=True) if not one.greedy]
+    found = events_of(*zip(*looked, strict=True))
     if len(drawn) == 1:
         return found
-    looks = [at(start + one.at[0], one.at[1]) for one, start in zip(drawn, starts, strict=True)]
-    pairs = tuple((looks[b], looks[b + 1]) for b in range(0, len(looks) - 1, 2))
+    looks = [at(start + one.at[0], one.at[1]) for one, start in looked]
     count = found[0].count
-    return (*found, AtPlaces(LAST, count, ((looks[-1],),)), AtPlaces(NEIGHBOURS, count, pairs))
+    return (*found, AtPlaces(LAST, count, ((looks[-1],),)), *pairs_of(looks, count, rng))
 
 
 # Candidates, drafts, sequences ----------------------------------------------------------------------------------------
@@ -197,7 +219,7 @@ def _events_of(drawn: tuple[DrawnBlock, ...]) -> tuple[Counted, ...]:
 def candidates(shape: Shape, rng: Generator) -> Case:
     """Candidates of one position, from a row that can draw as many."""
     size, count = shape["V"], shape["K"]
-    of = rows.row(size, rng)
+    of = rows.any_row(size, rng)
     q = next((q for _, q in (rows.hard(of, rng) for _ in range(8)) if (q > 0).sum() >= 2 * count), np.ones(size) / size)
     events = AtPlaces(EXAMINED, len(of.law), ((at(0, of.labels),),))
     return CandidatesCase(str(shape), of.p, q, count, (events,))
@@ -206,7 +228,7 @@ def candidates(shape: Shape, rng: Generator) -> Case:
 def draft(shape: Shape, rng: Generator) -> Case:
     """Rows that a drafter draws from."""
     size, gamma = shape["V"], shape["gamma"]
-    one = rows.row(size, rng)
+    one = rows.any_row(size, rng)
     every = [rows.turned(one, int(by)) for by in rng.integers(size, size=gamma)]
     q = np.stack([row.p for row in every])
     looks = [at(i, row.labels) for i, row in enumerate(every)]
@@ -214,22 +236,27 @@ def draft(shape: Shape, rng: Generator) -> Case:
 
 
 def _events_in_turn(looks: Sequence[Look], count: int, rng: Generator) -> tuple[Counted, ...]:
-    """One of the tokens, and two neighbours together."""
+    """One of the tokens, the later one of two, and both together."""
     place = int(rng.integers(len(looks)))
     found = [AtPlaces(EXAMINED, count, ((looks[place],),))]
     if len(looks) > 1:
-        place = int(rng.integers(len(looks) - 1))
-        found.append(AtPlaces(NEXT, count, ((looks[place + 1],),)))
-        found.append(AtPlaces(PAIR, count, ((looks[place], looks[place + 1]),)))
+        apart = distance(len(looks) - 1, rng)
+        place = int(rng.integers(len(looks) - apart))
+        found.append(AtPlaces(NEXT, count, ((looks[place + apart],),)))
+        found.append(AtPlaces(PAIR, count, ((looks[place], looks[place + apart]),), apart))
     return tuple(found)
 
 
 @dataclass(frozen=True, eq=False)
 class TurningModel:
-    """After a prefix comes a row that is turned by all of its tokens, in their order: all have one law in classes."""
+    """After a prefix comes a row that is turned by its tokens, in their order: all have one law in classes.
+
+    By all of them, by the last one, or by none. Only where old tokens do not turn it are they any guess at the next:
+    code that drafts from them is wrong there if it takes them for drawn from something else.
+    """
 
     base: rows.Row
-    steps: tuple[int, int]  # of the turn from token to token; V and the first have no divisor in common
+    steps: tuple[int, int, int]  # a turn is a times the one before, b times the token, and c; V and a have no divisor
 
     def __call__(self, prefix: Any) -> Array:
         """The row ``[V]`` after ``prefix``; as of other models, whatever holds whole numbers is welcome."""
@@ -244,7 +271,8 @@ class TurningModel:
 
     def _on(self, turn: Any, token: Any) -> Any:
         """By how many places a row is turned, after one token more."""
-        return (turn * self.steps[0] + token + self.steps[1]) % len(self.base.p)
+        a, b, c = self.steps
+        return (turn * a + token * b + c) % len(self.base.p)
 
     def _turns(self, place: int, tokens: Array) -> Array:
         """By how many places the row at a place is turned, after each of ``tokens[n, >= place]``."""
@@ -268,6 +296,11 @@ class TurningModel:
                 found[missing, i] = (base + turn[missing]) % len(upto)
             turn = self._on(turn, found[:, i])
         return found
+
+
+# what turns a row from token to token, by a number that has no divisor in common with V, and how often
+TURNING = (lambda a: (a, 1), lambda a: (0, 1), lambda a: (0, 0))
+TURNED = (0.5, 0.25, 0.25)
 
 
 @dataclass(frozen=True, eq=False)
@@ -305,7 +338,8 @@ class DrawnDecode(Case):
 def decode(shape: Shape, rng: Generator) -> Case:
     """A sequence, which a token of the first row may end where others that do are rare."""
     size, length = shape["V"], shape["length"]
-    model = TurningModel(rows.row(size, rng), (_prime_to(size, rng), int(rng.integers(size))))
+    turning = TURNING[int(rng.choice(len(TURNING), p=TURNED))](_prime_to(size, rng))
+    model = TurningModel(rows.any_row(size, rng), (*turning, int(rng.integers(size))))
     looks = [partial(model.label, i) for i in range(length)]
     ends = rng.random() < ENDED and size >= 2 * length
     eos = int(rng.choice(size, p=model.base.p)) if ends else None

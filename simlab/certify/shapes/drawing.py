@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from simlab.certify.contracts.base import Case
-from simlab.certify.shapes.ranges import SMALL, Axis, Ranges, Shape, numbers
+from simlab.certify.shapes.ranges import MOST, Axis, Ranges, Shape, numbers
 from simlab.certify.shapes.turns import TwoInTurn
 
 IN_TURN = 0.25  # the part of cases that are two in turn
@@ -73,10 +73,10 @@ class Drawing(Sequence[Case]):
         return self._last[1]
 
     def _made(self, i: int) -> Case:
-        """The drawn case of a number; some of those with few numbers are two in turn."""
+        """The drawn case of a number; some of those whose rows fit memory twice are two in turn."""
         shape, rng = self._drawn(i)
         make = self.make(self.range_of(i))
-        if numbers(self.axes, shape) > SMALL or rng.random() > IN_TURN:
+        if numbers(self.axes, shape) > MOST // 2 or rng.random() > IN_TURN:
             return make(shape, rng)
         return TwoInTurn((make(shape, rng), make(shape, rng)))
 

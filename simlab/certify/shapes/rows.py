@@ -4,12 +4,14 @@ Every row of p gives its classes of tokens the same masses (``LAWS``). Two are p
 wrong: an *end*, such as the first token or the last tile, and a *part*, such as the indices that pass 16 bits. The
 others are a heavy token or a few, many light ones in two kinds, rare ones that q may never draw, and tokens without
 mass. Which token is in which is drawn for each row. So what comes out of shapes that are all different can be counted
-together, and compared with one law.
+together, and compared with one law. Rows with a token that is nearly certain have a law of their own
+(:func:`nearly_certain`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import exp, log
 
 import numpy as np
 
@@ -31,6 +33,8 @@ DRAFTS = {  # masses of classes under q in rows that are hard: what p has more o
     ),
 }
 RARE = 5  # the class of rare tokens, of seven
+CERTAINTY = 61 / 64  # the mass of heavy tokens in a row that is nearly certain
+FEW = 1 / 4  # the part of rows of which few tokens have mass
 EASY = 1 / 32  # the most that is rejected at a position before the one that is looked at
 
 
@@ -63,6 +67,24 @@ def row(size: int, rng: np.random.Generator) -> Row:
     return Row(_massed(labels, weights, LAWS[count]), labels, weights)
 
 
+def any_row(size: int, rng: np.random.Generator) -> Row:
+    """A row of p over V tokens, most of which often have no mass, as a filter or a grammar leaves them."""
+    if size < 2 * LEAST_KEPT or rng.random() > FEW:
+        return row(size, rng)
+    return kept_row(round(exp(rng.uniform(log(LEAST_KEPT), log(size / 2)))), size, rng)
+
+
+def nearly_certain(of: Row) -> Row:
+    """The same row with :data:`CERTAINTY` of its mass in heavy tokens."""
+    return Row(_massed(of.labels, of.weights, certain_law(len(of.law))), of.labels, of.weights)
+
+
+def certain_law(count: int) -> Array:
+    """The masses of so many classes in rows that are nearly certain of heavy tokens."""
+    law, heavy = LAWS[count], HEAVY[count]
+    return np.where(np.arange(count) == heavy, CERTAINTY, law * (1 - CERTAINTY) / (1 - law[heavy]))
+
+
 def turned(of: Row, by: int) -> Row:
     """The same row with every token so many places further: another row with the same law in classes."""
     return Row(*(np.roll(one, by) for one in (of.p, of.labels, of.weights)))
@@ -91,6 +113,11 @@ def certainly(p: Array, token: int, positions: int) -> Array:
     found = p * _share(positions)
     found[token] += 1 - found.sum()
     return found
+
+
+def halfway(of: Row, rng: np.random.Generator) -> Array:
+    """A row of q halfway between p and one that is hard: its drafts are rejected, and half of them kept at least."""
+    return scaled(of.p + hard(of, rng)[1])
 
 
 def _share(positions: int) -> float:
@@ -190,12 +217,21 @@ def dyadic_hard(of: Row, rng: np.random.Generator) -> tuple[str, Array]:
     return "by classes", _massed(of.labels, of.weights, masses)
 
 
+def dyadic_halfway(of: Row, rng: np.random.Generator) -> Array:
+    """As :func:`halfway`, of rows that few bits hold."""
+    templates = DRAFTS[len(of.law)]
+    masses = np.asarray(templates[int(rng.integers(len(templates)))], float)
+    return _massed(of.labels, of.weights, (masses + of.law) / 2)
+
+
 def same(of: Row, positions: int, rng: np.random.Generator) -> tuple[Array, Array]:
     """The row itself as q: its drafts are always accepted."""
     return of.p, of.p
 
 
 # Rows that filters leave ---------------------------------------------------------------------------------------------
+
+LEAST_KEPT = 6  # tokens with mass: one of each class
 
 
 def kept_row(kept: int, size: int, rng: np.random.Generator) -> Row:

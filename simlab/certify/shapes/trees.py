@@ -17,7 +17,7 @@ from simlab.certify.contracts.base import Case, Counted
 from simlab.certify.contracts.blocks import drawn_from
 from simlab.certify.contracts.trees import Tree, TreeCase, TreeLayout
 from simlab.certify.shapes import rows
-from simlab.certify.shapes.events import BRANCH, EXAMINED, LAST, NEXT, AtPlaces, Look, law_of
+from simlab.certify.shapes.events import BRANCH, EXAMINED, LAST, NEXT, AtPlaces, Look, law_of, pairs_of
 from simlab.certify.shapes.ranges import Shape
 
 Generator = np.random.Generator
@@ -25,6 +25,8 @@ Generator = np.random.Generator
 KINDS = 4  # trees of a batch that differ
 AWAY = -1  # the node of whoever has left the tree
 MASSLESS = 0.2  # the part of nodes that have a candidate without mass
+BROAD = 0.3  # the part of trees most of whose nodes have one parent
+MANY = 4  # children from which on a node is looked at
 OFF = float(law_of(BRANCH, 7)[1])  # the mass of all but the candidate at the earlier place that is looked at
 
 
@@ -116,7 +118,7 @@ def trees(layout: TreeLayout, arrays: Arrays, shape: Shape, rng: Generator) -> C
     rng.shuffle(turn)
     drawn = tuple(kinds[k] for k in turn)
     found = tuple(one.tree for one in drawn)
-    return DrawnTreeCase(str(shape), (), _events_of(drawn), trees=found, layout=layout, arrays=arrays, drawn=drawn)
+    return DrawnTreeCase(str(shape), (), _events_of(drawn, rng), trees=found, layout=layout, arrays=arrays, drawn=drawn)
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +145,7 @@ class OnBranch:
         return ("the branch", "another")[code]
 
 
-def _events_of(drawn: tuple[DrawnTree, ...]) -> tuple[Counted, ...]:
+def _events_of(drawn: tuple[DrawnTree, ...], rng: Generator) -> tuple[Counted, ...]:
     starts = np.cumsum([0, *(one.width for one in drawn)]).tolist()[:-1]
     looks: list[Look] = [partial(one.label, one.place, start) for one, start in zip(drawn, starts, strict=True)]
     following: list[Look] = [
@@ -159,19 +161,21 @@ def _events_of(drawn: tuple[DrawnTree, ...]) -> tuple[Counted, ...]:
     if branches:
         found.append(OnBranch(branches))
     if len(drawn) > 1:
-        found.append(AtPlaces(LAST, count, ((looks[-1],),)))
+        found += [AtPlaces(LAST, count, ((looks[-1],),)), *pairs_of(looks, count, rng)]
     return tuple(found)
 
 
 def drawn_tree(size: int, nodes: int, rng: Generator) -> DrawnTree:
     """A tree of so many nodes over V tokens: from a chain to one with all candidates at a few nodes."""
     parents, spine = _parents(size, nodes, rng)
-    place = int(rng.integers(len(spine)))
-    base = rows.row(size, rng)
+    place, hubs = int(rng.integers(len(spine))), np.bincount(parents[1:], minlength=nodes)[spine[:-1]]
+    if hubs.max() > MANY:
+        place = int(hubs.argmax())
+    base = rows.any_row(size, rng)
     p, labels = np.empty((nodes + 1, size)), np.empty((nodes + 1, size), np.int8)
     tokens = np.full(nodes, int(rng.integers(size)))
     for node in range(nodes + 1):
-        of = rows.row(size, rng) if node == spine[place] else rows.turned(base, int(rng.integers(size)))
+        of = rows.any_row(size, rng) if node == spine[place] else rows.turned(base, int(rng.integers(size)))
         p[node], labels[node] = of.p, of.labels
     for node in range(nodes):
         children = np.flatnonzero(parents == node)
@@ -211,9 +215,12 @@ def _parents(size: int, nodes: int, rng: Generator) -> tuple[Array, list[int]]:
     """The parent of every node, in the order of their depth, and the nodes of the branch that is followed."""
     depth = nodes - 1 if rng.random() < 0.3 else 1 + int((nodes - 1) * rng.random())
     depth = min(depth, nodes - 1)
-    parents = [-1, *range(depth)]
+    broad = rng.random() < BROAD
+    if broad:
+        depth = 1 + int(rng.integers(1 + (nodes - 1) // 4))
+    parents, hub = [-1, *range(depth)], int(rng.integers(depth))
     while len(parents) < nodes:
-        parent = int(rng.integers(len(parents)))
+        parent = hub if broad and rng.random() < 0.9 else int(rng.integers(len(parents)))
         if parents.count(parent) < size:
             parents.append(parent)
     depths = [0] * nodes

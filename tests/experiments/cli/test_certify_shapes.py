@@ -182,7 +182,7 @@ def test_own_shapes_lead_and_an_edge_is_told_beside_the_verdict(
     assert re.match(r"edge: coin \d of \d is exactly 0: it emits ", edge)
     found = document(folder)
     assert found["failure"] is None
-    assert found["battery"] == 2
+    assert found["battery"] == 3
     assert found["shapes"]["own"][0]["of"] == {"V": [9, 9], "gamma": [2, 2]}
     script = folder / "out" / "certify" / "reproduce.py"
     done = subprocess.run([sys.executable, str(script)], cwd="/", capture_output=True, text=True, timeout=60)
