@@ -48,7 +48,7 @@ class PublishedPac(Decoder[PublishedState]):
         one found ``in-turn``, where a candidate counts if those before it are rejected.
     redrawn
         What a draft of the tree behind the first rejection is drawn from if it is rejected: the residual after the
-        ``last`` of its siblings (lines 187 to 195), or its ``own``.
+        ``last`` of its siblings (lines 187 to 195), of which nothing may be left, or its ``own``.
     after
         What follows a window that is accepted whole: a ``uniform`` token (lines 199 to 206), or one from the ``row``
         there.
@@ -56,7 +56,15 @@ class PublishedPac(Decoder[PublishedState]):
     Notes
     -----
     In the authors' favour the candidates of the first call are shared and drawn without replacement, as later ones are.
-    No draft behind the end of a sequence is accepted. Sequences are followed one by one: for a few tokens.
+    No draft behind the end of a sequence is accepted, either: where one goes on, the code's ``longest`` path depends on
+    them, and so does the law of the last tokens, which is that of a longer process.
+
+    Tokens of images begin at 0 here, so token 0, on which the code puts 1e-20 in every residual (line 198), is one of
+    them: it is what comes where nothing else is left. If there is only one token for two candidates, the second is one
+    without mass, as of ``torch.multinomial``, here the first such token; a third has none. A candidate that its row
+    does not have is accepted if the target has it (174), as p > q u is asked.
+
+    Sequences are followed one by one: for a few tokens.
     """
 
     window: int
@@ -112,7 +120,8 @@ class PublishedPac(Decoder[PublishedState]):
             siblings = without(declared[:, : self.depth], first)
         else:
             spare, stay = np.stack([end.spare for end in ends]), np.stack([end.stay for end in ends])
-            siblings = np.where(stay[..., None], spare, without(spare, first))
+            other = one_hot((first == 0).astype(np.int64), process.uniform)  # the first token that has not been drawn
+            siblings = np.where(stay[..., None], spare, nonempty(without(spare, first), other))
         length, info = advance(process, position, accepted)
         return PublishedState(tokens, length, declared, siblings), info
 
@@ -171,8 +180,10 @@ class _Call:
         for token in tokens:
             there = token != NONE and q.any()
             x = np.int64(max(token, 0))
-            chances.append(self.rule.accept_rows(p, q, x) if there and p[x] > 0 else 0)
-            p, q = (self.rule.residual_rows(p, q, x), without(q, x)) if there else (p, q)
+            ratio = self.rule.accept_rows(p, q, x) if q[x] > 0 else 1  # "p > q * coin" keeps what its row does not have
+            chances.append(ratio if there and p[x] > 0 else 0)
+            if there:
+                p, q = self.rule.residual_rows(p, q, x) if (p > q).any() else 0 * p, without(q, x)
             residuals.append(p)
         return chances, residuals
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from experiments.certification.published import main, pair_document
 from simlab.arrays import Array
+from simlab.certify.adapters.checkouts import loops
 from simlab.certify.adapters.checkouts.definitions import definitions
-from simlab.certify.adapters.checkouts.loops import jacobi
+from simlab.certify.adapters.checkouts.loops import jacobi, jacobi_tree
 from simlab.certify.adapters.checkouts.registry import PUBLISHED, commit_of
 from simlab.certify.adapters.checkouts.verifiers import draft_tokens
 from simlab.decoders import make_decoder
@@ -279,6 +281,142 @@ def test_a_greedy_loop_goes_the_way_of_the_target(
         expected.append(int(turning(tuple(expected)).argmax()))
     decode = PUBLISHED[name].callable(tmp_path)
     assert decode(turning, 6, np.random.default_rng(0), eos) == expected
+
+
+# Declared rows: a sampler that is lossless if each candidate has been drawn from the row that it is given ------------
+
+TRIED = """
+def generate_tree_mask_and_retrieve(L, tree_width, tree_depth):  # two candidates, and nothing behind them
+    return None, torch.tensor([[0, 1], [0, 2]]), torch.tensor([0, 1, 3])
+
+def setup_speculative_tree_buffers(sampler, tree_width, tree_depth, device): ...
+
+class SJDPACSpeculativeSampler:
+    def __call__(self, draft_tokens, draft_prob, advanced_prob):
+        p, q = advanced_prob[0, 0], draft_prob[0, 1].clone()
+        count, leaf, last = 1, 0, None
+        for path, x in enumerate(draft_tokens[:, 1].tolist()):  # in turn, the second as from the row without the first
+            kept = min(1.0, float(p[x] / q[x]))
+            if int(torch.multinomial(torch.tensor([1 - kept, kept]), 1)):
+                count, leaf, last = 2, path, torch.multinomial(advanced_prob[path, 1], 1)
+                break
+            p = (p - q).clamp(min=0)
+            p, q[x] = p / p.sum(), 0
+            q = q / q.sum()
+        last = torch.multinomial(p, 1) if last is None else last
+        rows = advanced_prob[:1]  # of the next call, whose candidates are drawn from them
+        candidates = torch.multinomial(rows[0, 1], 2)
+        return count, leaf, torch.stack([last.expand(2), candidates], dim=1), rows
+"""
+
+
+def every_way(run: Callable[[], Any]) -> Iterator[tuple[float, Any]]:
+    """What ``run`` gives, and how likely, for all tokens that ``torch.multinomial`` may draw in it, in turn."""
+    import torch
+    from torch.overrides import TorchFunctionMode
+
+    class Chosen(TorchFunctionMode):
+        """Draws the tokens of ``script``, then the first that can be."""
+
+        def __init__(self, script: list[int]) -> None:
+            super().__init__()
+            self.script, self.others, self.weight = script, list[list[int]](), 1.0
+
+        def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            if getattr(function, "__name__", "") != "multinomial":
+                return function(*args, **(kwargs or {}))
+            weights, count = args
+            return torch.tensor([self.row(row, count) for row in weights.reshape(-1, weights.shape[-1]).tolist()]).view(
+                *weights.shape[:-1], count
+            )
+
+        def row(self, row: list[float], count: int) -> list[int]:
+            found: list[int] = []
+            while len(found) < count:
+                left = [x for x, mass in enumerate(row) if mass > 0 and x not in found]
+                place = len(self.others)
+                self.script += left[:1] if place == len(self.script) else []
+                found.append(self.script[place])
+                self.others.append([x for x in left if x > found[-1]])
+                self.weight *= row[found[-1]] / sum(row[x] for x in left)
+            return found
+
+    script: list[int] = []
+    while True:
+        with Chosen(script) as mode:
+            found = run()
+        yield mode.weight, found
+        while script and not mode.others[len(script) - 1]:
+            script.pop()
+        if not script:
+            return
+        script[-1] = mode.others[len(script) - 1][0]
+
+
+LEANING = ((0.5, 0.25, 0.25), (0.125, 0.625, 0.25), (0.25, 0.125, 0.625), (0.25, 0.25, 0.5))  # first; after each token
+
+
+def law_of_a_tree(folder: Path, size: int, length: int, code: str) -> tuple[dict[tuple[int, ...], float], Array]:
+    """Of the sequences of a sampler by :func:`jacobi_tree`, and what the target has for each."""
+    path = folder / "tried.py"
+    path.write_text(code, encoding="utf-8")
+    decode, rng = jacobi_tree(path, nodes=3), np.random.default_rng(0)
+
+    def model(prefix: tuple[int, ...]) -> Array:
+        row = np.array(LEANING[prefix[-1] + 1 if prefix else 0][:size])
+        return row / row.sum()
+
+    law: dict[tuple[int, ...], float] = {}
+    for weight, tokens in every_way(lambda: tuple(decode(model, length, rng))):
+        law[tokens] = law.get(tokens, 0.0) + weight
+    right = [np.prod([model(found[:i])[found[i]] for i in range(length)]) for found in law]
+    return law, np.array(right)
+
+
+def deviating(folder: Path, size: int, length: int, code: str = TRIED) -> float:
+    """The TV of this law, all of which is enumerated."""
+    law, right = law_of_a_tree(folder, size, length, code)
+    assert sum(law.values()) == pytest.approx(1)
+    assert right.sum() == pytest.approx(1)
+    return float(np.abs(np.array(list(law.values())) - right).sum() / 2)
+
+
+def other_tree(drawn_from: int, declared: int, again: bool = False) -> Callable[[int, int, int], tuple[Any, Any]]:
+    """:func:`first_tree` from and with rows in proportion to powers of 1, 2, ...; ``again``: candidates may repeat."""
+
+    def made(size: int, columns: int, width: int) -> tuple[Any, Any]:
+        import torch
+
+        own, told = ((torch.arange(1, size + 1.0) ** power).expand(columns, -1) for power in (drawn_from, declared))
+        drawn = [torch.multinomial(own, 1) for _ in range(width)] if again else [torch.multinomial(own, width)]
+        return torch.cat(drawn, dim=1).T, (told / told.sum(1, keepdim=True))[None]
+
+    return made
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("size", "length"), [(3, 1), (2, 3)])
+def test_candidates_of_a_tree_are_drawn_from_the_rows_declared_for_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, length: int
+) -> None:
+    """The law of what comes out is the target's, all draws gone through, if so; also behind the first call, where the
+    adapter hands on what the sampler returns. It is with any row that is declared, and not with another."""
+    pytest.importorskip("torch")
+    assert deviating(tmp_path, size, length) == pytest.approx(0, abs=1e-6)
+    for how, right in (((1, 1), True), ((1, 0), False), ((0, 1), False)):
+        monkeypatch.setattr(loops, "first_tree", other_tree(*how))
+        assert (deviating(tmp_path, size, length) < 1e-6) == right
+    monkeypatch.setattr(loops, "first_tree", other_tree(0, 0, again=True))
+    assert deviating(tmp_path, size, length) > 0.005 or size == 2  # of two tokens, what is left after one is the other
+
+
+@pytest.mark.slow
+def test_rows_of_a_later_call_are_those_that_the_sampler_returned(tmp_path: Path) -> None:
+    """A sampler that returns the row of a draft turned round is not lossless; that of a committed token nobody uses."""
+    pytest.importorskip("torch")
+    for place, right in ((1, False), (0, True)):
+        turned = f"dim=1), rows.index_copy(1, torch.tensor([{place}]), rows[:, {place} : {place} + 1].flip(-1))"
+        assert (deviating(tmp_path, 2, 3, TRIED.replace("dim=1), rows", turned)) < 1e-6) == right
 
 
 def test_typical_acceptance_is_asked_for_what_is_left_of_its_temperature(tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ NODES = 64  # the paper's L, and the code's max_num_new_tokens
 MENDED: dict[str, Any] = {"siblings": "declared", "path": "in-turn", "redrawn": "own", "after": "row"}
 HALF = Fraction(1, 2)
 Rows = dict[str, Sequence[Fraction | int]]  # by prefix
+FROM_FIRST: Rows = {"": (1, 0, 0), "0": (HALF / 2, 0, 1 - HALF / 2), "1": (0, HALF, HALF), "2": (0, HALF, HALF)}
 
 
 class Case(NamedTuple):
@@ -38,14 +39,15 @@ class Case(NamedTuple):
     window: int  # drafts of the chain
     rows: Rows
     words: str
+    beside: tuple[str, ...] = ()  # departures that would show, too, and are mended here
 
     @property
     def process(self) -> TableProcess:
         length = 1 + max(map(len, self.rows))
         return TableProcess(len(self.rows[""]), length, lambda prefix: self.rows["".join(map(str, prefix))])
 
-    def decoder(self, **choices: Any) -> PublishedPac:
-        return PublishedPac(self.window, depth=self.depth, **choices)
+    def decoder(self, *mended: str) -> PublishedPac:
+        return PublishedPac(self.window, depth=self.depth, **{one: MENDED[one] for one in (*self.beside, *mended)})
 
     @property
     def nodes(self) -> int:
@@ -58,7 +60,7 @@ CASES = (
         "siblings",
         1,
         2,
-        {"": (1, 0, 0), "0": (HALF / 2, 0, 1 - HALF / 2), "1": (0, HALF, HALF), "2": (0, HALF, HALF)},
+        FROM_FIRST,
         "the first token is 0, the second has (1/4, 0, 3/4) behind it and (0, 1/2, 1/2) behind another",
     ),
     Case(
@@ -81,6 +83,14 @@ CASES = (
         "the first token is 0, the second has (0, 2/5, 3/5) whatever the first is",
     ),
     Case(
+        "redrawn",
+        2,
+        3,
+        FROM_FIRST,
+        "the rows of the first example, with siblings from the declared row: the last of them leaves nothing",
+        ("siblings",),
+    ),
+    Case(
         "after",
         1,
         2,
@@ -95,12 +105,12 @@ CASES = (
     CODE.function(
         FILE,
         "SJDPACSpeculativeSampler.__call__",
-        "The candidates beside a draft are drawn from the residual [p - q]+ of the call that has left the draft (lines "
-        "197, 208 to 214), and scored as drawn from its row p without those before (153 to 155, 220). A path is taken "
-        "if its own coins come up, whether or not a candidate before it is accepted too, the longest of all (174 to "
-        "176). A draft of the tree behind the first rejection is redrawn from the residual after the last of its "
-        "siblings (187 to 195), and declared with p. A window accepted as a whole is followed by a uniform token (199 "
-        "to 206).",
+        "The candidates beside a draft are drawn from the residual [p - q]+ of the call that has left the draft "
+        "(lines 197, 208 to 214), and scored as drawn from its row p without those before (153 to 155, 220). A path "
+        "is taken if its own coins come up, whether or not a candidate before it is accepted too, the longest of all "
+        "(174 to 176). A draft of the tree behind the first rejection is redrawn from the residual after the last of "
+        "its siblings (187 to 195), which is token 0 where nothing is left (198), and declared with p. A window "
+        "accepted as a whole is followed by a uniform token (199 to 206).",
     ),
     "For every target, number of candidates, depth and window, sequences decoded with the published loop of SJD-PAC "
     "have the autoregressive law.",
@@ -118,7 +128,9 @@ def reference_lossless(seed: int) -> Finding:
     wins, so that what is emitted there depends on what can follow it. From depth 3 on, as the code counts.
 
     *Redrawn.* Behind the first rejection a draft of the tree is verified alone; if it is rejected, $[p - q]_+$ is what
-    completes $p$, and the residual after siblings that nobody has tried is another row. From depth 3 on.
+    completes $p$, and the residual after siblings that nobody has tried is another row. From depth 3 on. It may be
+    empty, as $[p - q]_+$ of a rejected draft cannot be: then 0 comes, on which the code puts $10^{-20}$ everywhere. Its
+    row may not have it, and then the next call accepts it wherever the target has it at all.
 
     *After.* If all drafts are accepted, the next token is the first of the padding, which is uniform, and is committed.
     With 64 nodes, K = 4 and D = 3 that takes 45 accepted drafts.
@@ -127,36 +139,36 @@ def reference_lossless(seed: int) -> Finding:
     (pac.combined, pac.readings.shared): siblings from the declared row without the draft, a path found in turn, the own
     residual, and a token from the row behind the window.
     """
-    found = {}
+    found = []
     for case in CASES:
         process, mended = case.process, SjdPac(case.window, candidates=2, depth=case.depth, tree="full", shared=True)
-        without = case.decoder(**{case.departure: MENDED[case.departure]})
+        without = case.decoder(case.departure)
         require(deviation(without, process) == 0, f"something else than {case.departure} shows, too")
         require(deviation(mended, process) == 0, "mended it is not lossless")
-        same = (sequence_law(loop, process, Speculative()) for loop in (case.decoder(**MENDED), mended))
+        same = (sequence_law(loop, process, Speculative()) for loop in (case.decoder(*MENDED), mended))
         require(next(same) == next(same), "mended it is not sjd-pac")
         law, target = sequence_law(case.decoder(), process, Speculative())[0], target_law(process)
-        found[case.departure] = {"law": law, "target": target, "tv": tv(*aligned(law, target))}
+        found.append({"law": law, "target": target, "tv": tv(*aligned(law, target))})
     return refuted_if(
-        all(each["tv"] > 0 for each in found.values()),
+        all(each["tv"] > 0 for each in found),
         *(
             counterexample(
                 f"{case.departure}: two candidates, depth {case.depth + 1} with the root, {case.nodes} nodes; "
-                f"{case.words}: TV {fmt(found[case.departure]['tv'])} from the target's law",
+                f"{case.words}: TV {fmt(each['tv'])} from the target's law",
                 numbers(
                     candidates=2,
                     depth=case.depth + 1,
                     nodes=case.nodes,
                     rows=case.rows,
-                    **found[case.departure],
+                    **each,
                 ),
             )
-            for case in CASES
+            for case, each in zip(CASES, found, strict=True)
         ),
         enumeration(
             "without its departure the law of each example is the target's; without all "
             "four the loop has the laws of sequences and of calls of sjd-pac with a full tree, shared candidates and a "
-            "bonus, on the same four processes"
+            "bonus, on the same processes"
         ),
         control("the same check finds no difference where a departure is mended, nor for sjd-pac itself"),
     )

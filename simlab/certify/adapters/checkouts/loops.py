@@ -64,6 +64,18 @@ def jacobi(path: Path, window: int = 4) -> Any:
     return decode
 
 
+def first_tree(size: int, columns: int, width: int) -> tuple[Any, Any]:
+    """The candidates ``[width, columns]`` of the first call, and the rows ``[1, columns, size]`` declared for them.
+
+    A column is drawn from its row without replacement, as the sampler takes it to be. The first is the token that is
+    committed, which is no draft.
+    """
+    import torch
+
+    rows = torch.full((columns, size), 1 / size)
+    return torch.multinomial(rows, width).T, rows[None]
+
+
 def jacobi_tree(path: Path, nodes: int = 8, width: int = 2, depth: int = 3) -> Any:
     """``SJDPACSpeculativeSampler``, on the tree of ``nodes`` tokens that its file makes, the last committed one first.
 
@@ -84,8 +96,7 @@ def jacobi_tree(path: Path, nodes: int = 8, width: int = 2, depth: int = 3) -> A
         set_up(sampler, width, depth, "cpu")
         sampler.img_start, sampler.img_end, sampler.uni_val = 0, size, 1 / size
         with drawing(rng):
-            drawn = torch.multinomial(torch.ones(paths.shape[1], size), width).T
-            rows = torch.full((1, paths.shape[1], size), 1 / size)
+            drawn, rows = first_tree(size, paths.shape[1], width)
             while len(tokens) < length:
                 tree = drawn.flatten()[places]
                 after = [torch.from_numpy(model((*tokens, *tree[above[i]].tolist()))) for i in range(nodes)]
