@@ -7,9 +7,9 @@ of a decoder. A range of shapes gives some axes a least and a most; the others a
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import exp, log, prod
+from math import exp, inf, log, prod
 
 import numpy as np
 
@@ -174,8 +174,9 @@ DTYPES = ("float64", "float32", "float16", "bfloat16")
 def parsed(text: str, axes: Sequence[Axis]) -> Ranges:
     """The shapes that a text such as ``V=151936,gamma=7,batch=1..32,dtype=bfloat16`` or the name of a preset asks for.
 
-    Raises ``ValueError`` for a preset that does not exist, an axis that the contract has not, no whole number, a size
-    that is out of range, a precision that does not exist, and a shape whose rows do not fit memory.
+    Raises ``ValueError`` for a preset that does not exist, an axis that the contract has not or that is named twice, no
+    whole number, a size that is out of range or too large for V, a precision that does not exist, and a shape whose
+    rows do not fit memory.
     """
     if text in PRESETS:
         preset = PRESETS[text]
@@ -185,8 +186,7 @@ def parsed(text: str, axes: Sequence[Axis]) -> Ranges:
         sizes = "expected sizes such as V=151936,gamma=7"
         raise ValueError(f"shape is {text!r}; {meant(text, PRESETS)}{sizes}, or one of {', '.join(PRESETS)}")
     of, dtype, known = dict[str, Band](), "", {axis.name: axis for axis in axes}
-    for part in text.split(","):
-        name, _, value = (word.strip() for word in part.partition("="))
+    for name, value in _assigned(text, f"shape {text!r}"):
         if name == "dtype":
             if value not in DTYPES:
                 raise ValueError(
@@ -194,7 +194,8 @@ def parsed(text: str, axes: Sequence[Axis]) -> Ranges:
                 )
             dtype = value
         elif name not in known:
-            raise ValueError(f"{name!r} in shape {text!r}; expected {', '.join(known)} or dtype")
+            near = meant(name, [*known, "dtype"])
+            raise ValueError(f"{name!r} in shape {text!r}; {near}expected {', '.join(known)} or dtype")
         else:
             of[name] = _band(known[name], value, f"shape {text!r}")
     found = Ranges(of, text, dtype)
@@ -202,10 +203,35 @@ def parsed(text: str, axes: Sequence[Axis]) -> Ranges:
         raise ValueError(
             f"shape is {text!r}, which has no size; {meant(text, known)}expected one of {', '.join(known)}"
         )
+    _check_vocabulary(of, axes, f"shape {text!r}")
     if found.within(axes, {}) is None:
         rows = "rows of p alone have more than"
         raise ValueError(f"shape {text!r} does not fit memory: its {rows} {LARGEST} numbers ({LARGEST >> 17} MiB)")
     return found
+
+
+def _assigned(text: str, where: str) -> Iterator[tuple[str, str]]:
+    """The names of a text such as ``V=9,gamma=2`` with what each is given; ``ValueError`` for one given twice."""
+    found = set[str]()
+    for part in text.split(","):
+        name, _, value = (word.strip() for word in part.partition("="))
+        if name in found:
+            raise ValueError(
+                f"{name} is given twice in {where}; expected it once, as a range from..to for several sizes"
+            )
+        found.add(name)
+        yield name, value
+
+
+def _check_vocabulary(of: Mapping[str, Band], axes: Sequence[Axis], where: str) -> None:
+    """Raise ``ValueError`` where an axis that is at most half of V cannot be: V would be too small for its least."""
+    for axis in axes:
+        low, most = of.get(axis.name, (axis.least,))[0], of["V"][1] if "V" in of else inf
+        if axis.of_vocabulary and 2 * low > most:
+            raise ValueError(
+                f"{axis.name} is {low} and V {most} in {where}; expected {axis.name} at most half of V, as distinct "
+                f"candidates are drawn: V of at least {2 * low}, or {axis.name} of at most {most // 2}"
+            )
 
 
 def _band(axis: Axis, value: str, where: str) -> Band:
@@ -224,8 +250,7 @@ def _band(axis: Axis, value: str, where: str) -> Band:
 def limits(text: str, axes: Sequence[Axis]) -> dict[str, int]:
     """The most of each axis that a text such as ``V=65536,batch=64`` says; ``ValueError`` as of :func:`parsed`."""
     known, found = {axis.name: axis for axis in axes}, dict[str, int]()
-    for part in text.split(","):
-        name, _, value = (word.strip() for word in part.partition("="))
+    for name, value in _assigned(text, f"at-most {text!r}"):
         if name not in known:
             raise ValueError(f"{name!r} in at-most {text!r}; {meant(name, known)}expected one of {', '.join(known)}")
         found[name] = _band(known[name], value, f"at-most {text!r}")[1]

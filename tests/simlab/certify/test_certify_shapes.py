@@ -403,11 +403,36 @@ def test_a_large_shape_of_ones_own_is_called_within_two_gibibytes() -> None:
         ("qwen-33", "did you mean qwen-3? expected sizes such as V=151936"),
         ("V=1000000,gamma=90", "does not fit memory"),
         ("dtype=float32", "which has no size"),
+        ("gama=3", "'gama' in shape 'gama=3'; did you mean gamma? expected V, gamma or dtype"),
+        ("gamma=7,gamma=9", "gamma is given twice in shape 'gamma=7,gamma=9'; expected it once"),
+        ("V=9,dtype=float64,dtype=float32", "dtype is given twice"),
     ],
 )
 def test_a_shape_that_there_is_not_is_refused(text: str, says: str) -> None:
     with pytest.raises(ValueError, match=re.escape(says)):
         certify(verifier(), calls=1, shapes=[text])
+
+
+@pytest.mark.exact
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("V=8,K=6", "K is 6 and V 8 in shape 'V=8,K=6'; expected K at most half of V"),
+        ("V=4..9,K=6..8", "V of at least 12, or K of at most 4"),
+        ("V=200000000,K=1", "does not fit memory"),
+    ],
+)
+def test_more_candidates_than_half_of_the_tokens_are_told_from_too_large_rows(text: str, says: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(says)):
+        parsed(text, CONTRACTS["verify_candidates"].axes)
+    assert parsed("V=8,K=4", CONTRACTS["verify_candidates"].axes).of == {"V": (8, 8), "K": (4, 4)}
+    assert parsed("K=6", CONTRACTS["verify_candidates"].axes).of == {"K": (6, 6)}
+
+
+@pytest.mark.exact
+def test_a_limit_is_given_once() -> None:
+    with pytest.raises(ValueError, match="V is given twice in at-most 'V=9,V=50'; expected it once"):
+        limits("V=9,V=50", CONTRACTS["verify"].axes)
 
 
 @pytest.mark.exact
