@@ -43,14 +43,14 @@ def prove_command(
     size: Annotated[
         list[str] | None, option("tokens (repeatable) [default: 2 and 3; of decoders 2]", "V=N", "--size")
     ] = None,
-    length: Annotated[int, count_option("--length", "of a decoder's sequences")] = 3,
-    count: Annotated[int, count_option("--count", "of a verifier's candidates")] = 2,
+    length: Annotated[int | None, count_option("--length", "of a decoder's sequences [default: 3]")] = None,
+    count: Annotated[int | None, count_option("--count", "of a verifier's candidates [default: 2]")] = None,
     positive: Annotated[bool, option("only rows without zeros", name="--positive")] = False,
     limit: Annotated[float, option("when to give up", "SECONDS", "--limit", min=0.1)] = 300.0,
     out: Annotated[Path | None, option("where to write [default: out/proofs/NAME]", "DIR", "--out")] = None,
     copy: Annotated[Path | None, file_option("--json", "write answer.json here as well")] = None,
     judge: Annotated[bool, option("judge a rule of your own as well: judge.json, judge.html", name="--judge")] = False,
-    seed: Annotated[int, seed_option("of random rows and searches of --judge")] = 0,
+    seed: Annotated[int | None, seed_option("of random rows and searches of --judge [default: 0]")] = None,
     at: Annotated[
         tuple[str, str] | None, option("only show what a rule does at two rows, as 1/3,2/3 0.5,0.5", "P Q", "--at")
     ] = None,
@@ -83,8 +83,9 @@ def prove_command(
     if at is not None:
         if subject is None or judge:
             raise UsageError("--at is for a rule; expected SUBJECT, and no --judge")
-        if out or copy or rule or size or positive or that != "lossless":
-            others = "--out, --json, --rule, --size, --positive and a statement"
+        numbers = [number for number in (length, count, seed) if number is not None]  # a seed of 0 is given, too
+        if out or copy or rule or size or positive or numbers or that != "lossless":
+            others = "--out, --json, --rule, --size, --length, --count, --seed, --positive and a statement"
             raise UsageError(f"--at only shows what a rule does; expected none of {others}")
         from experiments.cli.showing import show
 
@@ -99,7 +100,7 @@ def prove_command(
     if judge:
         from experiments.cli.judging import judged
 
-        status, verdict = judged(spec, folder, seed)
+        status, verdict = judged(spec, folder, seed or 0)
         if verdict == "breaks":  # there is no rule to prove anything of
             return status
     progress = progress_bar()
@@ -123,8 +124,8 @@ def prove_command(
             kind="decoder" if decoder else "",
             rule=rule,
             sizes=sizes,
-            length=length,
-            count=count,
+            length=length or 3,
+            count=count or 2,
             zeros=not positive,
             limit=limit,
             found=found,

@@ -19,7 +19,7 @@ from torch import Tensor
 
 from simlab.arrays import indices
 from simlab.decoders.base import Decoder, Info
-from simlab.decoders.run import Run, check_draft, checked
+from simlab.decoders.run import Run, check_given, checked
 from simlab.processes import Process
 from simlab.randomness import Tape
 from simlab.rules import Rule
@@ -137,7 +137,7 @@ def run(
     ValueError, Faulty
         As :func:`simlab.decoders.run` does.
     """
-    check_draft(decoder, process, draft)
+    check_given(decoder, process, rule, draft)
     step = BufferedStep(decoder, process, rule, tape, draft)
     forward: Step = step
     taken = 0

@@ -60,11 +60,12 @@ def run(
     Raises
     ------
     ValueError
-        If the decoder needs a draft process and has none, or has one it cannot use.
+        If the decoder needs a draft process and has none, or has one it cannot use, and for the name or the class of a
+        decoder, process or rule, or a pair of processes, in the place of one.
     Faulty
         If a process could not go on with a sequence, as a model whose rows hold NaN; the others are finished.
     """
-    check_draft(decoder, process, draft)
+    check_given(decoder, process, rule, draft)
     state = decoder.init(process, tape.at(0), len(tape.replicates))
     steps = state.length * 0
     iteration = 0
@@ -111,6 +112,47 @@ def check_faults(*processes: Process | None) -> None:
 def _faults(*processes: Process | None) -> dict[int, str]:
     """Why sequences cannot go on, by their rows; of two reasons that of the first process."""
     return {b: why for process in reversed(processes) if process is not None for b, why in process.faults().items()}
+
+
+def check_given(decoder: Decoder, process: Process, rule: Rule, draft: Process | None) -> None:
+    """Check that each is what it is given as, and as :func:`check_draft` does.
+
+    Raises ``ValueError`` for a name, a class or a pair of processes in the place of a decoder, a process or a rule.
+
+    Parameters
+    ----------
+    decoder
+        The decoding loop.
+    process
+        The target.
+    rule
+        The verification rule.
+    draft
+        The draft process, or ``None``.
+    """
+    check_made("decoder", decoder, Decoder, "make_decoder gives")
+    check_made("process", process, Process, "make_process(...).target is")
+    check_rule(rule)
+    if draft is not None:
+        check_made("draft", draft, Process, "make_process(...).draft is")
+    check_draft(decoder, process, draft)
+
+
+def check_rule(rule: Any) -> None:
+    """Raise ``ValueError`` for anything but a rule, such as the name of one."""
+    check_made("rule", rule, Rule, "make_rule gives")
+
+
+def check_made(name: str, value: Any, kind: type, example: str) -> None:
+    """Raise ``ValueError`` unless ``value`` is a ``kind``, and say by ``example`` where one comes from."""
+    if isinstance(value, kind):
+        return
+    given = f"a {type(value).__name__}"  # by its type alone: a pair of processes prints whole tables
+    if value is None or isinstance(value, str):
+        given = repr(value)
+    elif isinstance(value, type):
+        given = f"the class {value.__name__}"
+    raise ValueError(f"{name} is {given}; expected a {kind.__name__}, as {example}")
 
 
 def check_draft(decoder: Decoder, process: Process, draft: Process | None) -> None:

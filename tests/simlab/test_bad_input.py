@@ -17,8 +17,9 @@ import torch
 
 from simlab.candidates import Greedy, KSeq, make_verifier, verified_law
 from simlab.checks import as_pmf
-from simlab.decoders import make_decoder, run
-from simlab.processes import TableProcess
+from simlab.decoders import Sjd, make_decoder, run
+from simlab.decoders.compiled import simulate
+from simlab.processes import TableProcess, make_process
 from simlab.randomness import Tape
 from simlab.rules import codebook_distances, codebook_neighbours, make_rule
 from theory.acceptance import expected_tokens, speedup
@@ -455,6 +456,42 @@ def test_a_draft_in_another_arithmetic(law: str) -> None:
     """A float draft would quietly turn an exact law into a rounded one."""
     needs = make_decoder("speculative", gamma=1)
     refused(lambda: LAWS[law](needs, exact_table(), SPECULATIVE, draft=table()), "exact", "expected")
+
+
+ALONE, NEEDS, TWO = make_decoder("sjd", window=2), make_decoder("speculative", gamma=1), make_process("markov")
+A_PROCESS = "expected a Process, as make_process(...).target is"
+NOT_MADE = {
+    "a decoder's name": (
+        ("sjd", table(), SPECULATIVE),
+        "decoder is 'sjd'",
+        "expected a Decoder, as make_decoder gives",
+    ),
+    "a decoder's class": ((Sjd, table(), SPECULATIVE), "decoder is the class Sjd", "expected a Decoder"),
+    "a process's name": ((ALONE, "markov", SPECULATIVE), "process is 'markov'", A_PROCESS),
+    "a pair": ((ALONE, TWO, SPECULATIVE), "process is a Pair", A_PROCESS),
+    "a rule's name": ((ALONE, table(), "speculative"), "rule is 'speculative'", "expected a Rule, as make_rule gives"),
+    "a rule's class": ((ALONE, table(), type(SPECULATIVE)), "rule is the class Speculative", "expected a Rule"),
+    "no rule": ((ALONE, table(), None), "rule is None", "expected a Rule"),
+    "a draft's name": ((NEEDS, table(), SPECULATIVE, "markov"), "draft is 'markov'", "expected a Process"),
+    "a pair as draft": ((NEEDS, table(), SPECULATIVE, TWO), "draft is a Pair", "expected a Process"),
+}
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("what", NOT_MADE)
+def test_a_name_a_class_or_a_pair_is_none_of_these(what: str, law: str) -> None:
+    given, named, expected = NOT_MADE[what]
+    refused(lambda: LAWS[law](*given), named, expected)
+
+
+def test_nor_are_they_where_decoders_are_compiled() -> None:
+    for given, named, expected in NOT_MADE.values():
+        refused(lambda given=given: simulate(*given[:3], Tape(0, 2), *given[3:]), named, expected)
+
+
+@pytest.mark.parametrize("law", [acceptance, step_law])
+def test_the_name_of_a_rule_is_no_rule(law: Callable[..., Any]) -> None:
+    refused(lambda: law("speculative", HALF, HALF), "rule is 'speculative'", "expected a Rule, as make_rule gives")
 
 
 def test_exact_processes_are_enumerated_and_not_sampled() -> None:

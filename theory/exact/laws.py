@@ -23,7 +23,7 @@ import numpy as np
 from simlab.arrays import Array, Number, is_exact, number
 from simlab.checks import as_pair
 from simlab.decoders import Decoder, Info
-from simlab.decoders.run import check_draft
+from simlab.decoders.run import check_given, check_rule
 from simlab.processes import Process
 from simlab.randomness import Enumerator, Path, explore
 from simlab.rules import Rule, Step
@@ -68,7 +68,7 @@ def acceptance(rule: Rule, p: Any, q: Any, drawn: Any = None) -> Any:
     Raises
     ------
     ValueError
-        If p or q is no pmf, or their shapes differ.
+        If p or q is no pmf, or their shapes differ, and for the name of a rule in the place of a rule.
     """
     p, q, step = _step(rule, p, q, drawn)
     accepted = step.acceptance
@@ -99,7 +99,7 @@ def step_law(rule: Rule, p: Any, q: Any, drawn: Any = None) -> Array:
     Raises
     ------
     ValueError
-        If p or q is no pmf, or their shapes differ.
+        If p or q is no pmf, or their shapes differ, and for the name of a rule in the place of a rule.
     """
     p, _, step = _step(rule, p, q, drawn)
     law = step.law
@@ -107,6 +107,7 @@ def step_law(rule: Rule, p: Any, q: Any, drawn: Any = None) -> Array:
 
 
 def _step(rule: Rule, p: Any, q: Any, drawn: Any) -> tuple[Array, Array, Step]:
+    check_rule(rule)
     p, q = as_pair(p, q)
     if drawn is None:
         return p, q, rule.step_rows(p, q)
@@ -155,7 +156,7 @@ def sequence_law(
     -----
     States that are equal in every respect (prefix, drafts and the q declared for each) are merged between steps.
     """
-    check_draft(decoder, process, draft)
+    check_given(decoder, process, rule, draft)
     law: defaultdict[tuple[int, ...], Number] = defaultdict(_zero(process))
     steps: defaultdict[int, Number] = defaultdict(_zero(process))
     for taken, outcomes in enumerate(transitions(decoder, process, rule, draft)):
@@ -226,7 +227,7 @@ def transitions(
     ValueError, ArithmeticError
         As :func:`sequence_law` does.
     """
-    check_draft(decoder, process, draft)
+    check_given(decoder, process, rule, draft)
     outcomes = list(_at_start(decoder, process))
     yield outcomes
     for _ in range(4 * process.length + 4):
@@ -277,7 +278,7 @@ def block_law(decoder: Decoder, process: Process, rule: Rule, draft: Process | N
     ValueError
         If the decoder needs a draft process and has none, or the other way round.
     """
-    check_draft(decoder, process, draft)
+    check_given(decoder, process, rule, draft)
     law: defaultdict[tuple[int, ...], Number] = defaultdict(_zero(process))
     states, weights = _merged(_at_start(decoder, process))
     states, weights = _merged(_after_step(decoder, process, rule, draft, states, weights))
@@ -304,7 +305,7 @@ def block_acceptance(decoder: Decoder, process: Process, rule: Rule, draft: Proc
     ValueError
         If the decoder needs a draft process and has none, or the other way round.
     """
-    check_draft(decoder, process, draft)
+    check_given(decoder, process, rule, draft)
     states, weights = _merged(_at_start(decoder, process))
     counts: defaultdict[int, Number] = defaultdict(_zero(process))
     for (_, info), paths in _steps(decoder, process, rule, draft, states, weights):

@@ -127,10 +127,13 @@ DRAWN = """\
 
 
 ROUNDS = 20  # of drawing again
+FEW = 96  # candidates that are drawn one after another; more are only where a user asks for them
 
 
 def _distinct(q: Array, count: int, n: int, rng: np.random.Generator) -> Array:
     """``int64[n, count]`` drawn from q in turn without replacement: what repeats itself is drawn again."""
+    if count > FEW:
+        return np.array([_raced(q, count, rng) for _ in range(n)])
     upto = q.cumsum()
     found = np.full((n, count), -1)
     for k in range(count):
@@ -144,3 +147,11 @@ def _distinct(q: Array, count: int, n: int, rng: np.random.Generator) -> Array:
             rest = left.cumsum()
             found[row, k] = np.searchsorted(rest, rng.random() * rest[-1], side="right")
     return found
+
+
+def _raced(q: Array, count: int, rng: np.random.Generator) -> Array:
+    """The same of one call, in a time that hardly grows with ``count``: the first ones in a race of all tokens."""
+    with np.errstate(divide="ignore"):  # what q cannot draw never arrives
+        arrival = np.log(rng.standard_exponential(len(q))) - np.log(q)
+    first = np.argpartition(arrival, count - 1)[:count]
+    return np.asarray(first[arrival[first].argsort()])

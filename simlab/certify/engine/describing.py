@@ -8,6 +8,7 @@ import numpy as np
 
 from simlab.arrays import Array
 from simlab.certify.contracts.base import Case, Every, Successive
+from simlab.certify.engine.evidence import ALIKE
 
 CONDITIONS: dict[str, Callable[[Case], bool]] = {
     "calls that are counted by their number": lambda case: _counted_by(case, Every),
@@ -29,9 +30,15 @@ def _size(case: Case) -> int:
 
 
 def deviation(case: Case, k: int, found: Array) -> str:
-    """Which event of the kind k of a case is off by most, where they have these shares."""
+    """Which event of the kind k of a case is off by most, where they have these shares.
+
+    One that the target excludes comes first, however rare: nothing else says as plainly that something is wrong.
+    """
     events = case.events[k]
     off = np.abs(found - events.law)
+    excluded = (events.law == 0) & (found > ALIKE)
+    if excluded.any():
+        off[~excluded] = 0
     most = int(off.argmax())
     return (
         f"{events.name} of {case.name}: {events.format(most)} comes out with {found[most]:.4g} in place of "

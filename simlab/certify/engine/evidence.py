@@ -172,21 +172,31 @@ class Diagnosis:
 
 
 def diagnosed(cases: Sequence[Case], counts: Mapping[int, Array]) -> Diagnosis:
-    """The known bugs that explain all counts of all cases, the likeliest first; no other is named."""
+    """The known bugs that explain all counts of all cases, the likeliest first; no other is named.
+
+    Nor is any where these cases show nothing wrong, as where the deviation was seen in others: by chance alone some bug
+    is a little likelier than the target. It has to be so much likelier that counts which follow the target give a name
+    with probability at most ``FITS``.
+    """
     names = {name for i in counts for name in cases[i].known_laws}
     gains = {
         name: sum(_gain(cases[i], counts[i], cases[i].known_laws.get(name)) for i in counts) for name in sorted(names)
     }
     ranked = sorted((name for name in gains if gains[name] > 0), key=lambda name: -gains[name])
     fitting = [name for name in ranked if _fits(name, cases, counts)]
-    if fitting:
+    if fitting and gains[fitting[0]] >= np.log(len(names) / FITS):
         best = gains[fitting[0]]
         return Diagnosis(tuple(name for name in fitting if gains[name] > best - np.log(1 / FITS)), True)
     return Diagnosis((), False)
 
 
 def recognised(cases: Sequence[Case], laws: Mapping[int, Array]) -> Diagnosis:
-    """The known bugs under which these cases have exactly these laws; no other is named."""
+    """The known bugs under which these cases have exactly these laws; no other is named.
+
+    Where all of these are the target's, a bug that none of these cases shows would have them as well: it is not named.
+    """
+    if all(float(total_variation(law, cases[i].events[0].law)) <= ROUNDING for i, law in laws.items()):
+        return Diagnosis((), False)
     off = {
         name: max(
             float(total_variation(law, cases[i].known_laws.get(name, cases[i].events[0].law)))

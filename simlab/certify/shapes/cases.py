@@ -263,11 +263,29 @@ class TurningModel:
         tokens = prefix.tolist() if hasattr(prefix, "tolist") else list(prefix)
         if len(tokens) == 1 and isinstance(tokens[0], list | tuple):
             tokens = list(tokens[0])
-        turn, size = 0, len(self.base.p)
-        for token in tokens:
-            plain = type(token) is int and 0 <= token < size
-            turn = self._on(turn, token if plain else as_token(token, size))
-        return np.roll(self.base.p, turn)
+        return np.roll(self.base.p, self._turn(tokens))
+
+    def _turn(self, tokens: list[Any]) -> Any:
+        """By how many places the row is turned after these tokens.
+
+        What is known of the prefix before is used again: a sequence grows, and from its start on each would take a time
+        that is quadratic in its length.
+        """
+        seen, turns = self._latest[0]
+        same = min(len(seen), len(tokens))
+        if seen[:same] != tokens[:same]:
+            same = next(i for i in range(same) if seen[i] != tokens[i])
+        size, turns, added = len(self.base.p), turns[: same + 1], list[int]()
+        for token in tokens[same:]:
+            added.append(token if type(token) is int and 0 <= token < size else as_token(token, size))
+            turns.append(self._on(turns[-1], added[-1]))
+        self._latest[0] = seen[:same] + added, turns  # at once, for it may be asked by several threads
+        return turns[-1]
+
+    @cached_property
+    def _latest(self) -> list[tuple[list[int], list[int]]]:
+        """The last prefix, and the turns after each of its beginnings."""
+        return [([], [0])]
 
     def _on(self, turn: Any, token: Any) -> Any:
         """By how many places a row is turned, after one token more."""

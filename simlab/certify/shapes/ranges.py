@@ -7,9 +7,9 @@ of a decoder. A range of shapes gives some axes a least and a most; the others a
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import exp, log, prod
+from math import exp, inf, log, prod
 
 import numpy as np
 
@@ -18,6 +18,8 @@ from simlab.registry import meant
 
 MOST = 1 << 23  # numbers of the rows p of a call, which as float64 take 64 MiB, and as much again for q
 LARGEST = 5 << 23  # of what a user asks for, if one process calls: with what is made on the way that fits 2 GiB
+LONGEST = 4096  # of gamma, length and other axes beside V, of what a user asks for
+MOST_ROWS = 1 << 15  # of a call: to draw and to check one takes about a millisecond here, whatever V is
 SMALL_SHARE = 3 / 4  # of the shapes that are drawn with few numbers, as far as their range has such
 SMALL = 1 << 19  # numbers that are few
 EDGES = 0.5  # the part of sizes that are next to a power of two, or to a multiple of 64
@@ -130,7 +132,10 @@ class Ranges:
             axis = axes[k]
             low, high = self.of[axis.name]
             if axis.more is not None:
-                high = min(high, max(low, most // (_numbers(axes, sizes) // axis.rows(low)) - axis.more))
+                others = _numbers(axes, sizes) // axis.rows(low)
+                high = min(high, max(low, most // others - axis.more))
+                if axis.name != "V":
+                    high = min(high, max(low, MOST_ROWS // (others // sizes["V"]) - axis.more))
             sizes[axis.name] = _size(low, high, rng)
         halves = {axis.name: min(sizes[axis.name], sizes["V"] // 2) for axis in axes if axis.of_vocabulary}
         return Shape(tuple((sizes | halves).items()))
@@ -174,8 +179,9 @@ DTYPES = ("float64", "float32", "float16", "bfloat16")
 def parsed(text: str, axes: Sequence[Axis]) -> Ranges:
     """The shapes that a text such as ``V=151936,gamma=7,batch=1..32,dtype=bfloat16`` or the name of a preset asks for.
 
-    Raises ``ValueError`` for a preset that does not exist, an axis that the contract has not, no whole number, a size
-    that is out of range, a precision that does not exist, and a shape whose rows do not fit memory.
+    Raises ``ValueError`` for a preset that does not exist, an axis that the contract has not or that is named twice, no
+    whole number, a size that is out of range, too large for V or so large that it takes too long beside the calls, a
+    precision that does not exist, and a shape whose rows do not fit memory.
     """
     if text in PRESETS:
         preset = PRESETS[text]
@@ -185,8 +191,7 @@ def parsed(text: str, axes: Sequence[Axis]) -> Ranges:
         sizes = "expected sizes such as V=151936,gamma=7"
         raise ValueError(f"shape is {text!r}; {meant(text, PRESETS)}{sizes}, or one of {', '.join(PRESETS)}")
     of, dtype, known = dict[str, Band](), "", {axis.name: axis for axis in axes}
-    for part in text.split(","):
-        name, _, value = (word.strip() for word in part.partition("="))
+    for name, value in _assigned(text, f"shape {text!r}"):
         if name == "dtype":
             if value not in DTYPES:
                 raise ValueError(
@@ -194,7 +199,8 @@ def parsed(text: str, axes: Sequence[Axis]) -> Ranges:
                 )
             dtype = value
         elif name not in known:
-            raise ValueError(f"{name!r} in shape {text!r}; expected {', '.join(known)} or dtype")
+            near = meant(name, [*known, "dtype"])
+            raise ValueError(f"{name!r} in shape {text!r}; {near}expected {', '.join(known)} or dtype")
         else:
             of[name] = _band(known[name], value, f"shape {text!r}")
     found = Ranges(of, text, dtype)
@@ -202,10 +208,47 @@ def parsed(text: str, axes: Sequence[Axis]) -> Ranges:
         raise ValueError(
             f"shape is {text!r}, which has no size; {meant(text, known)}expected one of {', '.join(known)}"
         )
+    _check_vocabulary(of, axes, f"shape {text!r}")
+    _check_length(of, axes, f"shape {text!r}")
     if found.within(axes, {}) is None:
         rows = "rows of p alone have more than"
         raise ValueError(f"shape {text!r} does not fit memory: its {rows} {LARGEST} numbers ({LARGEST >> 17} MiB)")
     return found
+
+
+def _assigned(text: str, where: str) -> Iterator[tuple[str, str]]:
+    """The names of a text such as ``V=9,gamma=2`` with what each is given; ``ValueError`` for one given twice."""
+    found = set[str]()
+    for part in text.split(","):
+        name, _, value = (word.strip() for word in part.partition("="))
+        if name in found:
+            raise ValueError(
+                f"{name} is given twice in {where}; expected it once, as a range from..to for several sizes"
+            )
+        found.add(name)
+        yield name, value
+
+
+def _check_vocabulary(of: Mapping[str, Band], axes: Sequence[Axis], where: str) -> None:
+    """Raise ``ValueError`` where an axis that is at most half of V cannot be: V would be too small for its least."""
+    for axis in axes:
+        low, most = of.get(axis.name, (axis.least,))[0], of["V"][1] if "V" in of else inf
+        if axis.of_vocabulary and 2 * low > most:
+            raise ValueError(
+                f"{axis.name} is {low} and V {most} in {where}; expected {axis.name} at most half of V, as distinct "
+                f"candidates are drawn: V of at least {2 * low}, or {axis.name} of at most {most // 2}"
+            )
+
+
+def _check_length(of: Mapping[str, Band], axes: Sequence[Axis], where: str) -> None:
+    """Raise ``ValueError`` for sizes beside V with which cases take longer to make and to check than calls may."""
+    why = "cases beyond that take too long to draw and to check, which no budget bounds"
+    for name, (_, high) in of.items():
+        if name != "V" and high > LONGEST:
+            raise ValueError(f"{name} is {high} in {where}; expected at most {LONGEST}: {why}")
+    rows = prod(axis.rows(of.get(axis.name, (axis.least,))[0]) for axis in axes if axis.name != "V")
+    if rows > MOST_ROWS:
+        raise ValueError(f"{where} has calls of {rows} rows and more; expected at most {MOST_ROWS}: {why}")
 
 
 def _band(axis: Axis, value: str, where: str) -> Band:
@@ -224,8 +267,7 @@ def _band(axis: Axis, value: str, where: str) -> Band:
 def limits(text: str, axes: Sequence[Axis]) -> dict[str, int]:
     """The most of each axis that a text such as ``V=65536,batch=64`` says; ``ValueError`` as of :func:`parsed`."""
     known, found = {axis.name: axis for axis in axes}, dict[str, int]()
-    for part in text.split(","):
-        name, _, value = (word.strip() for word in part.partition("="))
+    for name, value in _assigned(text, f"at-most {text!r}"):
         if name not in known:
             raise ValueError(f"{name!r} in at-most {text!r}; {meant(name, known)}expected one of {', '.join(known)}")
         found[name] = _band(known[name], value, f"at-most {text!r}")[1]

@@ -14,7 +14,7 @@ from array_api_compat import is_torch_array
 
 from simlab.checks import check_at_least
 from simlab.decoders import Decoder
-from simlab.decoders.run import check_draft, check_faults
+from simlab.decoders.run import check_faults, check_given
 from simlab.processes import Process
 from simlab.randomness import Tape
 from simlab.rules import Rule
@@ -72,7 +72,7 @@ def simulate(
     """
     from simlab.decoders.compiled.kernels import kernel_of
 
-    check_draft(decoder, process, draft)
+    check_given(decoder, process, rule, draft)
     check_at_least("threads", threads, 1)
     whole = is_torch_array(process.uniform)  # a batch that a model with a memory was made for is not divided
     process, draft = _arrays("process", process), None if draft is None else _arrays("draft", draft)

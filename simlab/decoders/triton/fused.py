@@ -30,7 +30,7 @@ from simlab.arrays import BLOCK
 from simlab.decoders.base import Decoder
 from simlab.decoders.compiled.sjd import Window, window_of
 from simlab.decoders.initial import INITIALS
-from simlab.decoders.run import check_draft
+from simlab.decoders.run import check_given
 from simlab.decoders.sjd import Sjd
 from simlab.decoders.sjd_block import SjdBlock
 from simlab.decoders.sjd_pd import SjdPd
@@ -88,10 +88,10 @@ class Fused:
     def __init__(
         self, decoder: Decoder, process: Process, rule: Rule, batch: int, draft: Process | None = None
     ) -> None:
+        check_given(decoder, process, rule, draft)
         reason = unsupported(decoder, rule)
         if reason is not None:
             raise ValueError(reason)
-        check_draft(decoder, process, draft)
         _check_rows(process, draft)
         self.process, self.draft, self.batch = process, draft, batch
         self._everyone = torch.arange(batch, device=process.uniform.device)

@@ -284,6 +284,9 @@ WRONG = [
     ("prove speculative --at 1/2,1/3 1/2,1/2", "sums to 5/6"),
     ("prove speculative --at 1/2,x 1/2,1/2", "P 1/2,x: expected probabilities"),
     ("prove speculative --at 1/2,1/2 1/3,1/3,1/3", "expected one shape"),
+    ("prove speculative --at 1/2,1/2 1/3,2/3 --length 4", "--at only shows what a rule does; expected none of --out"),
+    ("prove speculative --at 1/2,1/2 1/3,2/3 --count 2", "--length, --count, --seed"),
+    ("prove speculative --at 1/2,1/2 1/3,2/3 --seed 0", "--length, --count, --seed"),
     ("prove lantren --at 1 1", "unknown rule 'lantren'; did you mean lantern?"),
     ("prove rules.py:raises --at 1/2,1/2 1/3,2/3", "accept raises ZeroDivisionError"),
     # what is brought

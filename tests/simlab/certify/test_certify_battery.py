@@ -6,15 +6,19 @@ the whole battery: a correct one is with probability at most 1e-6, over all case
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import simlab.certify as certifier
 from simlab.arrays import Array, total_variation
 from simlab.certify.battery import batches, decoding, drafting, trees, verifying
 from simlab.certify.contracts.arrays import SINGLE, Arrays
 from simlab.certify.contracts.base import Case, Function
+from simlab.certify.contracts.registry import CONTRACTS
 from simlab.certify.contracts.trees import PARENTS, SIBLINGS, TreeLayout
 from simlab.certify.engine.evidence import Evidence
 from simlab.certify.engine.tasks import Sample
@@ -272,6 +276,17 @@ WRONG: dict[str, tuple[Sequence[Case], str, Callable[[], Function], int]] = {
 def test_found_by_sampling(name: str) -> None:
     cases, case, make, calls = WRONG[name]
     assert found(cases, case, make(), calls)
+
+
+def test_calls_are_counted_by_their_number_where_the_guide_says() -> None:
+    """Of all other contracts it says that one wrong call in so many is not looked for."""
+    guide = Path(certifier.__file__).with_name("README.md").read_text(encoding="utf-8")
+    told = re.search(r"Of ((?:`\w+`|,|\s|and)+?)\s+one case is counted by the number of the call", guide)
+    assert told is not None
+    counted = {name for name, one in CONTRACTS.items() if any(case.at_once > 1 for case in one.cases())}
+    assert set(re.findall(r"`(\w+)`", told[1])) == counted
+    left = set(CONTRACTS) - counted
+    assert left == {name for name in CONTRACTS if name == "batch_uniforms" or name.startswith(("chain_", "tree_"))}
 
 
 RIGHT: list[tuple[Sequence[Case], Function]] = [

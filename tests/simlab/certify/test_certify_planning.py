@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from experiments.certification.certificate_format import named
+from simlab.arrays import total_variation
 from simlab.certify.battery import verifying
 from simlab.certify.battery.blocks import by_rank, token_classes
 from simlab.certify.certificate import counted
@@ -15,8 +16,8 @@ from simlab.certify.contracts.base import Every
 from simlab.certify.contracts.events import sequences_of
 from simlab.certify.contracts.registry import CONTRACTS
 from simlab.certify.engine.describing import condition, deviation
-from simlab.certify.engine.evidence import Evidence
-from simlab.certify.engine.exact import Exact, enumerate_law
+from simlab.certify.engine.evidence import Diagnosis, Evidence, _fits, _gain, diagnosed, recognised
+from simlab.certify.engine.exact import ROUNDING, Exact, enumerate_law
 from simlab.certify.engine.periodic import Periodic
 from simlab.certify.engine.planning import LOOSE, Plan
 from simlab.certify.engine.tasks import Sample
@@ -152,6 +153,53 @@ def test_a_deviation_is_described_by_what_is_off_and_where() -> None:
     shares[:2] += (0.05, -0.04)
     told = deviation(cases[0], 0, shares)
     assert told.startswith("all tokens together of one draft, two tokens: 0, 0 comes out with 0.19 in place of 0.14")
+
+
+def test_what_the_target_excludes_is_described_first_however_rare() -> None:
+    case = next(case for case in verifying.cases() if (case.events[0].law == 0).any())
+    law = case.events[0].law
+    never, most = int(np.flatnonzero(law == 0)[-1]), int(law.argmax())
+    shares = law.copy()
+    shares[[never, most]] += 0.001, -0.101
+    shares[int(np.flatnonzero(law > 0)[0])] += 0.1
+    assert f"{case.events[0].format(never)} comes out with 0.001 in place of 0" in deviation(case, 0, shares)
+    shares[never] = 1e-12  # rounding of a law that was enumerated
+    assert "in place of 0;" not in f"{deviation(case, 0, shares)};"
+
+
+def test_no_bug_is_named_after_cases_in_which_nothing_is_wrong() -> None:
+    """Of 40 times that counts follow the target a bug was a little likelier by chance in some, and was named."""
+    cases, likelier = CONTRACTS["verify_candidates"].cases(), 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        counts = {i: rng.multinomial(2000, case.events[0].law) for i, case in enumerate(cases) if case.known_laws}
+        assert diagnosed(cases, counts) == Diagnosis((), False)
+        names = {name for i in counts for name in cases[i].known_laws}
+        fitting = [name for name in names if _fits(name, cases, counts)]
+        gains = [sum(_gain(cases[i], counts[i], cases[i].known_laws.get(name)) for i in counts) for name in fitting]
+        likelier += max(gains, default=0) > 0
+    assert likelier
+    wrong = "siblings share a coin"
+    rng = np.random.default_rng(0)
+    laws = {i: case.known_laws.get(wrong, case.events[0].law) for i, case in enumerate(cases) if case.known_laws}
+    counts = {i: rng.multinomial(20_000, law) for i, law in laws.items()}
+    assert wrong in diagnosed(cases, counts).names
+
+
+def test_no_bug_is_named_after_laws_that_are_the_targets() -> None:
+    """As those of the fixed cases are where only a drawn one or the end of a coin shows what is wrong."""
+    cases = CONTRACTS["verify"].cases()
+    laws = {i: case.events[0].law for i, case in enumerate(cases[:2])}
+    unseen = set.intersection(
+        *(
+            {name for name, law in case.known_laws.items() if total_variation(law, laws[i]) <= ROUNDING}
+            for i, case in enumerate(cases[:2])
+        )
+    )
+    assert unseen
+    assert recognised(cases, laws) == Diagnosis((), False)
+    name, law = next((name, law) for name, law in cases[0].known_laws.items() if total_variation(law, laws[0]) > 0.05)
+    assert name in recognised(cases, {0: law}).names
 
 
 def test_messages_of_others_are_one_line_that_is_safe_to_print() -> None:

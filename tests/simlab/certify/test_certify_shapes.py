@@ -17,8 +17,11 @@ from simlab.arrays import Array, total_variation
 from simlab.certify import CONTRACTS, certify
 from simlab.certify.contracts.arrays import Arrays
 from simlab.certify.contracts.base import Broken
+from simlab.certify.contracts.blocks import scaled
+from simlab.certify.contracts.candidates import _distinct, _raced
 from simlab.certify.contracts.registry import makes
 from simlab.certify.shapes import copies, rows
+from simlab.certify.shapes.cases import TurningModel
 from simlab.certify.shapes.copies import LARGE, Copies, KeptArrays
 from simlab.certify.shapes.drawing import cells
 from simlab.certify.shapes.events import (
@@ -483,11 +486,87 @@ def test_a_large_shape_of_ones_own_is_called_within_two_gibibytes() -> None:
         ("qwen-33", "did you mean qwen-3? expected sizes such as V=151936"),
         ("V=1000000,gamma=90", "does not fit memory"),
         ("dtype=float32", "which has no size"),
+        ("gama=3", "'gama' in shape 'gama=3'; did you mean gamma? expected V, gamma or dtype"),
+        ("gamma=7,gamma=9", "gamma is given twice in shape 'gamma=7,gamma=9'; expected it once"),
+        ("V=9,dtype=float64,dtype=float32", "dtype is given twice"),
+        ("V=9,gamma=4..5000", "gamma is 5000 in shape 'V=9,gamma=4..5000'; expected at most 4096: cases beyond that"),
     ],
 )
 def test_a_shape_that_there_is_not_is_refused(text: str, says: str) -> None:
     with pytest.raises(ValueError, match=re.escape(says)):
         certify(verifier(), calls=1, shapes=[text])
+
+
+@pytest.mark.exact
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("V=8,K=6", "K is 6 and V 8 in shape 'V=8,K=6'; expected K at most half of V"),
+        ("V=4..9,K=6..8", "V of at least 12, or K of at most 4"),
+        ("V=200000000,K=1", "does not fit memory"),
+    ],
+)
+def test_more_candidates_than_half_of_the_tokens_are_told_from_too_large_rows(text: str, says: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(says)):
+        parsed(text, CONTRACTS["verify_candidates"].axes)
+    assert parsed("V=8,K=4", CONTRACTS["verify_candidates"].axes).of == {"V": (8, 8), "K": (4, 4)}
+    assert parsed("K=6", CONTRACTS["verify_candidates"].axes).of == {"K": (6, 6)}
+
+
+@pytest.mark.exact
+def test_rows_of_a_call_are_bounded_whatever_v_is() -> None:
+    """Each takes about a millisecond beside the call itself, so that a million of them would take long."""
+    axes = CONTRACTS["verify_batch"].axes
+    with pytest.raises(ValueError, match="has calls of 65552 rows and more; expected at most 32768"):
+        parsed("V=2,gamma=4096,batch=16", axes)
+    one, rng = parsed("V=2,gamma=1000..4096", axes).within(axes, {}), np.random.default_rng(0)
+    assert one is not None
+    drawn = [one.draw(axes, rng) for _ in range(40)]
+    assert max((shape["gamma"] + 1) * shape["batch"] for shape in drawn) <= 1 << 15
+    assert max(shape["batch"] for shape in drawn) > 1
+
+
+@pytest.mark.exact
+def test_a_long_sequence_is_read_in_a_time_that_its_length_bounds() -> None:
+    """A model that is asked for 4,000 tokens in turn steps through each of them once, not through all each time."""
+    base = rows.row(16, np.random.default_rng(0))
+    steps = 0
+
+    class Counting(TurningModel):
+        def _on(self, turn: Any, token: Any) -> Any:
+            nonlocal steps
+            steps += 1
+            return super()._on(turn, token)
+
+    model = Counting(base, (3, 5))
+    tokens = np.random.default_rng(1).integers(16, size=4000).tolist()
+    for i in range(4000):
+        model(tokens[:i])
+    assert steps == 3999
+    for prefix in (tokens[:7], [*tokens[:5], (tokens[5] + 1) % 16, *tokens[6:9]], [], np.array(tokens[:3])):
+        assert (model(prefix) == TurningModel(base, (3, 5))(prefix)).all()
+    with pytest.raises(ValueError, match="token 16"):
+        model([*tokens[:5], 16])
+    assert (model(tokens[:9]) == TurningModel(base, (3, 5))(tokens[:9])).all()
+
+
+@pytest.mark.statistical
+def test_many_candidates_are_drawn_in_turn_without_replacement() -> None:
+    """More than the 96 of drawn shapes are found in another way, of the same law."""
+    q = scaled(np.array([[5.0, 3, 2, 1, 0, 0]]))[0]
+    raced = np.array([_raced(q, 2, np.random.default_rng(i)) for i in range(4000)])
+    law = [[0 if x == y else q[x] * q[y] / (1 - q[x]) for y in range(6)] for x in range(6)]
+    seen = np.bincount(raced[:, 0] * 6 + raced[:, 1], minlength=36)
+    assert Sequential(np.ravel(law)).update(seen).p_value > 1e-6
+    rng = np.random.default_rng(0)
+    many = _distinct(scaled(rng.random((1, 8192)))[0], 4096, 3, rng)
+    assert [len(set(one)) for one in many.tolist()] == [4096] * 3
+
+
+@pytest.mark.exact
+def test_a_limit_is_given_once() -> None:
+    with pytest.raises(ValueError, match="V is given twice in at-most 'V=9,V=50'; expected it once"):
+        limits("V=9,V=50", CONTRACTS["verify"].axes)
 
 
 @pytest.mark.exact
