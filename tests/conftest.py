@@ -42,8 +42,8 @@ def compile_in_turn(path: Path) -> None:
     """From now on each kernel is compiled by one process at a time of those that lock a byte of ``path``.
 
     Before it compiles anything, Numba looks for it on disk, where the one before has left it. A process waits for the
-    kernel that is called alone, and never for those that it calls: two that wait for each other there cannot be. Files
-    are read and written by one process at a time, since Numba counts them before it names the next.
+    kernel that a test calls, for these types, and not for those that it calls in turn: no two can wait for each other.
+    Files are read and written by one process at a time: Numba counts those of a kernel before it names the next.
     """
     from numba.core.caching import IndexDataCacheFile
     from numba.core.dispatcher import Dispatcher
@@ -62,7 +62,7 @@ def compile_in_turn(path: Path) -> None:
 
     def in_turn(dispatcher: Any, signature: Any) -> Any:
         nonlocal depth
-        kernel = f"{dispatcher.py_func.__module__}.{dispatcher.py_func.__qualname__}"
+        kernel = f"{dispatcher.py_func.__module__}.{dispatcher.py_func.__qualname__}{signature}"
         with ours, alone(1 + crc32(kernel.encode())) if depth == 0 else nullcontext():
             depth += 1
             try:
