@@ -4,17 +4,19 @@ In CI (``CI=true``) a skipped test is a failure, unless it waits for a CUDA devi
 ``DEFAULT_EVERY = n``, one in n cases of each parametrised test runs by default, and the others are slow. With
 ``SLOW_PART=k/n`` only the k-th of n parts of the slow tests is run, tests that share a fixture of their module in one:
 CI takes sixths in turn, day by day. Of workers that run side by side one compiles a kernel, and the others find it on
-disk.
+disk; different kernels are compiled side by side.
 """
 
 from __future__ import annotations
 
 import fcntl
+import gc
 import os
 import tempfile
 import threading
 from collections import Counter
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -38,29 +40,46 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def compile_in_turn(path: Path) -> None:
-    """From now on kernels are compiled by one process at a time of those that lock ``path``.
+    """From now on each kernel is compiled by one process at a time of those that lock a byte of ``path``.
 
-    Before it compiles anything, Numba looks for it on disk, where the one before has left it.
+    Before it compiles anything, Numba looks for it on disk, where the one before has left it. A process waits for the
+    kernel that a test calls, for these types, and not for those that it calls in turn: no two can wait for each other.
+    Files are read and written by one process at a time: Numba counts those of a kernel before it names the next.
     """
+    from numba.core.caching import IndexDataCacheFile
     from numba.core.dispatcher import Dispatcher
 
     compile, ours, depth = Dispatcher.compile, threading.RLock(), 0
+    save, load = IndexDataCacheFile.save, IndexDataCacheFile.load
     file = path.open("w")
+
+    @contextmanager
+    def alone(byte: int) -> Iterator[None]:
+        fcntl.lockf(file, fcntl.LOCK_EX, 1, byte)
+        try:
+            yield
+        finally:
+            fcntl.lockf(file, fcntl.LOCK_UN, 1, byte)
 
     def in_turn(dispatcher: Any, signature: Any) -> Any:
         nonlocal depth
-        with ours:  # a kernel compiles those that it calls
-            if depth == 0:
-                fcntl.flock(file, fcntl.LOCK_EX)
+        kernel = f"{dispatcher.py_func.__module__}.{dispatcher.py_func.__qualname__}{signature}"
+        with ours, alone(1 + crc32(kernel.encode())) if depth == 0 else nullcontext():
             depth += 1
             try:
                 return compile(dispatcher, signature)
             finally:
                 depth -= 1
-                if depth == 0:
-                    fcntl.flock(file, fcntl.LOCK_UN)
 
-    Dispatcher.compile = in_turn
+    def saved(self: Any, key: Any, data: Any) -> None:
+        with alone(0):  # of threads it lets one compile
+            save(self, key, data)
+
+    def loaded(self: Any, key: Any) -> Any:
+        with alone(0):
+            return load(self, key)
+
+    Dispatcher.compile, IndexDataCacheFile.save, IndexDataCacheFile.load = in_turn, saved, loaded
 
 
 @pytest.hookimpl(wrapper=True)
@@ -79,6 +98,17 @@ def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, A
         report.outcome = "failed"
         report.longrepr = f"a whole module skipped, which CI does not allow: {report.longrepr}"
     return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, Any, Any]:
+    """What is collected stays: nobody looks through it for garbage, neither while it grows nor later."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m selects

@@ -7,13 +7,10 @@ import sys
 from fractions import Fraction
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
-import jupytext
 import pandas as pd
 import pytest
-from ipykernel.kernelspec import write_kernel_spec
-from jupyter_client.channels import AsyncZMQSocketChannel
-from nbclient import NotebookClient
 
 from experiments.exploring import decided, row, typeset
 from reports.pages.claims import NOTEBOOKS as PAPERS
@@ -27,16 +24,22 @@ LONGEST, SCREEN = 250, 32  # lines of a notebook, and of a cell
 VERDICT = re.compile(r"\*\*(?:Break it: )?((?:not )?(?:holds|refuted|decided)(?: under)?)\b[^*]*\*\*", re.IGNORECASE)
 
 
+def read(path: Path) -> Any:
+    """A notebook. Jupyter is loaded by the tests that need it: every worker that collects them would wait for it."""
+    return import_module("jupytext").read(path)
+
+
 @pytest.fixture
 def this_interpreter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Make the kernel `python3` the interpreter of the tests, whatever is installed, with no settings of the user."""
-    write_kernel_spec(tmp_path / "data" / "kernels" / "python3")
+    import_module("ipykernel.kernelspec").write_kernel_spec(tmp_path / "data" / "kernels" / "python3")
     monkeypatch.setenv("JUPYTER_PATH", str(tmp_path / "data"))
     for variable in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR"):
         monkeypatch.setenv(variable, str(tmp_path / variable.lower()))
     monkeypatch.setenv("HYPOTHESIS_STORAGE_DIRECTORY", str(tmp_path / "hypothesis"))
     monkeypatch.setattr(sys, "path", [str(Path(__file__).parents[2] / "docs" / "extensions"), *sys.path])
-    monkeypatch.setattr(AsyncZMQSocketChannel, "get_msg", import_module("kernels").get_msg)  # no reply is missed
+    channel = import_module("jupyter_client.channels").AsyncZMQSocketChannel
+    monkeypatch.setattr(channel, "get_msg", import_module("kernels").get_msg)  # no reply is missed
     monkeypatch.delenv("MPLBACKEND", raising=False)  # figures are drawn as JupyterLab draws them
 
 
@@ -47,7 +50,7 @@ def test_there_are_notebooks() -> None:
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=[path.stem for path in NOTEBOOKS])
 def test_a_notebook_is_a_question_a_picture_and_a_proof_that_breaks(path: Path) -> None:
-    notebook = jupytext.read(path)
+    notebook = read(path)
     assert notebook.metadata["kernelspec"]["name"] == "python3"
     assert not any(cell.get("outputs") for cell in notebook.cells)
     code = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
@@ -70,7 +73,7 @@ def test_a_notebook_meets_the_headlines_of_its_paper(paper: str) -> None:
     wanted = {each.claim for each in (*HEADLINES, *TAKE_HOME) if CLAIMS[each.claim].paper == paper}
     assert not [claim for claim in wanted if not any(f"{each}.".startswith(f"{claim}.") for each in named)]
     verdicts = {each.claim: each.verdict for each in HEADLINES}
-    for cell in jupytext.read(path).cells:
+    for cell in read(path).cells:
         claims = set(re.findall(r"`([\w.-]+)`", cell.source)) & set(CLAIMS)
         if cell.cell_type == "markdown" and claims and claims <= set(verdicts):
             said = {each.lower().replace("under", "under-assumptions") for each in VERDICT.findall(cell.source)}
@@ -81,14 +84,15 @@ def test_a_notebook_meets_the_headlines_of_its_paper(paper: str) -> None:
 def test_a_notebook_survives_other_parameters(this_interpreter: None) -> None:
     """Windows of four in place of three: what is said of GSD's windows differs, and their figure is drawn."""
     (path,) = (path for path in NOTEBOOKS if path.stem == "gsd")
-    notebook = jupytext.read(path)
+    notebook = read(path)
     first, *code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     (windows,) = (cell for cell in code if '"centred": 0.01}' in cell.source)
     assert windows.source.count("windows(3)") == 1
     windows.source = windows.source.replace("windows(3)", "windows(4)")
     notebook.cells = [first, windows]
 
-    NotebookClient(notebook, timeout=TIMEOUT, resources={"metadata": {"path": str(path.parent)}}).execute()
+    client = import_module("nbclient").NotebookClient
+    client(notebook, timeout=TIMEOUT, resources={"metadata": {"path": str(path.parent)}}).execute()
 
     said = "".join(output["text"] for output in windows.outputs if output.get("name") == "stderr")
     assert "Other than the text says: share ==" in said

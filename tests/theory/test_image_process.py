@@ -6,7 +6,7 @@ no claim.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from math import comb as choose
 from typing import Any
 from zlib import crc32
@@ -200,6 +200,29 @@ def test_whether_a_strictly_local_process_predicts(local: float, verdict: str, m
     assert decided(monkeypatch, pac_scale, "pac.ablation.strictly-local", of) == verdict
 
 
+@pytest.fixture(scope="module")
+def laws_once() -> Iterator[None]:
+    """Laws and mean numbers of steps, which no speed changes, are worked out once for all speeds."""
+
+    def once(of: Callable[..., Any]) -> Callable[..., Any]:
+        found: dict[Any, Any] = {}
+
+        def remembered(decoder: Any, some: Any) -> Any:
+            tables = [(one.vocabulary, one.length, one.row(())) for one in (some if isinstance(some, list) else [some])]
+            key = type(decoder), str(decoder), str(tables)
+            if key not in found:
+                found[key] = of(decoder, some)
+            return found[key]
+
+        return remembered
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("deviation", "steps"):
+            patch.setattr(pac_readings, name, once(getattr(pac_readings, name)))
+        yield
+
+
+@pytest.mark.usefixtures("laws_once")
 @pytest.mark.parametrize(
     ("pd", "half", "verdict"), [(2.71, 3.52, "not-refuted"), (3.2, 3.52, "refuted"), (2.71, 3.9, "refuted")]
 )

@@ -109,7 +109,9 @@ def test_references_answer_as_known_implementations_do(name: str) -> None:
 # Faults ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", LAWS)
+@pytest.mark.parametrize(
+    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in LAWS]
+)
 def test_every_fault_deviates_where_its_gate_is_open(name: str) -> None:
     """In a small shape, by the first of the hard rows that shows it, or in the smallest that was looked at; ``ENOUGH``
     is what a certificate has to find."""

@@ -250,7 +250,7 @@ def test_searches_find_what_is_there_and_nothing_else() -> None:
 
 
 def test_a_search_brings_the_smallest_example() -> None:
-    example = Judged(user_rule(mutants.ResidualIsTarget()), True).search(0, 30)[0].example
+    example = Judged(user_rule(mutants.ResidualIsTarget()), True).search(0, 8)[0].example
     assert example is not None
     assert len(example.p) == 2
     assert example.tv == sum(abs(step_law(mutants.ResidualIsTarget(), example.p, example.q) - example.p)) / 2
