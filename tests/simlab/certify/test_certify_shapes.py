@@ -538,16 +538,16 @@ def test_a_long_sequence_is_read_in_a_time_that_its_length_bounds() -> None:
             steps += 1
             return super()._on(turn, token)
 
-    model = Counting(base, (3, 5))
+    model = Counting(base, (3, 1, 5))
     tokens = np.random.default_rng(1).integers(16, size=4000).tolist()
     for i in range(4000):
         model(tokens[:i])
     assert steps == 3999
     for prefix in (tokens[:7], [*tokens[:5], (tokens[5] + 1) % 16, *tokens[6:9]], [], np.array(tokens[:3])):
-        assert (model(prefix) == TurningModel(base, (3, 5))(prefix)).all()
+        assert (model(prefix) == TurningModel(base, (3, 1, 5))(prefix)).all()
     with pytest.raises(ValueError, match="token 16"):
         model([*tokens[:5], 16])
-    assert (model(tokens[:9]) == TurningModel(base, (3, 5))(tokens[:9])).all()
+    assert (model(tokens[:9]) == TurningModel(base, (3, 1, 5))(tokens[:9])).all()
 
 
 @pytest.mark.statistical
