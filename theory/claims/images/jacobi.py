@@ -5,9 +5,11 @@ Of their papers only abstracts could be read, which do not say that the law is k
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -22,12 +24,14 @@ from simlab.rules import Rule, Speculative
 from theory.claims.base import Claims, Evidence, Finding
 from theory.claims.evidence import enumeration, example, first, holds_if, rejects_mutants
 from theory.claims.format import fmt, fmt_row
+from theory.claims.hierarchical.hierarchical import marginals
 from theory.claims.proven import over_more_tokens, proven
 from theory.claims.sjd.losslessness import deviation, mean_steps, sequences
 from theory.claims.sources import derived, said
-from theory.distances import tv
-from theory.exact import step_law
-from theory.example_processes import random_process, sticky_process
+from theory.distances import aligned, tv
+from theory.exact import sequence_law, step_law
+from theory.exact.laws import Law
+from theory.example_processes import point_mass, random_process, sticky_process
 
 CLAIMS = Claims("images")
 HALF, CHAIN = Fraction(1, 2), Fraction(4, 5)
@@ -46,6 +50,19 @@ def reused(p: Any, q: Any, threshold: Fraction) -> np.ndarray:
     """r(y) = q(y) 1[p(y) > tau q(y)] + p(y) Q(p <= tau q)."""
     drawn = sum(b for a, b in zip(p, q, strict=True) if a <= threshold * b)
     return np.array([(b if a > threshold * b else 0) + a * drawn for a, b in zip(p, q, strict=True)], dtype=object)
+
+
+def first_two(process: TableProcess, threshold: Fraction) -> Law:
+    """The law of the first two tokens, behind uniform drafts, if the second follows r where the first is rejected."""
+    rule, uniform = Speculative(), process.uniform
+    law: defaultdict[tuple[int, ...], Any] = defaultdict(Fraction)
+    for x, y in product(range(process.vocabulary), repeat=2):  # a draft, and the token in its place
+        before, now = process.row((x,)), process.row((y,))
+        mass = uniform[x] * step_law(rule, process.row(()), uniform, drawn=point_mass(x, process.vocabulary))[y]
+        second = now if x == y else step_law(rule, now, before, drawn=reused(before, uniform, threshold))
+        for z, share in enumerate(second):
+            law[y, z] += mass * share
+    return law
 
 
 def calls_and_tv(made: Sequence[Decoder], process: TableProcess) -> list[tuple[Fraction, Fraction]]:
@@ -74,18 +91,33 @@ READ_PP = (
     said("SJD++, arXiv 2512.07503, abstract", ABSTRACT_PP, "ours", READ_PP),
     r"A draft from $q$ behind a rejection that is reused where $p(x) > \tau q(x)$, and else drawn from $p$, follows "
     r"$r(y) = q(y) 1[p(y) > \tau q(y)] + p(y) \sum_x q(x) 1[p(x) \le \tau q(x)]$; declared as $p$, it is emitted with "
-    r"that law if the next row is $p$ again: $(1/8, 7/8)$ for $p = (1/4, 3/4)$, $q = (1/2, 1/2)$ and $1/2 \le \tau < "
-    r"3/2$. Sequences of a chain of three tokens that stays with $4/5$ are at TV 9/400 from the target's at $\tau = 0$ "
-    r"and at 3/400 at $\tau = 1/2$.",
+    r"the law that the lossless rule for the next row and $p$ makes of a draft from $r$, which is $r$ if the next row "
+    r"is $p$ again: $(1/8, 7/8)$ for $p = (1/4, 3/4)$, $q = (1/2, 1/2)$ and $1/2 \le \tau < 3/2$. Sequences of a chain "
+    r"of three tokens that stays with $4/5$ are at TV 9/400 from the target's at $\tau = 0$ and at 3/400 at $\tau = "
+    r"1/2$.",
 )
 def reuse(seed: int) -> Finding:
     r"""A draft $y$ with $p(y) > \tau q(y)$ stays with its $q(y)$; the others, of mass $\sum_x q(x) 1[p(x) \le \tau
     q(x)]$, become draws from $p$. A ratio of $p$ to the declared $p$ is 1, so the next call accepts what stands there.
     At $\tau = 0$ all drafts stay, and $r = q$: nothing is left of the target's row. The three tokens are enumerated,
-    with three drafts whose first are uniform, and declared so, and without bonus tokens.
+    with three drafts whose first are uniform, and declared so, and without bonus tokens. The second token is the first
+    that can be a renewed draft, and its $q$ is uniform: jointly with the first, its law is enumerated on a table too.
     """
-    chain = sticky_process(CHAIN, 2, 3)
-    found = {t: deviation(SjdPp(3, bonus=False, tau=t, declared="newest"), chain) for t in THRESHOLDS[:2]}
+    chain, table = tables = worlds(seed)
+
+    def tvs(process: TableProcess) -> dict[Any, Fraction]:
+        return {t: deviation(SjdPp(3, bonus=False, tau=t, declared="newest"), process) for t in THRESHOLDS[:2]}
+
+    def off(declared: Any, times: int = 1) -> Fraction:
+        """How far the first two tokens are, at most, from what r makes of them."""
+        worst = Fraction(0)
+        for process, t in product(tables, THRESHOLDS):
+            decoder = SjdPp(3, bonus=False, tau=times * t, declared=declared)
+            pairs = marginals(sequence_law(decoder, process, Speculative())[0], 2)[2]
+            worst = max(worst, Fraction(tv(*aligned(pairs, first_two(process, t)))))
+        return worst
+
+    found, others = tvs(chain), tvs(table)
     law = reused(*(NOW, BEFORE), HALF)
     emitted = step_law(Speculative(), NOW, NOW, drawn=law)
     stated = Fraction(1, 8), Fraction(7, 8)
@@ -93,13 +125,24 @@ def reuse(seed: int) -> Finding:
     return holds_if(
         found == {0: Fraction(9, 400), HALF: Fraction(3, 400)}
         and [t for t, row in rows.items() if row == stated] == [HALF, 1, Fraction(5, 4)]
-        and tuple(emitted) == stated,
+        and tuple(emitted) == stated
+        and off("newest") == 0,
         enumeration("sequences of the chain, and what a renewed draft is emitted with, in rationals"),
+        enumeration(
+            "the first two tokens of the chain and of a random table, V = 3, with three drafts and thresholds 0 to 2, "
+            "are those that r makes, in rationals; the table's sequences are at TV "
+            f"{fmt(others[0])} at threshold 0 and {fmt(others[HALF])} at 1/2"
+        ),
         example(f"p = {fmt_row(NOW)}, q = {fmt_row(BEFORE)}: emits {fmt_row(emitted)}, at TV {fmt(tv(emitted, NOW))}"),
         rejects_mutants(
             {"the row that drafts follow, declared": "drawn"},
             lambda declared: abs(deviation(SjdPp(3, bonus=False, tau=0, declared=declared), chain) - Fraction(9, 400)),
             "sequences of the chain",
+        ),
+        rejects_mutants(
+            {"the row that drafts follow, declared": ("drawn",), "twice the threshold": ("newest", 2)},
+            lambda changed: off(*changed),
+            "the first two tokens",
         ),
     )
 
