@@ -103,6 +103,8 @@ DECODERS = {
     "block, fresh": Case("sjd-block", {"window": 2, "renewal": "fresh", "bonus": False}, shape=(1, 3), batch=1),
     "sjd-unrefined": Case("sjd-unrefined", {"window": 2}, shape=(1, 3), batch=1),
     "sjd-reference": Case("sjd-reference", {"window": 3}, shape=(1, 3), batch=1),
+    "sjd-pv": Case("sjd-pv", {"window": 3}, shape=(1, 3), seed=3, batch=1),
+    "phrases, shortened": Case("sjd-pv", {"window": 5, "phrase": 3, "failing": "shorten"}, 20, (2, 4), seed=4),
     "without bonus": Case("sjd", {"window": 1, "bonus": False}, shape=(1, 3), batch=1),
 }
 TREES = {

@@ -29,6 +29,7 @@ DECODERS: dict[str, dict[str, Any]] = {
     "sjd-ac": {"window": 16, "initial": "repeat-above"},
     "sjd": {"window": 16, "initial": "sample-above"},
     "sjd-block": {"window": 16},
+    "sjd-pv": {"window": 16, "phrase": 3, "failing": "shorten"},
     "speculative": {"gamma": 5},
     "autoregressive": {},
 }

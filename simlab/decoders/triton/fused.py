@@ -30,6 +30,7 @@ from simlab.arrays import BLOCK
 from simlab.decoders.base import Decoder
 from simlab.decoders.compiled.sjd import Window, window_of
 from simlab.decoders.initial import INITIALS
+from simlab.decoders.phrase import SjdPv
 from simlab.decoders.run import check_given
 from simlab.decoders.sjd import Sjd
 from simlab.decoders.sjd_block import SjdBlock
@@ -227,6 +228,7 @@ def sizes_of(decoder: Any, process: Process) -> dict[str, Any]:
     if isinstance(decoder, Sjd):
         past = decoder.past_rows(process)
     tree = decoder.draft_tree() if isinstance(decoder, SjdPd) else None
+    phrase = decoder.phrase if isinstance(decoder, SjdPv) else 1
     method, _, source = INITIALS[window.initial].partition("-")
     return {
         "W": window.width,
@@ -243,6 +245,8 @@ def sizes_of(decoder: Any, process: Process) -> dict[str, Any]:
         "REFINED": window.refined,
         "POINT_MASS": window.point_mass,
         "CONTINUED": window.continued,
+        "PHRASE": phrase,
+        "LEAST": 1 if phrase == 1 or decoder.failing == "shorten" else phrase,
         "DRAFTS": isinstance(decoder, Sjd),
         "BLOCKWISE": isinstance(decoder, SjdBlock),
         # rows of positions that a step has committed may be asked for by this one and the next

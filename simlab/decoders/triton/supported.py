@@ -6,6 +6,7 @@ from importlib.util import find_spec
 
 from simlab.decoders.autoregressive import Autoregressive
 from simlab.decoders.base import Decoder
+from simlab.decoders.phrase import SjdPv
 from simlab.decoders.sjd import Sjd
 from simlab.decoders.sjd_ac import SjdAc
 from simlab.decoders.sjd_block import SjdBlock
@@ -27,6 +28,7 @@ FUSED: tuple[type[Decoder], ...] = (
     SjdBlock,
     SjdPd,
     SjdPac,
+    SjdPv,
 )
 
 
@@ -39,7 +41,7 @@ def unsupported(decoder: Decoder, rule: Rule) -> str | None:
     if type(decoder) not in FUSED:
         known = ", ".join(kind.__name__ for kind in FUSED)
         return f"decoder is a {type(decoder).__name__}, which has no fused form; expected one of {known}"
-    if type(rule) is not Speculative and not isinstance(decoder, Autoregressive | SjdBlock):
+    if type(rule) is not Speculative and not isinstance(decoder, Autoregressive | SjdBlock | SjdPv):
         return f"rule is a {type(rule).__name__}, which has no fused form; expected Speculative"
     if isinstance(decoder, Sjd) and decoder.renewal in ("gumbel", "maximal-reference"):
         return f"renewal is {decoder.renewal!r}, which has no fused form; expected 'fresh' or 'maximal'"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
+from simlab.decoders.triton.phrase import scan_phrases
 from simlab.decoders.triton.rows import BLOCK, NONE, POINT, acceptance, excess, mass, residual, sum_blocks, total
 from simlab.decoders.triton.tape import ACCEPT, WORDS, uniform
 from simlab.decoders.triton.window import OUTCOME, PLAN, plan_window
@@ -130,6 +131,8 @@ def walk(
     REFINED: tl.constexpr,
     POINT_MASS: tl.constexpr,
     CONTINUED: tl.constexpr,
+    PHRASE: tl.constexpr,
+    LEAST: tl.constexpr,
     DRAFTS: tl.constexpr,
     SPAN: tl.constexpr,
 ):
@@ -164,6 +167,8 @@ def walk(
         on_chain = descending & (row == DEPTH)
         accepted, _, codes = toss(i, tokens, begin, declared, tape, here, before, W, V, ROWS)
         first_fail = tl.min(tl.where((i >= DEPTH) & (i < W) & ~accepted, i, W), axis=0).to(tl.int64)
+        if PHRASE > 1:
+            first_fail = scan_phrases(tokens, begin, declared, tape, here, before, W, V, ROWS, PHRASE, LEAST, SPAN)
         count = tl.where(on_chain, first_fail, count)
         after = tl.where(on_chain, count, after)
         spare = tl.where(on_chain, count == W, spare)

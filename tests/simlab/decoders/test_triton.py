@@ -46,7 +46,7 @@ def test_every_case_is_in_a_group() -> None:
 @pytest.mark.parametrize(
     ("vocabulary", "names"),
     [
-        (256, ["sjd-pac", "sjd", "sjd-block", "speculative"]),
+        (256, ["sjd-pac", "sjd", "sjd-block", "sjd-pv", "speculative"]),
         (65536, ["sjd-pac"]),
     ],
 )
@@ -70,6 +70,7 @@ def test_kernels_compile_for_a_gpu(vocabulary: int, names: list[str], tmp_path: 
         ("sjd", {"window": 4}, 3),
         ("sjd-ac", {"window": 4}, 3),
         ("sjd-block", {"window": 4}, 4),
+        ("sjd-pv", {"window": 4}, 3),
         ("sjd-pac", {"window": 4, "candidates": 2, "depth": 2}, 5),
         ("sjd-pac", {"window": 4, "candidates": 3, "depth": 2, "tree": "full"}, 5),
         ("speculative", {"gamma": 3}, 6),
