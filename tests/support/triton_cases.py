@@ -105,6 +105,9 @@ DECODERS = {
     "sjd-reference": Case("sjd-reference", {"window": 3}, shape=(1, 3), batch=1),
     "sjd-pv": Case("sjd-pv", {"window": 3}, shape=(1, 3), seed=3, batch=1),
     "phrases, shortened": Case("sjd-pv", {"window": 5, "phrase": 3, "failing": "shorten"}, 20, (2, 4), seed=4),
+    "sjd-vp": Case("sjd-vp", {"window": 3}, shape=(1, 4), batch=1),
+    "rising, from above": Case("sjd-vp", {"window": 2, "initial": "sample-above"}, 64, (2, 3), batch=1),
+    "rising, declared newest": Case("sjd-vp", {"window": 3, "declared": "newest"}, 64, (1, 5), seed=9, batch=1),
     "without bonus": Case("sjd", {"window": 1, "bonus": False}, shape=(1, 3), batch=1),
 }
 TREES = {

@@ -30,6 +30,7 @@ DECODERS: dict[str, dict[str, Any]] = {
     "sjd": {"window": 16, "initial": "sample-above"},
     "sjd-block": {"window": 16},
     "sjd-pv": {"window": 16, "phrase": 3, "failing": "shorten"},
+    "sjd-vp": {"window": 16, "initial": "sample-above"},
     "speculative": {"gamma": 5},
     "autoregressive": {},
 }

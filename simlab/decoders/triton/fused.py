@@ -7,8 +7,9 @@ and :mod:`simlab.decoders.autoregressive`. Around the one call of the target a s
 2. ``verify_families``, for a tree: whether a node has an accepted child, for all nodes at once;
 3. ``walk``: how many drafts are accepted, and what the next window is drawn from; or, for a block, ``weigh``: what its
    coins depend on, for all prefixes at once, and ``step_back`` in place of the walk;
-4. ``redraw``: block sums of the rows that tokens are drawn from, a program each;
-5. ``commit``: the tokens, the length, the counts;
+4. ``rise``, for SJD-VP: the rows that drafts behind a rejection are drawn from;
+5. ``redraw``: block sums of the rows that tokens are drawn from, a program each;
+6. ``commit``: the tokens, the length, the counts;
 
 and a decoder with a draft process ``draw_draft`` after each of its calls. Nothing is read by the host.
 
@@ -35,10 +36,12 @@ from simlab.decoders.run import check_given
 from simlab.decoders.sjd import Sjd
 from simlab.decoders.sjd_block import SjdBlock
 from simlab.decoders.sjd_pd import SjdPd
+from simlab.decoders.sjd_vp import SjdVp
 from simlab.decoders.speculative import SpeculativeDecoder
 from simlab.decoders.triton.block import step_back, weigh
 from simlab.decoders.triton.candidates import draw_candidates
 from simlab.decoders.triton.draft import draw_draft
+from simlab.decoders.triton.rising import rise
 from simlab.decoders.triton.supported import unsupported
 from simlab.decoders.triton.tape import WORDS
 from simlab.decoders.triton.verification import verify_families, walk
@@ -59,7 +62,9 @@ class FusedState(NamedTuple):
     report: Tensor
     declared: Tensor  # int64[B, W]: the code of the row each draft was drawn from (rows)
     tape: Tensor  # int64[B, 3]: replicate, next iteration and seed of each sequence
-    past: Tensor  # float[B, H, V]: rows of the last committed positions, where new drafts are drawn from them
+    # float[B, H, V]: rows of the last committed positions, where new drafts are drawn from them, and of drafts, where
+    # they are drawn from others than those of a call
+    past: Tensor
     rows: Tensor  # float[B, M + 1, V]: those of the last call, or of the draft process
 
     @property
@@ -190,6 +195,8 @@ class Fused:
         if sizes["BLOCKWISE"]:
             self._launch(weigh, (count, sizes["W"] + 1), state, everyone, call)
         self._launch(step_back if sizes["BLOCKWISE"] else walk, (count,), state, everyone, call)
+        if sizes["RISING"]:
+            self._launch(rise, (count, sizes["DRAWS"]), state, everyone, call)
         self._launch(redraw, (count, sizes["DRAWS"]), state, everyone, call)
         self._launch(commit, (count,), state, everyone, call)
         return state if self.draft is not None else state._replace(rows=call)
@@ -219,7 +226,7 @@ class Fused:
 
 def warps_of(kernel: Any) -> int:
     """How many warps a program has: more where it reads rows than where it reads tables."""
-    return 8 if kernel in (draw_candidates, draw_draft, verify_families, weigh, redraw) else 4
+    return 8 if kernel in (draw_candidates, draw_draft, verify_families, weigh, rise, redraw) else 4
 
 
 def sizes_of(decoder: Any, process: Process) -> dict[str, Any]:
@@ -227,6 +234,8 @@ def sizes_of(decoder: Any, process: Process) -> dict[str, Any]:
     window, past = _window(decoder, process), 0
     if isinstance(decoder, Sjd):
         past = decoder.past_rows(process)
+        # rows of positions that a step has committed may be asked for by this one and the next
+        past += 2 * (window.width + 1) if past else 0
     tree = decoder.draft_tree() if isinstance(decoder, SjdPd) else None
     phrase = decoder.phrase if isinstance(decoder, SjdPv) else 1
     method, _, source = INITIALS[window.initial].partition("-")
@@ -249,8 +258,9 @@ def sizes_of(decoder: Any, process: Process) -> dict[str, Any]:
         "LEAST": 1 if phrase == 1 or decoder.failing == "shorten" else phrase,
         "DRAFTS": isinstance(decoder, Sjd),
         "BLOCKWISE": isinstance(decoder, SjdBlock),
-        # rows of positions that a step has committed may be asked for by this one and the next
-        "KEPT": past + 2 * (window.width + 1) if past else 0,
+        "RISING": decoder.declared if isinstance(decoder, SjdVp) else "",
+        "PAST": past,
+        "KEPT": past + (window.width if isinstance(decoder, SjdVp) else 0),
         "ROWS": 1 + (window.width if tree is None else tree.nodes),
         "NODES": 0 if tree is None else tree.nodes,
         "CHAIN": triton.next_power_of_2(max(1, window.width)),
@@ -271,7 +281,7 @@ def _window(decoder: Any, process: Process) -> Window:
 
 
 def tables_of(decoder: Decoder, like: Tensor) -> dict[str, Tensor]:
-    """A tree as kernels read it, and the uniform row; a chain has empty tables.
+    """A tree as kernels read it, the uniform row, and a number in its type; a chain has empty tables.
 
     A *family* are the children of one row; a *group* the families whose candidates are drawn together.
     """
@@ -289,7 +299,8 @@ def tables_of(decoder: Decoder, like: Tensor) -> dict[str, Tensor]:
             "family_of": families.of_row.values,
         }
     found = {name: torch.as_tensor(np.asarray(table, np.int64), device=like.device) for name, table in tables.items()}
-    return {**found, "uniform_row": like.contiguous()}
+    strength = float(decoder.strength) if isinstance(decoder, SjdVp) else 0.0
+    return {**found, "uniform_row": like.contiguous(), "strength": like.new_full((1,), strength)}
 
 
 def workspace(sizes: Mapping[str, Any], batch: int, like: Tensor) -> dict[str, Any]:

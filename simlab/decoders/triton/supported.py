@@ -14,6 +14,7 @@ from simlab.decoders.sjd_pac import SjdPac
 from simlab.decoders.sjd_pd import SjdPd
 from simlab.decoders.sjd_reference import PointMassSjd, UnrefinedPointMassSjd
 from simlab.decoders.sjd_unrefined import SjdUnrefined
+from simlab.decoders.sjd_vp import SjdVp
 from simlab.decoders.speculative import SpeculativeDecoder
 from simlab.rules import Rule, Speculative
 
@@ -29,6 +30,7 @@ FUSED: tuple[type[Decoder], ...] = (
     SjdPd,
     SjdPac,
     SjdPv,
+    SjdVp,
 )
 
 

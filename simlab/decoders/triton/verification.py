@@ -10,6 +10,7 @@ import triton
 import triton.language as tl
 
 from simlab.decoders.triton.phrase import scan_phrases
+from simlab.decoders.triton.rising import slot_of
 from simlab.decoders.triton.rows import BLOCK, NONE, POINT, acceptance, excess, mass, residual, sum_blocks, total
 from simlab.decoders.triton.tape import ACCEPT, WORDS, uniform
 from simlab.decoders.triton.window import OUTCOME, PLAN, plan_window
@@ -123,6 +124,7 @@ def walk(
     V: tl.constexpr,
     ROWS: tl.constexpr,
     KEPT: tl.constexpr,
+    PAST: tl.constexpr,
     END: tl.constexpr,
     COLUMNS: tl.constexpr,
     METHOD: tl.constexpr,
@@ -133,6 +135,7 @@ def walk(
     CONTINUED: tl.constexpr,
     PHRASE: tl.constexpr,
     LEAST: tl.constexpr,
+    RISING: tl.constexpr,
     DRAFTS: tl.constexpr,
     SPAN: tl.constexpr,
 ):
@@ -185,18 +188,24 @@ def walk(
 
     # adaptive continuation: accepted drafts of the chain stay, the others are replaced
     j = count + i
-    rows, subtract = j, j * 0 + POINT - V
+    rows, subtract, stated = j, j * 0 + POINT - V, j
     if CONTINUED <= W:
         accepted, x, codes = toss(j, tokens, begin, declared, tape, here, before, W, V, ROWS)
         continued = (j < W) & (first + i >= start + CONTINUED)
         rows = tl.where(continued & accepted, POINT - x, rows)
         subtract = tl.where(continued, codes, subtract)
 
+    # or they are drawn from rows that are still to be written
+    if RISING != "":
+        rows = tl.where(first + i >= start, slot_of(begin + j, W, ROWS, PAST), rows)
+        if RISING == "drawn":
+            stated = rows
+
     rows = tl.where(first + i < start, after, rows)
     subtract = tl.where(first + i < start, subtracted, subtract)
     plan_window(
-        plan + b * PLAN * (W + 1), rows, subtract, begin, first, start, new,
-        W, V, END, COLUMNS, ROWS, KEPT, METHOD, SOURCE, POINT_MASS, DRAFTS, SPAN,
+        plan + b * PLAN * (W + 1), rows, subtract, stated, begin, first, start, new,
+        W, V, END, COLUMNS, ROWS, PAST, METHOD, SOURCE, POINT_MASS, DRAFTS, SPAN,
     )  # fmt: skip
     outcome += b * OUTCOME
     tl.store(outcome, count)
