@@ -31,6 +31,7 @@ DECODERS: dict[str, dict[str, Any]] = {
     "sjd-block": {"window": 16},
     "sjd-pv": {"window": 16, "phrase": 3, "failing": "shorten"},
     "sjd-vp": {"window": 16, "initial": "sample-above"},
+    "sjd2": {"window": 16, "levels": 2},
     "speculative": {"gamma": 5},
     "autoregressive": {},
 }

@@ -5,11 +5,12 @@ and :mod:`simlab.decoders.autoregressive`. Around the one call of the target a s
 
 1. ``draw_candidates``, for a tree: the siblings of every node, before the call;
 2. ``verify_families``, for a tree: whether a node has an accepted child, for all nodes at once;
-3. ``walk``: how many drafts are accepted, and what the next window is drawn from; or, for a block, ``weigh``: what its
+3. ``blur``, for SJD2: the rows behind drafts that are noise;
+4. ``walk``: how many drafts are accepted, and what the next window is drawn from; or, for a block, ``weigh``: what its
    coins depend on, for all prefixes at once, and ``step_back`` in place of the walk;
-4. ``rise``, for SJD-VP: the rows that drafts behind a rejection are drawn from;
-5. ``redraw``: block sums of the rows that tokens are drawn from, a program each;
-6. ``commit``: the tokens, the length, the counts;
+5. ``rise``, for SJD-VP: the rows that drafts behind a rejection are drawn from;
+6. ``redraw``: block sums of the rows that tokens are drawn from, a program each;
+7. ``commit``: the tokens, the length, the counts;
 
 and a decoder with a draft process ``draw_draft`` after each of its calls. Nothing is read by the host.
 
@@ -34,6 +35,7 @@ from simlab.decoders.initial import INITIALS
 from simlab.decoders.phrase import SjdPv
 from simlab.decoders.run import check_given
 from simlab.decoders.sjd import Sjd
+from simlab.decoders.sjd2 import Sjd2
 from simlab.decoders.sjd_block import SjdBlock
 from simlab.decoders.sjd_pd import SjdPd
 from simlab.decoders.sjd_vp import SjdVp
@@ -41,6 +43,7 @@ from simlab.decoders.speculative import SpeculativeDecoder
 from simlab.decoders.triton.block import step_back, weigh
 from simlab.decoders.triton.candidates import draw_candidates
 from simlab.decoders.triton.draft import draw_draft
+from simlab.decoders.triton.noise import blur
 from simlab.decoders.triton.rising import rise
 from simlab.decoders.triton.supported import unsupported
 from simlab.decoders.triton.tape import WORDS
@@ -61,6 +64,7 @@ class FusedState(NamedTuple):
     # by the last step; and 1 once a row without mass was met, else 0
     report: Tensor
     declared: Tensor  # int64[B, W]: the code of the row each draft was drawn from (rows)
+    born: Tensor  # int64[B, N + W + 1]: the iteration in which a position's draft was new, where drafts are noise first
     tape: Tensor  # int64[B, 3]: replicate, next iteration and seed of each sequence
     # float[B, H, V]: rows of the last committed positions, where new drafts are drawn from them, and of drafts, where
     # they are drawn from others than those of a call
@@ -127,6 +131,7 @@ class Fused:
             _zeros((batch, sizes["WIDTH"]), self._everyone),
             _zeros((REPORT.value, batch), self._everyone),
             _zeros((batch, sizes["W"]), self._everyone),
+            _zeros((batch, sizes["WIDTH"] if sizes["LEVELS"] else 0), self._everyone),
             _zeros((batch, WORDS.value), self._everyone),
             like.new_empty(batch, sizes["KEPT"], sizes["V"]),
             like.new_empty(batch, sizes["ROWS"] if self.draft is not None else 0, sizes["V"]),
@@ -151,6 +156,7 @@ class Fused:
         words = [(replicate, 0, seed) for replicate, seed in zip(replicates, signed, strict=True)]
         state.tokens[batch] = 0
         state.report[:, batch] = 0
+        state.born[batch] = 0
         state.tape[batch] = torch.as_tensor(words, device=batch.device)
         self._launch(begin_windows, (len(batch),), state, batch)
         self._launch(redraw, (len(batch), self._sizes["DRAWS"]), state, batch)
@@ -163,7 +169,7 @@ class Fused:
         have; ``sequences[i] >= i``.
         """
         moved = [(to, row) for to, row in enumerate(sequences) if to != row]
-        for values in (state.tokens, state.report.T, state.declared, state.tape, state.past):
+        for values in (state.tokens, state.report.T, state.declared, state.born, state.tape, state.past):
             for to, row in moved:
                 values[to] = values[row]
         return state._replace(rows=state.rows[list(sequences)]) if moved and self.draft is None else state
@@ -189,6 +195,10 @@ class Fused:
             self._launch(draw_candidates, (count, sizes["GROUPS"]), state, everyone, root=root, shown=shown)
             call = self.process.forward_tree(tokens, root, shown, self._tree)
         call = call.contiguous()
+        if sizes["LEVELS"]:
+            clean, call = call, torch.empty_like(call)  # a process may hold on to what it gives, too
+            grid = count, sizes["W"] + 1, -(-sizes["V"] // BLOCK)
+            self._launch(blur, grid, state, everyone, call, clean=clean)
 
         if self._tree is not None:
             self._launch(verify_families, (count, sizes["FAMILIES"]), state, everyone, call)
@@ -237,6 +247,7 @@ def sizes_of(decoder: Any, process: Process) -> dict[str, Any]:
         # rows of positions that a step has committed may be asked for by this one and the next
         past += 2 * (window.width + 1) if past else 0
     tree = decoder.draft_tree() if isinstance(decoder, SjdPd) else None
+    levels = decoder.levels if isinstance(decoder, Sjd2) else 0
     phrase = decoder.phrase if isinstance(decoder, SjdPv) else 1
     method, _, source = INITIALS[window.initial].partition("-")
     return {
@@ -259,6 +270,8 @@ def sizes_of(decoder: Any, process: Process) -> dict[str, Any]:
         "DRAFTS": isinstance(decoder, Sjd),
         "BLOCKWISE": isinstance(decoder, SjdBlock),
         "RISING": decoder.declared if isinstance(decoder, SjdVp) else "",
+        "LEVELS": levels,
+        "CLEAN": levels > 0 and decoder.criterion == "clean",
         "PAST": past,
         "KEPT": past + (window.width if isinstance(decoder, SjdVp) else 0),
         "ROWS": 1 + (window.width if tree is None else tree.nodes),
@@ -281,7 +294,7 @@ def _window(decoder: Any, process: Process) -> Window:
 
 
 def tables_of(decoder: Decoder, like: Tensor) -> dict[str, Tensor]:
-    """A tree as kernels read it, the uniform row, and a number in its type; a chain has empty tables.
+    """A tree as kernels read it, the uniform row, and numbers in its type; a chain has empty tables.
 
     A *family* are the children of one row; a *group* the families whose candidates are drawn together.
     """
@@ -300,7 +313,12 @@ def tables_of(decoder: Decoder, like: Tensor) -> dict[str, Tensor]:
         }
     found = {name: torch.as_tensor(np.asarray(table, np.int64), device=like.device) for name, table in tables.items()}
     strength = float(decoder.strength) if isinstance(decoder, SjdVp) else 0.0
-    return {**found, "uniform_row": like.contiguous(), "strength": like.new_full((1,), strength)}
+    levels = decoder.levels if isinstance(decoder, Sjd2) else 0
+    numbers = {
+        "strength": like.new_full((1,), strength),
+        "shares": torch.arange(levels + 1, device=like.device).to(like.dtype) * (1 / (levels + 1)),
+    }
+    return {**found, **numbers, "uniform_row": like.contiguous()}
 
 
 def workspace(sizes: Mapping[str, Any], batch: int, like: Tensor) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from simlab.decoders.autoregressive import Autoregressive
 from simlab.decoders.base import Decoder
 from simlab.decoders.phrase import SjdPv
 from simlab.decoders.sjd import Sjd
+from simlab.decoders.sjd2 import Sjd2
 from simlab.decoders.sjd_ac import SjdAc
 from simlab.decoders.sjd_block import SjdBlock
 from simlab.decoders.sjd_pac import SjdPac
@@ -31,6 +32,7 @@ FUSED: tuple[type[Decoder], ...] = (
     SjdPac,
     SjdPv,
     SjdVp,
+    Sjd2,
 )
 
 

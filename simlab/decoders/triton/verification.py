@@ -9,6 +9,7 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
+from simlab.decoders.triton.noise import noise_left
 from simlab.decoders.triton.phrase import scan_phrases
 from simlab.decoders.triton.rising import slot_of
 from simlab.decoders.triton.rows import BLOCK, NONE, POINT, acceptance, excess, mass, residual, sum_blocks, total
@@ -112,6 +113,7 @@ def walk(
     chosen,  # int64[B, FAMILIES]
     family_of,  # int64[NODES + 1]: the family below each row, NONE where a path ends
     children,  # int64[FAMILIES, K]
+    born,  # out int64[B, WIDTH]: the iterations of drafts that are new
     path,  # out int64[B, DEPTH]: the tokens of the accepted nodes
     plan,  # out int64[B, PLAN, W + 1]
     outcome,  # out int64[B, OUTCOME]
@@ -136,6 +138,8 @@ def walk(
     PHRASE: tl.constexpr,
     LEAST: tl.constexpr,
     RISING: tl.constexpr,
+    LEVELS: tl.constexpr,
+    CLEAN: tl.constexpr,
     DRAFTS: tl.constexpr,
     SPAN: tl.constexpr,
 ):
@@ -169,6 +173,9 @@ def walk(
     if DEPTH < W:
         on_chain = descending & (row == DEPTH)
         accepted, _, codes = toss(i, tokens, begin, declared, tape, here, before, W, V, ROWS)
+        if CLEAN:  # noise is never accepted, and a token from its row follows
+            noisy = noise_left(i, born + b * WIDTH + begin, tape, W, LEVELS) > 0
+            accepted, codes = accepted & ~noisy, tl.where(noisy, POINT - V, codes)
         first_fail = tl.min(tl.where((i >= DEPTH) & (i < W) & ~accepted, i, W), axis=0).to(tl.int64)
         if PHRASE > 1:
             first_fail = scan_phrases(tokens, begin, declared, tape, here, before, W, V, ROWS, PHRASE, LEAST, SPAN)
@@ -207,6 +214,9 @@ def walk(
         plan + b * PLAN * (W + 1), rows, subtract, stated, begin, first, start, new,
         W, V, END, COLUMNS, ROWS, PAST, METHOD, SOURCE, POINT_MASS, DRAFTS, SPAN,
     )  # fmt: skip
+    if LEVELS > 0:
+        position = first + i
+        tl.store(born + b * WIDTH + position, tl.load(tape + 1), mask=(position >= new) & (position < WIDTH) & (i <= W))
     outcome += b * OUTCOME
     tl.store(outcome, count)
     tl.store(outcome + 1, drawn)
