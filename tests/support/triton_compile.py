@@ -58,7 +58,7 @@ class Compiled(Fused):
         }
         options = {"num_warps": warps_of(kernel), "enable_fp_fusion": False}
         made = triton.compile(ASTSource(kernel, signature, fixed), target=HOPPER, options=options)
-        assert "fma.rn.f64" not in made.asm["ptx"], "a fused multiplication and addition rounds once"
+        assert "fma.rn.f" not in made.asm["ptx"], "a fused multiplication and addition rounds once"
         found[f"{kernel.__name__} {sorted(fixed.items())}"] = len(made.asm["cubin"])
 
 

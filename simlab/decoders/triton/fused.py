@@ -16,6 +16,7 @@ and a decoder with a draft process ``draw_draft`` after each of its calls. Nothi
 
 Rows stay where the process has put them: those of a call are kept until the next one is verified, and a draft carries
 the number of its row there. So a process that writes every call's rows into the same memory needs two, in turn.
+Rows that a decoder makes itself are in memory of its own: all of a call for SJD2, and for SJD-VP those of drafts.
 """
 
 from __future__ import annotations

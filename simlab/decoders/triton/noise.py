@@ -2,6 +2,8 @@
 
 A level is not kept. For each position it is kept in which iteration its draft was new, and a draft has as many levels
 less as calls have seen it. So no window of levels has to be moved along with that of tokens.
+
+Rows are blurred in their own type, as in the reference form; kernels are compiled without fused multiplications.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 Such a row is declared for its draft, and no call has made it, so that it is written down: a position of the window has
 a slot of its own behind the rows kept of committed positions. What stands in the slot is the row declared for the same
 position before, which nothing else is made of any more. So each number of it is written over by what is made of it.
+
+It is made in the type of the rows, as the reference form does; kernels are compiled without fused multiplications.
 """
 
 from __future__ import annotations

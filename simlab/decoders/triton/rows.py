@@ -11,7 +11,7 @@ code               the row
 -2 - x             a point mass on token x
 =================  ==========================================================================
 
-``places`` are the pointers ``(call, kept, uniform)`` of one sequence. All arithmetic is float64 and rounds as the
+``places`` are the pointers ``(call, kept, uniform)`` of one sequence. All arithmetic here is float64 and rounds as the
 reference form does: no multiplication is followed by an addition, so none can be fused with one.
 """
 
