@@ -55,6 +55,7 @@ class Case:
 
 CASES = {
     "chains": Case((("sjd-ac", {"window": 3}),), nan=1, cancelled=3),
+    "own rows": Case((("sjd-vp", {"window": 3}), ("sjd2", {"window": 3})), count=6),
     "trees": Case((("sjd-pac", COMB),), count=3),
     "drafts": Case((("speculative", {"gamma": 2}), ("autoregressive", {})), count=3, guidance=2.0),
     "heads": Case((("speculative", {"gamma": 2}),), count=2, eagle=True, guidance=2.0),

@@ -93,6 +93,7 @@ def without_mass(device: str = "cpu") -> str | None:
 
 
 FULL = {"window": 3, "candidates": 2, "depth": 2, "tree": "full"}
+NOISY = {"window": 2, "initial": "sample-above", "bonus": False, "levels": 2, "criterion": "noisy"}
 SMALLEST = "sjd-pac"
 SMALL = {SMALLEST: Case("sjd-pac", {"window": 2, "candidates": 2, "depth": 1}, batch=1, shape=(1, 2))}
 DECODERS = {
@@ -103,6 +104,13 @@ DECODERS = {
     "block, fresh": Case("sjd-block", {"window": 2, "renewal": "fresh", "bonus": False}, shape=(1, 3), batch=1),
     "sjd-unrefined": Case("sjd-unrefined", {"window": 2}, shape=(1, 3), batch=1),
     "sjd-reference": Case("sjd-reference", {"window": 3}, shape=(1, 3), batch=1),
+    "sjd-pv": Case("sjd-pv", {"window": 3}, shape=(1, 3), seed=3, batch=1),
+    "phrases, shortened": Case("sjd-pv", {"window": 5, "phrase": 3, "failing": "shorten"}, 20, (2, 4), seed=4),
+    "sjd-vp": Case("sjd-vp", {"window": 3}, shape=(1, 4), batch=1),
+    "rising, from above": Case("sjd-vp", {"window": 2, "initial": "sample-above"}, 64, (2, 3), batch=1),
+    "rising, declared newest": Case("sjd-vp", {"window": 3, "declared": "newest"}, 64, (1, 5), seed=9, batch=1),
+    "sjd2": Case("sjd2", {"window": 3}, shape=(1, 4), seed=1, batch=1),
+    "noise accepted": Case("sjd2", NOISY, 64, (2, 3), seed=8, batch=1),
     "without bonus": Case("sjd", {"window": 1, "bonus": False}, shape=(1, 3), batch=1),
 }
 TREES = {

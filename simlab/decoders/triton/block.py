@@ -98,6 +98,7 @@ def step_back(
     V: tl.constexpr,
     ROWS: tl.constexpr,
     KEPT: tl.constexpr,
+    PAST: tl.constexpr,
     END: tl.constexpr,
     COLUMNS: tl.constexpr,
     METHOD: tl.constexpr,
@@ -144,8 +145,8 @@ def step_back(
     rows = tl.where(behind & kept, POINT - x, j)
     subtract = tl.where((j < W) & (behind | after), code, POINT - V)
     plan_window(
-        plan + b * PLAN * (W + 1), rows, subtract, begin, first, start, new,
-        W, V, END, COLUMNS, ROWS, KEPT, METHOD, SOURCE, False, True, SPAN,
+        plan + b * PLAN * (W + 1), rows, subtract, j, begin, first, start, new,
+        W, V, END, COLUMNS, ROWS, PAST, METHOD, SOURCE, False, True, SPAN,
     )  # fmt: skip
     tl.store(outcome, count)
     tl.store(outcome + 1, drawn)

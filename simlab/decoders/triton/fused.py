@@ -5,15 +5,18 @@ and :mod:`simlab.decoders.autoregressive`. Around the one call of the target a s
 
 1. ``draw_candidates``, for a tree: the siblings of every node, before the call;
 2. ``verify_families``, for a tree: whether a node has an accepted child, for all nodes at once;
-3. ``walk``: how many drafts are accepted, and what the next window is drawn from; or, for a block, ``weigh``: what its
+3. ``blur``, for SJD2: the rows behind drafts that are noise;
+4. ``walk``: how many drafts are accepted, and what the next window is drawn from; or, for a block, ``weigh``: what its
    coins depend on, for all prefixes at once, and ``step_back`` in place of the walk;
-4. ``redraw``: block sums of the rows that tokens are drawn from, a program each;
-5. ``commit``: the tokens, the length, the counts;
+5. ``rise``, for SJD-VP: the rows that drafts behind a rejection are drawn from;
+6. ``redraw``: block sums of the rows that tokens are drawn from, a program each;
+7. ``commit``: the tokens, the length, the counts;
 
 and a decoder with a draft process ``draw_draft`` after each of its calls. Nothing is read by the host.
 
 Rows stay where the process has put them: those of a call are kept until the next one is verified, and a draft carries
 the number of its row there. So a process that writes every call's rows into the same memory needs two, in turn.
+Rows that a decoder makes itself are in memory of its own: all of a call for SJD2, and for SJD-VP those of drafts.
 """
 
 from __future__ import annotations
@@ -30,14 +33,19 @@ from simlab.arrays import BLOCK
 from simlab.decoders.base import Decoder
 from simlab.decoders.compiled.sjd import Window, window_of
 from simlab.decoders.initial import INITIALS
+from simlab.decoders.phrase import SjdPv
 from simlab.decoders.run import check_given
 from simlab.decoders.sjd import Sjd
+from simlab.decoders.sjd2 import Sjd2
 from simlab.decoders.sjd_block import SjdBlock
 from simlab.decoders.sjd_pd import SjdPd
+from simlab.decoders.sjd_vp import SjdVp
 from simlab.decoders.speculative import SpeculativeDecoder
 from simlab.decoders.triton.block import step_back, weigh
 from simlab.decoders.triton.candidates import draw_candidates
 from simlab.decoders.triton.draft import draw_draft
+from simlab.decoders.triton.noise import blur
+from simlab.decoders.triton.rising import rise
 from simlab.decoders.triton.supported import unsupported
 from simlab.decoders.triton.tape import WORDS
 from simlab.decoders.triton.verification import verify_families, walk
@@ -57,8 +65,11 @@ class FusedState(NamedTuple):
     # by the last step; and 1 once a row without mass was met, else 0
     report: Tensor
     declared: Tensor  # int64[B, W]: the code of the row each draft was drawn from (rows)
+    born: Tensor  # int64[B, N + W + 1]: the iteration in which a position's draft was new, where drafts are noise first
     tape: Tensor  # int64[B, 3]: replicate, next iteration and seed of each sequence
-    past: Tensor  # float[B, H, V]: rows of the last committed positions, where new drafts are drawn from them
+    # float[B, H, V]: rows of the last committed positions, where new drafts are drawn from them, and of drafts, where
+    # they are drawn from others than those of a call
+    past: Tensor
     rows: Tensor  # float[B, M + 1, V]: those of the last call, or of the draft process
 
     @property
@@ -121,6 +132,7 @@ class Fused:
             _zeros((batch, sizes["WIDTH"]), self._everyone),
             _zeros((REPORT.value, batch), self._everyone),
             _zeros((batch, sizes["W"]), self._everyone),
+            _zeros((batch, sizes["WIDTH"] if sizes["LEVELS"] else 0), self._everyone),
             _zeros((batch, WORDS.value), self._everyone),
             like.new_empty(batch, sizes["KEPT"], sizes["V"]),
             like.new_empty(batch, sizes["ROWS"] if self.draft is not None else 0, sizes["V"]),
@@ -145,6 +157,7 @@ class Fused:
         words = [(replicate, 0, seed) for replicate, seed in zip(replicates, signed, strict=True)]
         state.tokens[batch] = 0
         state.report[:, batch] = 0
+        state.born[batch] = 0
         state.tape[batch] = torch.as_tensor(words, device=batch.device)
         self._launch(begin_windows, (len(batch),), state, batch)
         self._launch(redraw, (len(batch), self._sizes["DRAWS"]), state, batch)
@@ -157,7 +170,7 @@ class Fused:
         have; ``sequences[i] >= i``.
         """
         moved = [(to, row) for to, row in enumerate(sequences) if to != row]
-        for values in (state.tokens, state.report.T, state.declared, state.tape, state.past):
+        for values in (state.tokens, state.report.T, state.declared, state.born, state.tape, state.past):
             for to, row in moved:
                 values[to] = values[row]
         return state._replace(rows=state.rows[list(sequences)]) if moved and self.draft is None else state
@@ -183,12 +196,18 @@ class Fused:
             self._launch(draw_candidates, (count, sizes["GROUPS"]), state, everyone, root=root, shown=shown)
             call = self.process.forward_tree(tokens, root, shown, self._tree)
         call = call.contiguous()
+        if sizes["LEVELS"]:
+            clean, call = call, torch.empty_like(call)  # a process may hold on to what it gives, too
+            grid = count, sizes["W"] + 1, -(-sizes["V"] // BLOCK)
+            self._launch(blur, grid, state, everyone, call, clean=clean)
 
         if self._tree is not None:
             self._launch(verify_families, (count, sizes["FAMILIES"]), state, everyone, call)
         if sizes["BLOCKWISE"]:
             self._launch(weigh, (count, sizes["W"] + 1), state, everyone, call)
         self._launch(step_back if sizes["BLOCKWISE"] else walk, (count,), state, everyone, call)
+        if sizes["RISING"]:
+            self._launch(rise, (count, sizes["DRAWS"]), state, everyone, call)
         self._launch(redraw, (count, sizes["DRAWS"]), state, everyone, call)
         self._launch(commit, (count,), state, everyone, call)
         return state if self.draft is not None else state._replace(rows=call)
@@ -218,7 +237,7 @@ class Fused:
 
 def warps_of(kernel: Any) -> int:
     """How many warps a program has: more where it reads rows than where it reads tables."""
-    return 8 if kernel in (draw_candidates, draw_draft, verify_families, weigh, redraw) else 4
+    return 8 if kernel in (draw_candidates, draw_draft, verify_families, weigh, rise, redraw) else 4
 
 
 def sizes_of(decoder: Any, process: Process) -> dict[str, Any]:
@@ -226,7 +245,11 @@ def sizes_of(decoder: Any, process: Process) -> dict[str, Any]:
     window, past = _window(decoder, process), 0
     if isinstance(decoder, Sjd):
         past = decoder.past_rows(process)
+        # rows of positions that a step has committed may be asked for by this one and the next
+        past += 2 * (window.width + 1) if past else 0
     tree = decoder.draft_tree() if isinstance(decoder, SjdPd) else None
+    levels = decoder.levels if isinstance(decoder, Sjd2) else 0
+    phrase = decoder.phrase if isinstance(decoder, SjdPv) else 1
     method, _, source = INITIALS[window.initial].partition("-")
     return {
         "W": window.width,
@@ -243,10 +266,15 @@ def sizes_of(decoder: Any, process: Process) -> dict[str, Any]:
         "REFINED": window.refined,
         "POINT_MASS": window.point_mass,
         "CONTINUED": window.continued,
+        "PHRASE": phrase,
+        "LEAST": 1 if phrase == 1 or decoder.failing == "shorten" else phrase,
         "DRAFTS": isinstance(decoder, Sjd),
         "BLOCKWISE": isinstance(decoder, SjdBlock),
-        # rows of positions that a step has committed may be asked for by this one and the next
-        "KEPT": past + 2 * (window.width + 1) if past else 0,
+        "RISING": decoder.declared if isinstance(decoder, SjdVp) else "",
+        "LEVELS": levels,
+        "CLEAN": levels > 0 and decoder.criterion == "clean",
+        "PAST": past,
+        "KEPT": past + (window.width if isinstance(decoder, SjdVp) else 0),
         "ROWS": 1 + (window.width if tree is None else tree.nodes),
         "NODES": 0 if tree is None else tree.nodes,
         "CHAIN": triton.next_power_of_2(max(1, window.width)),
@@ -267,7 +295,7 @@ def _window(decoder: Any, process: Process) -> Window:
 
 
 def tables_of(decoder: Decoder, like: Tensor) -> dict[str, Tensor]:
-    """A tree as kernels read it, and the uniform row; a chain has empty tables.
+    """A tree as kernels read it, the uniform row, and numbers in its type; a chain has empty tables.
 
     A *family* are the children of one row; a *group* the families whose candidates are drawn together.
     """
@@ -285,7 +313,13 @@ def tables_of(decoder: Decoder, like: Tensor) -> dict[str, Tensor]:
             "family_of": families.of_row.values,
         }
     found = {name: torch.as_tensor(np.asarray(table, np.int64), device=like.device) for name, table in tables.items()}
-    return {**found, "uniform_row": like.contiguous()}
+    strength = float(decoder.strength) if isinstance(decoder, SjdVp) else 0.0
+    levels = decoder.levels if isinstance(decoder, Sjd2) else 0
+    numbers = {
+        "strength": like.new_full((1,), strength),
+        "shares": torch.arange(levels + 1, device=like.device).to(like.dtype) * (1 / (levels + 1)),
+    }
+    return {**found, **numbers, "uniform_row": like.contiguous()}
 
 
 def workspace(sizes: Mapping[str, Any], batch: int, like: Tensor) -> dict[str, Any]:

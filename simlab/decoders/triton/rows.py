@@ -6,12 +6,12 @@ A row is named by one number, its *code*, so that it never has to be copied to b
 code               the row
 =================  ==========================================================================
 0 to ``ROWS`` - 1  that row of one call of the target
-``ROWS`` + s       slot s of the rows kept of committed positions
+``ROWS`` + s       slot s of the rows kept: of committed positions, and of drafts behind them
 -1                 the uniform row
 -2 - x             a point mass on token x
 =================  ==========================================================================
 
-``places`` are the pointers ``(call, kept, uniform)`` of one sequence. All arithmetic is float64 and rounds as the
+``places`` are the pointers ``(call, kept, uniform)`` of one sequence. All arithmetic here is float64 and rounds as the
 reference form does: no multiplication is followed by an addition, so none can be fused with one.
 """
 

@@ -6,13 +6,16 @@ from importlib.util import find_spec
 
 from simlab.decoders.autoregressive import Autoregressive
 from simlab.decoders.base import Decoder
+from simlab.decoders.phrase import SjdPv
 from simlab.decoders.sjd import Sjd
+from simlab.decoders.sjd2 import Sjd2
 from simlab.decoders.sjd_ac import SjdAc
 from simlab.decoders.sjd_block import SjdBlock
 from simlab.decoders.sjd_pac import SjdPac
 from simlab.decoders.sjd_pd import SjdPd
 from simlab.decoders.sjd_reference import PointMassSjd, UnrefinedPointMassSjd
 from simlab.decoders.sjd_unrefined import SjdUnrefined
+from simlab.decoders.sjd_vp import SjdVp
 from simlab.decoders.speculative import SpeculativeDecoder
 from simlab.rules import Rule, Speculative
 
@@ -27,6 +30,9 @@ FUSED: tuple[type[Decoder], ...] = (
     SjdBlock,
     SjdPd,
     SjdPac,
+    SjdPv,
+    SjdVp,
+    Sjd2,
 )
 
 
@@ -39,7 +45,7 @@ def unsupported(decoder: Decoder, rule: Rule) -> str | None:
     if type(decoder) not in FUSED:
         known = ", ".join(kind.__name__ for kind in FUSED)
         return f"decoder is a {type(decoder).__name__}, which has no fused form; expected one of {known}"
-    if type(rule) is not Speculative and not isinstance(decoder, Autoregressive | SjdBlock):
+    if type(rule) is not Speculative and not isinstance(decoder, Autoregressive | SjdBlock | SjdPv):
         return f"rule is a {type(rule).__name__}, which has no fused form; expected Speculative"
     if isinstance(decoder, Sjd) and decoder.renewal in ("gumbel", "maximal-reference"):
         return f"renewal is {decoder.renewal!r}, which has no fused form; expected 'fresh' or 'maximal'"

@@ -9,6 +9,9 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
+from simlab.decoders.triton.noise import noise_left
+from simlab.decoders.triton.phrase import scan_phrases
+from simlab.decoders.triton.rising import slot_of
 from simlab.decoders.triton.rows import BLOCK, NONE, POINT, acceptance, excess, mass, residual, sum_blocks, total
 from simlab.decoders.triton.tape import ACCEPT, WORDS, uniform
 from simlab.decoders.triton.window import OUTCOME, PLAN, plan_window
@@ -110,6 +113,7 @@ def walk(
     chosen,  # int64[B, FAMILIES]
     family_of,  # int64[NODES + 1]: the family below each row, NONE where a path ends
     children,  # int64[FAMILIES, K]
+    born,  # out int64[B, WIDTH]: the iterations of drafts that are new
     path,  # out int64[B, DEPTH]: the tokens of the accepted nodes
     plan,  # out int64[B, PLAN, W + 1]
     outcome,  # out int64[B, OUTCOME]
@@ -122,6 +126,7 @@ def walk(
     V: tl.constexpr,
     ROWS: tl.constexpr,
     KEPT: tl.constexpr,
+    PAST: tl.constexpr,
     END: tl.constexpr,
     COLUMNS: tl.constexpr,
     METHOD: tl.constexpr,
@@ -130,6 +135,11 @@ def walk(
     REFINED: tl.constexpr,
     POINT_MASS: tl.constexpr,
     CONTINUED: tl.constexpr,
+    PHRASE: tl.constexpr,
+    LEAST: tl.constexpr,
+    RISING: tl.constexpr,
+    LEVELS: tl.constexpr,
+    CLEAN: tl.constexpr,
     DRAFTS: tl.constexpr,
     SPAN: tl.constexpr,
 ):
@@ -163,7 +173,12 @@ def walk(
     if DEPTH < W:
         on_chain = descending & (row == DEPTH)
         accepted, _, codes = toss(i, tokens, begin, declared, tape, here, before, W, V, ROWS)
+        if CLEAN:  # noise is never accepted, and a token from its row follows
+            noisy = noise_left(i, born + b * WIDTH + begin, tape, W, LEVELS) > 0
+            accepted, codes = accepted & ~noisy, tl.where(noisy, POINT - V, codes)
         first_fail = tl.min(tl.where((i >= DEPTH) & (i < W) & ~accepted, i, W), axis=0).to(tl.int64)
+        if PHRASE > 1:
+            first_fail = scan_phrases(tokens, begin, declared, tape, here, before, W, V, ROWS, PHRASE, LEAST, SPAN)
         count = tl.where(on_chain, first_fail, count)
         after = tl.where(on_chain, count, after)
         spare = tl.where(on_chain, count == W, spare)
@@ -180,19 +195,28 @@ def walk(
 
     # adaptive continuation: accepted drafts of the chain stay, the others are replaced
     j = count + i
-    rows, subtract = j, j * 0 + POINT - V
+    rows, subtract, stated = j, j * 0 + POINT - V, j
     if CONTINUED <= W:
         accepted, x, codes = toss(j, tokens, begin, declared, tape, here, before, W, V, ROWS)
         continued = (j < W) & (first + i >= start + CONTINUED)
         rows = tl.where(continued & accepted, POINT - x, rows)
         subtract = tl.where(continued, codes, subtract)
 
+    # or they are drawn from rows that are still to be written
+    if RISING != "":
+        rows = tl.where(first + i >= start, slot_of(begin + j, W, ROWS, PAST), rows)
+        if RISING == "drawn":
+            stated = rows
+
     rows = tl.where(first + i < start, after, rows)
     subtract = tl.where(first + i < start, subtracted, subtract)
     plan_window(
-        plan + b * PLAN * (W + 1), rows, subtract, begin, first, start, new,
-        W, V, END, COLUMNS, ROWS, KEPT, METHOD, SOURCE, POINT_MASS, DRAFTS, SPAN,
+        plan + b * PLAN * (W + 1), rows, subtract, stated, begin, first, start, new,
+        W, V, END, COLUMNS, ROWS, PAST, METHOD, SOURCE, POINT_MASS, DRAFTS, SPAN,
     )  # fmt: skip
+    if LEVELS > 0:
+        position = first + i
+        tl.store(born + b * WIDTH + position, tl.load(tape + 1), mask=(position >= new) & (position < WIDTH) & (i <= W))
     outcome += b * OUTCOME
     tl.store(outcome, count)
     tl.store(outcome + 1, drawn)

@@ -37,6 +37,7 @@ def plan_window(
     plan,  # out int64[PLAN, W + 1], of this sequence
     rows,  # int64[SPAN]: codes of what drafts that stay in the window, and the token before them, are drawn from
     subtract,  # int64[SPAN]: codes of what is subtracted first
+    stated,  # int64[SPAN]: codes of what is declared for them
     begin,  # the length before this step
     first,  # the first position that is drawn
     start,  # the first of the next window
@@ -46,7 +47,7 @@ def plan_window(
     END: tl.constexpr,
     COLUMNS: tl.constexpr,
     ROWS: tl.constexpr,
-    KEPT: tl.constexpr,
+    PAST: tl.constexpr,
     METHOD: tl.constexpr,
     SOURCE: tl.constexpr,
     POINT_MASS: tl.constexpr,
@@ -72,13 +73,13 @@ def plan_window(
     copied = fresh & (origin != position) & (METHOD == "repeat")
     sampled = fresh & (origin < new) & (METHOD == "sample")
     source = origin - begin  # a row of this call, or else one that is kept
-    if KEPT > 0:
-        source = tl.where(origin >= begin, source, ROWS + tl.maximum(origin, 0) % KEPT)
+    if PAST > 0:
+        source = tl.where(origin >= begin, source, ROWS + tl.maximum(origin, 0) % PAST)
 
     rows = tl.where(fresh, tl.where(sampled, source, UNIFORM), rows)
     rows = tl.where(inside & ~copied, rows, POINT)
     subtract = tl.where(inside & ~fresh, subtract, POINT - V)
-    declared = tl.where(fresh, tl.where(sampled, source, UNIFORM), position - begin)
+    declared = tl.where(fresh, tl.where(sampled, source, UNIFORM), stated)
     declared = tl.where(copied | (fresh & POINT_MASS), ITSELF, tl.where(inside, declared, POINT))
     tl.store(plan + i, rows, mask=i <= W)
     tl.store(plan + (W + 1) + i, subtract, mask=i <= W)
@@ -107,7 +108,7 @@ def begin_windows(
     zero = b * 0
     nothing = zero + tl.zeros([SPAN], tl.int64)
     plan_window(
-        plan + b * PLAN * (W + 1), nothing, nothing + POINT - V, zero, zero, zero, zero,
+        plan + b * PLAN * (W + 1), nothing, nothing + POINT - V, nothing, zero, zero, zero, zero,
         W, V, END, COLUMNS, ROWS, 0, METHOD, SOURCE, POINT_MASS, DRAFTS, SPAN,
     )  # fmt: skip
     outcome += b * OUTCOME
@@ -145,7 +146,7 @@ def redraw(
     tape,  # int64[B, WORDS]
     call,  # [B, ROWS, V]: rows of this call
     last,  # [B, ROWS, V]: rows of the last one
-    past,  # [B, KEPT, V]: the rows of the last KEPT committed positions
+    past,  # [B, KEPT, V]: the rows of the last PAST committed positions, and those of drafts
     uniform_row,  # [V]
     taken,  # int64[B, GROUPS, K]
     left,  # float64[B, GROUPS, K]
@@ -168,6 +169,7 @@ def redraw(
     V: tl.constexpr,
     ROWS: tl.constexpr,
     KEPT: tl.constexpr,
+    PAST: tl.constexpr,
     END: tl.constexpr,
     TILE: tl.constexpr,
 ):
@@ -230,9 +232,9 @@ def redraw(
         tl.store(drawn + own, draw(coin, whole, mine, part + own * BLOCK, planned, given, V))
 
     # the rows of positions that are committed now, where new drafts are drawn from them
-    if KEPT > 0:  # noqa: SIM102 (one is decided when this is compiled, the other when it runs)
+    if PAST > 0:  # noqa: SIM102 (one is decided when this is compiled, the other when it runs)
         if i < count + tl.load(outcome + 1):
-            source, target = here[0] + i * V, here[1] + (begin + i) % KEPT * V
+            source, target = here[0] + i * V, here[1] + (begin + i) % PAST * V
             for v in range(0, V, BLOCK):
                 y = v + tl.arange(0, BLOCK)
                 tl.store(target + y, tl.load(source + y, mask=y < V), mask=y < V)

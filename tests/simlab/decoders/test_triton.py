@@ -46,7 +46,7 @@ def test_every_case_is_in_a_group() -> None:
 @pytest.mark.parametrize(
     ("vocabulary", "names"),
     [
-        (256, ["sjd-pac", "sjd", "sjd-block", "speculative"]),
+        (256, ["sjd-pac", "sjd", "sjd-block", "sjd-pv", "sjd-vp", "sjd2", "speculative"]),
         (65536, ["sjd-pac"]),
     ],
 )
@@ -58,6 +58,8 @@ def test_kernels_compile_for_a_gpu(vocabulary: int, names: list[str], tmp_path: 
     expected = {"begin_windows", "walk", "redraw", "commit"}
     expected |= {"draw_candidates", "verify_families"} if "sjd-pac" in names else set()
     expected |= {"draw_draft"} if "speculative" in names else set()
+    expected |= {"blur"} if "sjd2" in names else set()
+    expected |= {"rise"} if "sjd-vp" in names else set()
     expected |= {"weigh", "step_back"} if "sjd-block" in names else set()
     assert kernels == expected
     assert all(size > 0 for size in found.values())
@@ -70,6 +72,9 @@ def test_kernels_compile_for_a_gpu(vocabulary: int, names: list[str], tmp_path: 
         ("sjd", {"window": 4}, 3),
         ("sjd-ac", {"window": 4}, 3),
         ("sjd-block", {"window": 4}, 4),
+        ("sjd-pv", {"window": 4}, 3),
+        ("sjd-vp", {"window": 4}, 4),
+        ("sjd2", {"window": 4}, 4),
         ("sjd-pac", {"window": 4, "candidates": 2, "depth": 2}, 5),
         ("sjd-pac", {"window": 4, "candidates": 3, "depth": 2, "tree": "full"}, 5),
         ("speculative", {"gamma": 3}, 6),

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.parity
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("names", [("chains", "other rules", "ends"), ("trees", "drafts", "heads")])
+@pytest.mark.parametrize("names", [("chains", "own rows", "other rules", "ends"), ("trees", "drafts", "heads")])
 def test_requests_have_the_tokens_they_have_alone(names: tuple[str, ...]) -> None:
     assert output("engine_cases", *names, TRITON_INTERPRET="1") == dict.fromkeys(names)
 
