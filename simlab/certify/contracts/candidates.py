@@ -127,30 +127,30 @@ DRAWN = """\
 
 
 ROUNDS = 20  # of drawing again
-FEW = 96  # candidates that are drawn one after another; more are only where a user asks for them
 
 
 def _distinct(q: Array, count: int, n: int, rng: np.random.Generator) -> Array:
-    """``int64[n, count]`` drawn from q in turn without replacement: what repeats itself is drawn again."""
-    if count > FEW:
-        return np.array([_raced(q, count, rng) for _ in range(n)])
+    """``int64[n, count]`` drawn from q in turn without replacement: what repeats itself is drawn again.
+
+    What is left of q may be too small ever to be hit: then the rest of a row is drawn from it by a race.
+    """
     upto = q.cumsum()
-    found = np.full((n, count), -1)
+    found, going = np.full((n, count), -1), np.arange(n)
     for k in range(count):
-        again = np.arange(n)
+        again = going
         for _ in range(ROUNDS):
             found[again, k] = np.searchsorted(upto, rng.random(len(again)) * upto[-1], side="right")
             again = again[(found[again, :k] == found[again, k, None]).any(axis=1)]
-        for row in again:  # what is left of q may be too small ever to be hit
+        for row in again:
             left = q.copy()
             left[found[row, :k]] = 0
-            rest = left.cumsum()
-            found[row, k] = np.searchsorted(rest, rng.random() * rest[-1], side="right")
+            found[row, k:] = _raced(left, count - k, rng)
+        going = np.setdiff1d(going, again)
     return found
 
 
 def _raced(q: Array, count: int, rng: np.random.Generator) -> Array:
-    """The same of one call, in a time that hardly grows with ``count``: the first ones in a race of all tokens."""
+    """The same of one row, all at once: the first ones in a race of all tokens."""
     with np.errstate(divide="ignore"):  # what q cannot draw never arrives
         arrival = np.log(rng.standard_exponential(len(q))) - np.log(q)
     first = np.argpartition(arrival, count - 1)[:count]

@@ -39,7 +39,7 @@ from simlab.processes.filters import Settings
 KINDS = 5  # blocks of a batch that differ
 TEMPERATURES = 1.0, 0.5, 0.7, 2.0
 UNCUT = 1 << 30
-NUCLEUS = 64  # tokens that top-p leaves, at most
+NUCLEUS, PARTS = 64, 64  # tokens that top-p leaves, at most; each has more than an even share by PARTS
 SEVERAL, WIDE = 8, 64  # tokens from which there are seven classes, and from which top-p leaves many
 GREEDY = 1 / 8  # the part of batches whose first sequence is greedy
 ENDED = 1 / 8  # the part of sequences that a token may end, where it is long enough before another does
@@ -159,10 +159,10 @@ def _top_p(size: int, rng: Generator) -> Cut:
         return _top_k(size, rng)
     beyond = float(rng.choice((1 / 8, 1 / 4, 1 / 2)))  # of what is cut, beside 1
     kept, least = rows.LEAST_KEPT, 1 / 20
-    most = min(NUCLEUS, size // 192)  # so that all others have less than half of the least mass, whatever the row
+    most = min(NUCLEUS, size // (3 * PARTS))  # so that all others have less than half of the least, whatever the row
     if most > kept and rng.random() < 0.5:
         kept = int(rng.integers(kept, most + 1))
-        least = 1 / (64 * kept)
+        least = 1 / (PARTS * kept)
 
     def left(row: Array) -> Array:
         return scaled(np.where(row > least, row, 0)) if (row > least).any() else rows.likeliest_of(row, 8)
@@ -221,7 +221,7 @@ def candidates(shape: Shape, rng: Generator) -> Case:
     size, count = shape["V"], shape["K"]
     of = rows.any_row(size, rng)
     q = next((q for _, q in (rows.hard(of, rng) for _ in range(8)) if (q > 0).sum() >= 2 * count), np.ones(size) / size)
-    events = AtPlaces(EXAMINED, len(of.law), ((at(0, of.labels),),))
+    events = AtPlaces(EXAMINED, of.count, ((at(0, of.labels),),))
     return CandidatesCase(str(shape), of.p, q, count, (events,))
 
 
@@ -232,7 +232,7 @@ def draft(shape: Shape, rng: Generator) -> Case:
     every = [rows.turned(one, int(by)) for by in rng.integers(size, size=gamma)]
     q = np.stack([row.p for row in every])
     looks = [at(i, row.labels) for i, row in enumerate(every)]
-    return DraftCase(str(shape), (positions(q),), _events_in_turn(looks, len(one.law), rng))
+    return DraftCase(str(shape), (positions(q),), _events_in_turn(looks, one.count, rng))
 
 
 def _events_in_turn(looks: Sequence[Look], count: int, rng: Generator) -> tuple[Counted, ...]:
@@ -362,7 +362,7 @@ def decode(shape: Shape, rng: Generator) -> Case:
     ends = rng.random() < ENDED and size >= 2 * length
     eos = int(rng.choice(size, p=model.base.p)) if ends else None
     name = str(shape) if eos is None else f"{shape}, which token {eos} ends"
-    return DrawnDecode(name, model, length, _events_in_turn(looks, len(model.base.law), rng), eos)
+    return DrawnDecode(name, model, length, _events_in_turn(looks, model.base.count, rng), eos)
 
 
 def _prime_to(size: int, rng: Generator) -> int:

@@ -34,7 +34,7 @@ DRAFTS = {  # masses of classes under q in rows that are hard: what p has more o
 }
 RARE = 5  # the class of rare tokens, of seven
 CERTAINTY = 61 / 64  # the mass of heavy tokens in a row that is nearly certain
-FEW = 1 / 4  # the part of rows of which few tokens have mass
+FEW, LEAST_KEPT = 1 / 4, 6  # the part of rows of which few tokens have mass, and how many at least: one of each class
 EASY = 1 / 32  # the most that is rejected at a position before the one that is looked at
 
 
@@ -47,9 +47,9 @@ class Row:
     weights: Array
 
     @property
-    def law(self) -> Array:
-        """The masses of its classes."""
-        return LAWS[classes(len(self.p))]
+    def count(self) -> int:
+        """How many classes its tokens have."""
+        return classes(len(self.p))
 
 
 def classes(size: int) -> int:
@@ -76,7 +76,7 @@ def any_row(size: int, rng: np.random.Generator) -> Row:
 
 def nearly_certain(of: Row) -> Row:
     """The same row with :data:`CERTAINTY` of its mass in heavy tokens."""
-    return Row(_massed(of.labels, of.weights, certain_law(len(of.law))), of.labels, of.weights)
+    return Row(_massed(of.labels, of.weights, certain_law(of.count)), of.labels, of.weights)
 
 
 def certain_law(count: int) -> Array:
@@ -133,7 +133,7 @@ def _massed(labels: Array, weights: Array, masses: Array) -> Array:
 
 def likeliest(of: Row) -> Array:
     """A row of q that is certain of the likeliest heavy token: where that is one alone it is accepted half the time."""
-    return np.eye(1, len(of.p), int(np.where(of.labels == HEAVY[len(of.law)], of.p, 0).argmax()))[0]
+    return np.eye(1, len(of.p), int(np.where(of.labels == HEAVY[of.count], of.p, 0).argmax()))[0]
 
 
 def point(of: Row, rng: np.random.Generator) -> tuple[str, Array]:
@@ -146,10 +146,15 @@ def point(of: Row, rng: np.random.Generator) -> tuple[str, Array]:
 # How q differs -----------------------------------------------------------------------------------------------------
 
 
+def _template(of: Row, rng: np.random.Generator) -> Array:
+    """Masses of the classes under q."""
+    templates = DRAFTS[of.count]
+    return np.asarray(templates[int(rng.integers(len(templates)))], float)
+
+
 def _by_classes(of: Row, rng: np.random.Generator) -> Array:
     """Other masses of the classes; within a class as p, or as nothing that p knows."""
-    templates = DRAFTS[len(of.law)]
-    masses = np.asarray(templates[int(rng.integers(len(templates)))])
+    masses = _template(of, rng)
     weights = of.weights if rng.random() < 0.5 else np.roll(of.weights, int(rng.integers(len(of.p))))
     found = _massed(of.labels, weights, masses)
     return scaled(found if found.any() else of.p)
@@ -157,7 +162,7 @@ def _by_classes(of: Row, rng: np.random.Generator) -> Array:
 
 def _without(of: Row, rng: np.random.Generator) -> Array:
     """All of p but a class, so that every draft is accepted with the same probability, where a factor is seen best."""
-    rare = {2: 0, 7: RARE}[len(of.law)]
+    rare = {2: 0, 7: RARE}[of.count]
     return scaled(np.where(of.labels == rare, 0, of.p))
 
 
@@ -212,16 +217,12 @@ def dyadic_hard(of: Row, rng: np.random.Generator) -> tuple[str, Array]:
     """As :func:`hard`, with a row of q that few bits hold: other masses of the classes of p, or one certain token."""
     if rng.random() < 0.25:
         return "certain", _certain(of, rng)
-    templates = DRAFTS[len(of.law)]
-    masses = np.asarray(templates[int(rng.integers(len(templates)))], float)
-    return "by classes", _massed(of.labels, of.weights, masses)
+    return "by classes", _massed(of.labels, of.weights, _template(of, rng))
 
 
 def dyadic_halfway(of: Row, rng: np.random.Generator) -> Array:
     """As :func:`halfway`, of rows that few bits hold."""
-    templates = DRAFTS[len(of.law)]
-    masses = np.asarray(templates[int(rng.integers(len(templates)))], float)
-    return _massed(of.labels, of.weights, (masses + of.law) / 2)
+    return _massed(of.labels, of.weights, (_template(of, rng) + LAWS[of.count]) / 2)
 
 
 def same(of: Row, positions: int, rng: np.random.Generator) -> tuple[Array, Array]:
@@ -230,8 +231,6 @@ def same(of: Row, positions: int, rng: np.random.Generator) -> tuple[Array, Arra
 
 
 # Rows that filters leave ---------------------------------------------------------------------------------------------
-
-LEAST_KEPT = 6  # tokens with mass: one of each class
 
 
 def kept_row(kept: int, size: int, rng: np.random.Generator) -> Row:

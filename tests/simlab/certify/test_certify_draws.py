@@ -43,6 +43,13 @@ def test_candidates_are_drawn_where_hardly_anything_is_left_of_q():
     assert np.sort(found, axis=1).tolist() == [list(range(len(q)))] * 16
 
 
+def test_many_candidates_are_drawn():
+    """As many as a user may ask for, of rows that are uneven."""
+    rng = np.random.default_rng(0)
+    found = _distinct(rng.dirichlet(np.full(8192, 0.1)), 4096, 3, rng)
+    assert [len(set(one)) for one in found.tolist()] == [4096] * 3
+
+
 def test_more_candidates_than_q_can_draw_are_refused():
     case = next(case for case in SMALL if case.name == "q one-hot")
     with pytest.raises(ValueError, match="count is 2; expected 1 to 1"):

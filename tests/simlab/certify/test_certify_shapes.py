@@ -17,11 +17,9 @@ from simlab.arrays import Array, total_variation
 from simlab.certify import CONTRACTS, certify
 from simlab.certify.contracts.arrays import Arrays
 from simlab.certify.contracts.base import Broken
-from simlab.certify.contracts.blocks import scaled
-from simlab.certify.contracts.candidates import _distinct, _raced
 from simlab.certify.contracts.registry import makes
 from simlab.certify.shapes import copies, rows
-from simlab.certify.shapes.cases import TurningModel
+from simlab.certify.shapes.cases import NUCLEUS, PARTS, TurningModel
 from simlab.certify.shapes.copies import LARGE, Copies, KeptArrays
 from simlab.certify.shapes.drawing import cells
 from simlab.certify.shapes.events import (
@@ -59,7 +57,7 @@ SMALL = {"V": 3, "gamma": 2, "batch": 2, "K": 1, "length": 3, "nodes": 4}
 def test_every_row_gives_its_classes_the_same_masses(row: Any, hard: Any, size: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     drawn = row(size, rng)
-    assert np.bincount(drawn.labels, drawn.p, len(drawn.law)) == pytest.approx(drawn.law)
+    assert np.bincount(drawn.labels, drawn.p, drawn.count) == pytest.approx(rows.LAWS[drawn.count])
     _, q = hard(drawn, rng)
     assert (q >= 0).all()
     assert q.sum() == pytest.approx(1)
@@ -76,7 +74,7 @@ def test_rows_beside_the_one_looked_at(size: int) -> None:
     for _ in range(20):
         drawn = rows.any_row(size, rng)
         certain = rows.nearly_certain(drawn)
-        law = rows.certain_law(len(drawn.law))
+        law = rows.certain_law(drawn.count)
         assert np.bincount(certain.labels, certain.p, len(law)) == pytest.approx(law)
         assert law.max() == rows.CERTAINTY
         assert law.sum() == pytest.approx(1)
@@ -178,7 +176,7 @@ def test_what_filters_leave_of_drawn_logits_is_what_is_stated(name: str, size: i
         for logits, rows_left in zip(case.handed(None), (block.p, block.q), strict=True):
             warm = softmax(logits.astype(np.float32))
             wide.add(np.count_nonzero(block.p[case.drawn[0].at[0]][0]) > 20 and settings_of.top_p < 1)
-            off = 6e-5 if size >= 7 * 192 else 0.01  # where a nucleus has 64 tokens the least has a mass of 1/4096
+            off = 1 / (4 * NUCLEUS * PARTS) if size > 3 * PARTS * rows.LEAST_KEPT else 0.01  # a quarter of the least
             for other in (settings_of, settings_of._replace(top_p=min(1, settings_of.top_p * (1 + off)))):
                 left = FILTERS[name](warm, other)
                 np.testing.assert_allclose(left, np.concatenate(rows_left), rtol=1e-4, atol=1e-7)
@@ -548,19 +546,6 @@ def test_a_long_sequence_is_read_in_a_time_that_its_length_bounds() -> None:
     with pytest.raises(ValueError, match="token 16"):
         model([*tokens[:5], 16])
     assert (model(tokens[:9]) == TurningModel(base, (3, 1, 5))(tokens[:9])).all()
-
-
-@pytest.mark.statistical
-def test_many_candidates_are_drawn_in_turn_without_replacement() -> None:
-    """More than the 96 of drawn shapes are found in another way, of the same law."""
-    q = scaled(np.array([[5.0, 3, 2, 1, 0, 0]]))[0]
-    raced = np.array([_raced(q, 2, np.random.default_rng(i)) for i in range(4000)])
-    law = [[0 if x == y else q[x] * q[y] / (1 - q[x]) for y in range(6)] for x in range(6)]
-    seen = np.bincount(raced[:, 0] * 6 + raced[:, 1], minlength=36)
-    assert Sequential(np.ravel(law)).update(seen).p_value > 1e-6
-    rng = np.random.default_rng(0)
-    many = _distinct(scaled(rng.random((1, 8192)))[0], 4096, 3, rng)
-    assert [len(set(one)) for one in many.tolist()] == [4096] * 3
 
 
 @pytest.mark.exact
