@@ -115,20 +115,9 @@ def _faults(*processes: Process | None) -> dict[int, str]:
 
 
 def check_given(decoder: Decoder, process: Process, rule: Rule, draft: Process | None) -> None:
-    """Check that each is what it is given as, and as :func:`check_draft` does.
+    """Check what :func:`run` is given: that each is what it stands for, and the draft as :func:`check_draft` does.
 
     Raises ``ValueError`` for a name, a class or a pair of processes in the place of a decoder, a process or a rule.
-
-    Parameters
-    ----------
-    decoder
-        The decoding loop.
-    process
-        The target.
-    rule
-        The verification rule.
-    draft
-        The draft process, or ``None``.
     """
     check_made("decoder", decoder, Decoder, "make_decoder gives")
     check_made("process", process, Process, "make_process(...).target is")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import resource
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -14,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simlab.arrays import Array, total_variation
-from simlab.certify import CONTRACTS, certify
+from simlab.certify import CONTRACTS
 from simlab.certify.contracts.arrays import Arrays
 from simlab.certify.contracts.base import Broken
 from simlab.certify.contracts.registry import makes
@@ -35,13 +33,11 @@ from simlab.certify.shapes.events import (
     at,
     pairs_of,
 )
-from simlab.certify.shapes.ranges import LARGEST, MOST, PRESETS, Ranges, Shape, limits, numbers, parsed
+from simlab.certify.shapes.ranges import MOST, Shape, numbers
 from simlab.mutants.catalogue import correct
 from simlab.mutants.gated.contracts import reference
-from simlab.mutants.gated.correct import CORRECT
 from simlab.processes.filters import FILTERS, softmax
 from simlab.statistics import Sequential
-from tests.support.certify import verifier
 
 SIZES = st.integers(2, 300) | st.sampled_from((1023, 4097, 32_769, 65_537, 140_000))
 SMALL = {"V": 3, "gamma": 2, "batch": 2, "K": 1, "length": 3, "nodes": 4}
@@ -362,6 +358,30 @@ def test_correct_code_answers_drawn_shapes(one: Any) -> None:
             assert counts[events.law == 0].sum() == 0
 
 
+@pytest.mark.exact
+def test_a_long_sequence_is_read_in_a_time_that_its_length_bounds() -> None:
+    """A model that is asked for 4,000 tokens in turn steps through each of them once, not through all each time."""
+    base = rows.row(16, np.random.default_rng(0))
+    steps = 0
+
+    class Counting(TurningModel):
+        def _on(self, turn: Any, token: Any) -> Any:
+            nonlocal steps
+            steps += 1
+            return super()._on(turn, token)
+
+    model = Counting(base, (3, 1, 5))
+    tokens = np.random.default_rng(1).integers(16, size=4000).tolist()
+    for i in range(4000):
+        model(tokens[:i])
+    assert steps == 3999
+    for prefix in (tokens[:7], [*tokens[:5], (tokens[5] + 1) % 16, *tokens[6:9]], [], np.array(tokens[:3])):
+        assert (model(prefix) == TurningModel(base, (3, 1, 5))(prefix)).all()
+    with pytest.raises(ValueError, match="token 16"):
+        model([*tokens[:5], 16])
+    assert (model(tokens[:9]) == TurningModel(base, (3, 1, 5))(tokens[:9])).all()
+
+
 # Copies --------------------------------------------------------------------------------------------------------
 
 
@@ -411,167 +431,3 @@ def test_rows_are_converted_before_the_first_call(name: str, monkeypatch: pytest
     with pytest.raises(Broken):
         case.ask(lambda *given: None, inputs, 1, np.random.default_rng(0))
     assert len(made) == 2
-
-
-# What is asked for -----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.exact
-def test_shapes_are_read() -> None:
-    axes = CONTRACTS["verify_batch"].axes
-    one = parsed("V=151936, gamma=4..8", axes)
-    assert one.of == {"V": (151_936, 151_936), "gamma": (4, 8)}
-    assert limits("V=65_536,batch=64", axes) == {"V": 65_536, "batch": 64}
-    for name, preset in PRESETS.items():
-        assert parsed(name, axes).source == preset.source
-        assert parsed(name, axes).within(axes, {}) is not None
-
-
-@pytest.mark.exact
-def test_what_a_user_asks_for_may_be_larger_than_what_is_drawn_besides() -> None:
-    """A batch of 32 with 7 drafts over 151,936 tokens, in bfloat16 where an operator takes tensors; by one process."""
-    text, rng = "V=151936,gamma=7,batch=32", np.random.default_rng(0)
-    for name in ("verify_batch", "batch_uniforms", "flat_exponential"):
-        axes = CONTRACTS[name].axes
-        one = parsed(text, axes).within(axes, {})
-        assert one is not None
-        assert one.least(axes) == numbers(axes, one.draw(axes, rng)) > MOST
-    of_any_gamma = parsed("V=151936,gamma=1..16,batch=32", axes).within(axes, {})
-    assert of_any_gamma is not None
-    sizes = [numbers(axes, of_any_gamma.draw(axes, rng)) for _ in range(40)]
-    assert 2 * of_any_gamma.least(axes) < max(sizes) <= LARGEST
-
-
-@pytest.mark.exact
-@pytest.mark.parametrize(
-    ("name", "arrays"), [("batch_uniforms", "torch.bfloat16"), ("flat_exponential", "numpy.float16")]
-)
-def test_rows_of_few_bits_are_handed_to_batches_as_they_are(name: str, arrays: str) -> None:
-    """Nothing is rounded: what the law is computed from is what is given."""
-    library, _, dtype = arrays.partition(".")
-    case: Any = makes(name, library, dtype)(Shape((("V", 700), ("gamma", 5), ("batch", 9))), np.random.default_rng(0))
-    (drafts,) = case.inputs(1, np.random.default_rng(0))
-    for rows_handed in case.handed(drafts):
-        given_as = case.given_as.rows(rows_handed)
-        assert dtype in str(given_as.dtype)
-        assert (np.asarray(given_as.double() if library == "torch" else given_as) == rows_handed).all()
-
-
-@pytest.mark.slow
-@pytest.mark.exact
-def test_a_large_shape_of_ones_own_is_called_within_two_gibibytes() -> None:
-    """By one process: the rows of two would not fit."""
-    function, shape = CORRECT["verify_batch"]["sorted"], "V=151936,gamma=7,batch=32"
-    found = certify(function, "verify_batch", calls=2, shapes=[shape], limit=600)
-    assert found.shapes is not None
-    assert found.shapes.own[0].outcomes > 0
-    assert any(f"with rows of {shape}" in note for note in found.notes)
-    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 3 << 19  # KiB of any process that has ended
-
-
-@pytest.mark.exact
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("V=1", "V is 1 in shape 'V=1'; expected at least 2"),
-        ("V=5,gamma=0", "gamma is 0"),
-        ("gamma=8..4", "the smaller one first"),
-        ("V=many", "expected a whole number"),
-        ("K=3", "'K' in shape 'K=3'; expected V, gamma or dtype"),
-        ("V=5,dtype=float80", "expected one of float64"),
-        ("V=5,dtype=bfloat16", "takes float64 alone"),
-        ("llama-9", "expected sizes such as V=151936,gamma=7, or one of llama-3"),
-        ("qwen-33", "did you mean qwen-3? expected sizes such as V=151936"),
-        ("V=1000000,gamma=90", "does not fit memory"),
-        ("dtype=float32", "which has no size"),
-        ("gama=3", "'gama' in shape 'gama=3'; did you mean gamma? expected V, gamma or dtype"),
-        ("gamma=7,gamma=9", "gamma is given twice in shape 'gamma=7,gamma=9'; expected it once"),
-        ("V=9,dtype=float64,dtype=float32", "dtype is given twice"),
-        ("V=9,gamma=4..5000", "gamma is 5000 in shape 'V=9,gamma=4..5000'; expected at most 4096: cases beyond that"),
-    ],
-)
-def test_a_shape_that_there_is_not_is_refused(text: str, says: str) -> None:
-    with pytest.raises(ValueError, match=re.escape(says)):
-        certify(verifier(), calls=1, shapes=[text])
-
-
-@pytest.mark.exact
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("V=8,K=6", "K is 6 and V 8 in shape 'V=8,K=6'; expected K at most half of V"),
-        ("V=4..9,K=6..8", "V of at least 12, or K of at most 4"),
-        ("V=200000000,K=1", "does not fit memory"),
-    ],
-)
-def test_more_candidates_than_half_of_the_tokens_are_told_from_too_large_rows(text: str, says: str) -> None:
-    with pytest.raises(ValueError, match=re.escape(says)):
-        parsed(text, CONTRACTS["verify_candidates"].axes)
-    assert parsed("V=8,K=4", CONTRACTS["verify_candidates"].axes).of == {"V": (8, 8), "K": (4, 4)}
-    assert parsed("K=6", CONTRACTS["verify_candidates"].axes).of == {"K": (6, 6)}
-
-
-@pytest.mark.exact
-def test_rows_of_a_call_are_bounded_whatever_v_is() -> None:
-    """Each takes about a millisecond beside the call itself, so that a million of them would take long."""
-    axes = CONTRACTS["verify_batch"].axes
-    with pytest.raises(ValueError, match="has calls of 65552 rows and more; expected at most 32768"):
-        parsed("V=2,gamma=4096,batch=16", axes)
-    one, rng = parsed("V=2,gamma=1000..4096", axes).within(axes, {}), np.random.default_rng(0)
-    assert one is not None
-    drawn = [one.draw(axes, rng) for _ in range(40)]
-    assert max((shape["gamma"] + 1) * shape["batch"] for shape in drawn) <= 1 << 15
-    assert max(shape["batch"] for shape in drawn) > 1
-
-
-@pytest.mark.exact
-def test_a_long_sequence_is_read_in_a_time_that_its_length_bounds() -> None:
-    """A model that is asked for 4,000 tokens in turn steps through each of them once, not through all each time."""
-    base = rows.row(16, np.random.default_rng(0))
-    steps = 0
-
-    class Counting(TurningModel):
-        def _on(self, turn: Any, token: Any) -> Any:
-            nonlocal steps
-            steps += 1
-            return super()._on(turn, token)
-
-    model = Counting(base, (3, 1, 5))
-    tokens = np.random.default_rng(1).integers(16, size=4000).tolist()
-    for i in range(4000):
-        model(tokens[:i])
-    assert steps == 3999
-    for prefix in (tokens[:7], [*tokens[:5], (tokens[5] + 1) % 16, *tokens[6:9]], [], np.array(tokens[:3])):
-        assert (model(prefix) == TurningModel(base, (3, 1, 5))(prefix)).all()
-    with pytest.raises(ValueError, match="token 16"):
-        model([*tokens[:5], 16])
-    assert (model(tokens[:9]) == TurningModel(base, (3, 1, 5))(tokens[:9])).all()
-
-
-@pytest.mark.exact
-def test_a_limit_is_given_once() -> None:
-    with pytest.raises(ValueError, match="V is given twice in at-most 'V=9,V=50'; expected it once"):
-        limits("V=9,V=50", CONTRACTS["verify"].axes)
-
-
-@pytest.mark.exact
-def test_what_numpy_has_not_and_what_is_beyond_a_limit_is_refused() -> None:
-    with pytest.raises(ValueError, match="which NumPy has not"):
-        makes("chain_uniforms", None, "bfloat16")
-    assert callable(makes("chain_uniforms", "torch", "bfloat16"))
-    with pytest.raises(ValueError, match="beyond at-most"):
-        certify(verifier(), calls=1, shapes=["V=100"], at_most="V=50")
-    with pytest.raises(ValueError, match="expected one of V, gamma"):
-        certify(verifier(), calls=1, at_most="batch=3")
-    with pytest.raises(ValueError, match="'batch=1' leaves no case of verify_batch; the smallest has V = 2"):
-        certify(CORRECT["verify_batch"]["sorted"], "verify_batch", calls=1, at_most="batch=1")
-
-
-@pytest.mark.exact
-def test_ranges_know_their_shapes() -> None:
-    one = Ranges({"V": (10, 20)})
-    assert Shape((("V", 20), ("gamma", 3))) in one
-    assert Shape((("V", 21), ("gamma", 3))) not in one
-    assert cells(CONTRACTS["verify"].axes, {"V": 64}) == tuple(
-        cell for cell in cells(CONTRACTS["verify"].axes, {}) if cell.of["V"][1] <= 64
-    )
