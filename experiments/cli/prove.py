@@ -80,11 +80,11 @@ def prove_command(
         given = exact_settings(settings)
     except ValueError as error:
         raise UsageError(str(error)) from None
+    numbers = {name: one for name, one in (("length", length), ("count", count)) if one is not None}
     if at is not None:
         if subject is None or judge:
             raise UsageError("--at is for a rule; expected SUBJECT, and no --judge")
-        numbers = [number for number in (length, count, seed) if number is not None]  # a seed of 0 is given, too
-        if out or copy or rule or size or positive or numbers or that != "lossless":
+        if out or copy or rule or size or positive or numbers or seed is not None or that != "lossless":
             others = "--out, --json, --rule, --size, --length, --count, --seed, --positive and a statement"
             raise UsageError(f"--at only shows what a rule does; expected none of {others}")
         from experiments.cli.showing import show
@@ -124,8 +124,7 @@ def prove_command(
             kind="decoder" if decoder else "",
             rule=rule,
             sizes=sizes,
-            length=length or 3,
-            count=count or 2,
+            **numbers,
             zeros=not positive,
             limit=limit,
             found=found,
