@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from simlab.certify.shapes.events import BEFORE, CERTAIN, EXAMINED, NEXT, PAIR, 
 from simlab.certify.shapes.rows import Row
 
 SURE = 0.2  # the part of blocks with two certain drafts in turn, where a coin that is used twice is seen best
-AGAIN = 0.6  # the part of blocks that have an earlier row in which one of these is hard, two thirds of them as certain
+AGAIN, AS_CERTAIN = 0.6, 2 / 3  # the part of blocks in which an earlier row is hard too, and of these with two certain
 CERTAINLY = 0.5  # the part of blocks in which a row before the one that is hard, or behind it, is nearly certain
 
 Place = tuple[int, Array]  # of an outcome, and the labels [V] of its tokens
@@ -73,23 +74,18 @@ POINTS = Making(rows.any_row, rows.point, rows.certain, lambda of, rng: rows.lik
 def drawn_block(size: int, gamma: int, rng: np.random.Generator, making: Making = PLAIN) -> DrawnBlock:
     """A block of gamma drafts over V tokens; where it mostly ends is drawn, and which rows it has."""
     ends, one = _place(gamma, rng), making.row(size, rng)
-    again = ends > 0 and rng.random() < AGAIN
-    before = ends - distance(ends, rng) if ends and (making.alike or again) else None
-    certain = None
-    if making.certain and rng.random() < CERTAINLY:
-        certain = _beside([i for i in range(ends) if not (again and i == before)], ends, gamma, rng)
-    anew = {ends, ends + 1, before, certain}
-    sure = {before, ends} if again and rng.random() < 2 / 3 else {ends, ends + 1} if rng.random() < SURE else set()
+    around = _around(ends, gamma, making, rng)
+    anew = {ends, ends + 1, around.before, around.again, around.certain}
     p, q = np.empty((gamma + 1, size)), np.empty((gamma, size))
     labels, kinds = dict[int, Array](), dict[int, str]()
     for i in range(gamma + 1):
         of = making.row(size, rng) if i in anew else rows.turned(one, int(rng.integers(size)))
-        if i == certain:
+        if i == around.certain:
             of = rows.nearly_certain(of)
         p[i], labels[i] = of.p, of.labels
-        if i < gamma and (i in sure or (i == certain and not (making.alike and rng.random() < 0.5))):
+        if i < gamma and (i in around.sure or (i == around.certain and not (making.alike and rng.random() < 0.5))):
             kinds[i], q[i] = "two certain", rows.likeliest(of)
-        elif i == before and again:
+        elif i == around.again:
             q[i] = making.halfway(of, rng)
         elif i < ends:
             p[i], q[i] = making.passed(of, ends, rng)
@@ -97,17 +93,38 @@ def drawn_block(size: int, gamma: int, rng: np.random.Generator, making: Making 
             kinds[i], q[i] = making.hard(of, rng)
 
     def place(i: int | None) -> Place | None:
-        return None if i is None or i > gamma or i == certain else (i, labels[i])
+        return None if i is None or i > gamma else (i, labels[i])
 
     return DrawnBlock(
         Block(tuple(row[None] for row in p), tuple(row[None] for row in q), 0),
         (ends, labels[ends]),
-        place(ends + 1),
-        place(before),
+        place(ends + 1 if ends + 1 != around.certain else None),
+        place(around.before if around.before != around.certain else None),
         kinds.get(ends, ""),
-        ends - before if before is not None and again else 0,
-        None if certain is None else (certain, labels[certain]),
+        0 if around.again is None else ends - around.again,
+        place(around.certain),
     )
+
+
+class _Around(NamedTuple):
+    """Places of a block beside the one where it mostly ends."""
+
+    before: int | None  # an earlier one that is looked at
+    again: int | None  # that one, where its row is hard as well
+    certain: int | None  # one whose row is nearly certain of a token
+    sure: set[int]  # two whose drafts are certain
+
+
+def _around(ends: int, gamma: int, making: Making, rng: np.random.Generator) -> _Around:
+    """Which they are."""
+    hard = ends > 0 and rng.random() < AGAIN
+    before = ends - distance(ends, rng) if ends and (making.alike or hard) else None
+    again, certain = before if hard else None, None
+    if making.certain and rng.random() < CERTAINLY:
+        certain = _beside([i for i in range(ends) if i != again], ends, gamma, rng)
+    if again is not None and rng.random() < AS_CERTAIN:
+        return _Around(before, again, certain, {again, ends})
+    return _Around(before, again, certain, {ends, ends + 1} if rng.random() < SURE else set())
 
 
 def events_of(drawn: tuple[DrawnBlock, ...], starts: tuple[int, ...]) -> tuple[AtPlaces, ...]:

@@ -39,8 +39,10 @@ def law_of(name: str, count: int) -> Array:
     """The law of a kind of events, of tokens in so many classes."""
     if name == BRANCH:
         return np.array([1 - EASY, EASY])
+    if name == CERTAIN:
+        return certain_law(count)
     if name not in PARTED:
-        return certain_law(count) if name == CERTAIN else LAWS[count]
+        return LAWS[count]
     heavy = float(LAWS[count][HEAVY[count]])
     return np.outer([1 - heavy, heavy], [1 - heavy, heavy]).ravel()
 
