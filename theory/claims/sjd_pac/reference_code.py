@@ -159,6 +159,7 @@ def reference_lossless(seed: int) -> Finding:
                     candidates=2,
                     depth=case.depth + 1,
                     nodes=case.nodes,
+                    mended=case.beside,
                     rows=case.rows,
                     **each,
                 ),

@@ -44,8 +44,11 @@ def draws(pmfs):
         yield [x for x, _ in each], mass
 
 
-def emitted(levels, window, rows):
-    """The law of the sequence, two candidates at each of the first ``levels`` columns of ``window`` drafts."""
+def emitted(levels, window, rows, declared):
+    """The law of the sequence, two candidates at each of the first ``levels`` columns of ``window`` drafts.
+
+    The second is drawn as published, or from the ``declared`` row without the first.
+    """
     length, size = 1 + max(map(len, rows)), len(rows[""])
     uniform = (Fraction(1, size),) * size
     leaves = [(0,) * window, *list(product((0, 1), repeat=levels))[1:]]
@@ -107,7 +110,8 @@ def emitted(levels, window, rows):
                 told.append((stays, residual, p))
         for tokens, mass in draws(drawn):
             following = [
-                (x, spare if stays else without(spare, x), p) for x, (stays, spare, p) in zip(tokens[1:], told[1:])
+                (x, without(p, x) if declared else spare if stays else without(spare, x), p)
+                for x, (stays, spare, p) in zip(tokens[1:], told[1:])
             ]
             yield (*prefix, *path, *tokens[:1]), tuple(following), weight * mass
 
@@ -131,7 +135,8 @@ def recompute(examples):
     for entry in examples:
         k, depth, rows = entry["candidates"], entry["depth"], entry["rows"]
         assert k == 2
-        law = emitted(depth - 1, depth - 1 + entry["nodes"] - (k**depth - 1), rows)
+        window = depth - 1 + entry["nodes"] - (k**depth - 1)
+        law = emitted(depth - 1, window, rows, "siblings" in entry["mended"])
         target = {}
         for tokens in product(range(len(rows[""])), repeat=1 + max(map(len, rows))):
             mass = Fraction(1)
