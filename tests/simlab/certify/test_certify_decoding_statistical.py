@@ -130,6 +130,6 @@ def test_a_control_is_found() -> None:
     ],
 )
 def test_a_decoder_that_breaks_gets_a_certificate_that_says_so(decode: Function, told: str) -> None:
-    certificate = certify(decode, "decode", budget=3, processes=1)
+    certificate = certify(decode, "decode", calls=20, processes=1)
     assert certificate.verdict == "breaks"
     assert told in certificate.summary
