@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from textwrap import indent, wrap
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from experiments.cli.options import option, out_option
-from experiments.cli.terminal import UsageError, output, plain_math, plain_table, print_text
-from experiments.cli.verify import COLOURS, check_papers, read_verdicts
+from experiments.cli.terminal import UsageError, error_output, output, plain_math, plain_table, print_text
+from experiments.cli.verify import COLOURS, check_papers, read_decided
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 UNKNOWN = "-"
 ID = re.compile(r"[a-z][\w-]*\.[\w.-]+")
-FOUND = 10  # claims that answer a question, of which the first mostly does
+FOUND, LINES = 10, 3  # claims that answer a question, of which the first mostly does, and lines of each
 SAYS = {
     "paper": "what the paper states",
     "code": "what published code does",
@@ -39,19 +40,21 @@ def claims_command(
     """List the claims, with the verdicts that simlab verify has left, find some, or explain one.
 
     WORDS are a question or a few words, as "is sjd lossless": the claims that answer it are listed, the best first. An
-    ID is explained: its statement, assumptions and argument. In a terminal statements are cut to a line. In a file or a
-    pipe each line is whole: the claim, its verdict, where the statement stands, and the statement, with tabs in
-    between.
+    ID is explained: its statement, assumptions and argument. In a terminal a statement of the list is cut to a line,
+    and one that answers to three. In a file or a pipe each line is whole: the claim, its verdict, where the statement
+    stands, and the statement, with tabs in between.
     """
     from theory.claims import CLAIMS, asked, find
 
     saved = out / "verdicts.json"
-    verdicts = read_verdicts("--out", saved) if saved.exists() else {}
+    decided = read_decided("--out", saved) if saved.exists() else {}
+    verdicts = {id: verdict for id, (verdict, _) in decided.items()}
     check_papers(paper or [])
     question = " ".join(words or [])
     if ID.fullmatch(question):
         try:
-            _explain(find(question), verdicts)
+            claim = find(question)
+            _explain(claim, verdicts, decided.get(claim.id, ("", ""))[1])
         except ValueError as error:
             raise UsageError(str(error)) from None
         return 0
@@ -59,7 +62,9 @@ def claims_command(
     listed = [claim for claim in listed if not paper or claim.paper in paper]
     if not listed:
         raise UsageError(f"no claim has to do with {question!r}; expected other words, or none to list all")
-    _list(listed[:FOUND] if question else listed, verdicts)
+    _list(listed[:FOUND] if question else listed, verdicts, LINES if question else 1)
+    if len(listed) > FOUND and question:
+        print_text(error_output(), f"the first {FOUND} of {len(listed)} claims that have to do with it", "dim")
     return 0
 
 
@@ -70,20 +75,33 @@ def _verdict(verdicts: dict[str, str], id: str) -> Text:
     return Text(verdict, style=COLOURS.get(verdict, "dim"))
 
 
-def _list(claims: Sequence[Claim], verdicts: dict[str, str]) -> None:
+def _list(claims: Sequence[Claim], verdicts: dict[str, str], lines: int) -> None:
     console = output()
+    stated = [plain_math(" ".join(_said(claim).split())) for claim in claims]
     if not console.is_terminal:
-        for claim in claims:
-            statement = " ".join(plain_math(claim.statement).split())
+        for claim, statement in zip(claims, stated, strict=True):
             print(claim.id, verdicts.get(claim.id, UNKNOWN), claim.source.where, statement, sep="\t")
         return
-    rows = [(claim.id, _verdict(verdicts, claim.id), plain_math(claim.statement)) for claim in claims]
-    console.print(plain_table(console, ("claim", "verdict", "statement"), rows), highlight=False)
+    if lines == 1:
+        rows = [(claim.id, _verdict(verdicts, claim.id), told) for claim, told in zip(claims, stated, strict=True)]
+        console.print(plain_table(console, ("claim", "verdict", "statement"), rows), highlight=False)
+    for claim, statement in () if lines == 1 else zip(claims, stated, strict=True):
+        console.print(claim.id, _verdict(verdicts, claim.id), highlight=False)
+        cut = wrap(statement, console.width - 2, max_lines=lines, placeholder=" …")
+        print_text(console, indent("\n".join(cut), "  "))
     if not verdicts:
         print_text(console, "No verdicts yet: simlab verify decides all, simlab verify --claim ID one.", "dim")
 
 
-def _explain(claim: Claim, verdicts: dict[str, str]) -> None:
+def _said(claim: Claim) -> str:
+    """The statement of a claim, behind the title of a result of ours that it is."""
+    from theory.claims import TAKE_HOME
+
+    title = next((f"{result.title}. " for result in TAKE_HOME if result.claim == claim.id), "")
+    return title + claim.statement
+
+
+def _explain(claim: Claim, verdicts: dict[str, str], evidence: str) -> None:
     from rich.padding import Padding
     from rich.text import Text
 
@@ -94,6 +112,9 @@ def _explain(claim: Claim, verdicts: dict[str, str]) -> None:
         quoted = f"“{source.quote}”" if source.origin == "paper" else source.quote
         console.print(Padding(Text(quoted, style="italic"), (1, 0, 0, 2)))
     print_text(console, f"\n{plain_math(claim.statement)}")
+    if evidence:
+        print_text(console, "\nevidence", "bold")
+        print_text(console, f"  {plain_math(evidence)}")
     print_text(
         console, f"\n{SAYS[source.origin]}{'' if source.origin == 'derived' else f': {source.relation}'}.", "dim"
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from shutil import rmtree
+from statistics import median
 from typing import TYPE_CHECKING, Annotated, Any
 
 from experiments.cli.options import (
@@ -46,6 +47,8 @@ PARTS = "parts"  # a folder: what is finished of a comparison that is not
 METHODS = "What is compared"  # a section of the help
 TIMED = (1, 16)  # images at a time
 FRECHET = "distance on features of simlab's classifier, larger of fewer images, to as many of"
+HARDLY = 0.05  # of drafts accepted, in the median of methods
+COMPARED = 256  # images from which such a distance is told: of fewer it is mostly that of their labels
 
 
 @with_records
@@ -87,7 +90,7 @@ def compare_command(
     """
     check_kind(model, rows, vectors, drafts=drafts)
 
-    from experiments.models.compare import Comparison, Outcome, Request, compare, table
+    from experiments.models.compare import Comparison, Outcome, Request, compare, sizes, table
     from experiments.models.grid import write_grid
     from experiments.models.own import load_models
     from experiments.models.session import check_device
@@ -126,9 +129,17 @@ def compare_command(
             loaded.check(sampling)
             request = Request(names, count, run.batch, batches, run.seed, sampling, data, settings)
             with progress_bar() as progress:
-                asked = comparison(loaded, request)
-                bar = progress.add_task("starting", total=count * len(asked.draws))
-                for found in compare(asked, lambda what, n=0: progress.update(bar, description=what, advance=n), parts):
+                asked, done = comparison(loaded, request), 0
+                until = [n * len(asked.draws) for n in sizes(count)]  # images until each table
+                bar = progress.add_task("starting", total=until[0])
+
+                def watch(what: str, n: int = 0) -> None:
+                    nonlocal done
+                    done += n
+                    total = next((all for all in until if done <= all), done)
+                    progress.update(bar, description=what, completed=done, total=total)
+
+                for found in compare(asked, watch, parts):
                     tell(found)
     except KeyboardInterrupt:
         print_text(error_output(), f"simlab: interrupted; what is finished is in {parts}, the same command goes on")
@@ -150,13 +161,13 @@ def _codes(console: Console, document: dict[str, Any]) -> None:
         "bits",
         "accuracy",
     )
-    rows = [_row(row) for row in document["methods"]]
+    rows = [_row(row, document["n"]) for row in document["methods"]]
     drafts = f"{document['drafts']} drafts a call where there is a window"
     title = f"{_images(document)}, {drafts}, {document['device']}, seed {document['seed']}"
     table = numbers_table(console, (*names, "Frechet", "is it the target's law"), rows, title)
     console.print(table, highlight=False)
     _tell_speedup(console, document, "ar", "what was predicted of this machine")
-    print_text(console, f"Frechet: {FRECHET} ar")
+    _tell_frechet(console, document, "ar")
 
 
 def _images(document: dict[str, Any]) -> str:
@@ -174,11 +185,17 @@ def _tell_speedup(console: Console, document: dict[str, Any], target: str, predi
     print_text(console, f"speedup: {timed if _speedups(document) else 'from the next table on'}")
 
 
-def _quality(quality: dict[str, Any]) -> tuple[str, str]:
-    return f"{quality['accuracy']:.3f} ± {quality['accuracy_error']:.3f}", f"{quality['frechet_to_ar']:.3f}"
+def _quality(quality: dict[str, Any], n: int) -> tuple[str, str]:
+    frechet = f"{quality['frechet_to_ar']:.3f}" if n >= COMPARED else ""
+    return f"{quality['accuracy']:.3f} ± {quality['accuracy_error']:.3f}", frechet
 
 
-def _row(row: dict[str, Any]) -> tuple[str, ...]:
+def _tell_frechet(console: Console, document: dict[str, Any], target: str) -> None:
+    told = f"{FRECHET} {target}" if document["n"] >= COMPARED else f"from {COMPARED} images a method on"
+    print_text(console, f"Frechet: {told}")
+
+
+def _row(row: dict[str, Any], n: int) -> tuple[str, ...]:
     quality, compression = row["quality"], row["compression"]
     bits = quality["bits_per_token"]
     return (
@@ -187,7 +204,7 @@ def _row(row: dict[str, Any]) -> tuple[str, ...]:
         f"{compression['mean']:.3f} ± {compression['error']:.3f}",
         *map(_speedup, row["timing"]),
         "" if bits is None else f"{bits:.3f} ± {quality['bits_per_token_error']:.3f}",
-        *_quality(quality),
+        *_quality(quality, n),
         _verdict(row),
     )
 
@@ -205,8 +222,8 @@ def _verdict(row: dict[str, Any]) -> str:
     if row["checks"] is not None:
         failed = [name for name, check in row["checks"].items() if not check["passes"]]
         ranks = row["checks"]["ranks"]["detects"]
-        detects = "nothing" if ranks is None else f"ranks TV {ranks:.3f} away"
-        return f"no: {', '.join(failed)}" if failed else f"no difference found ({detects} would be)"
+        detects = "none would be, of so few" if ranks is None else f"a TV of {ranks:.3f} between ranks would be"
+        return f"no: {', '.join(failed)}" if failed else f"no difference found ({detects})"
     far = row["distortion"]
     return "lossy" if far is None else f"lossy: TV {far['tv']:.3f}, distance {far['wasserstein']:.3f} a token"
 
@@ -216,13 +233,18 @@ def _vectors(console: Console, document: dict[str, Any]) -> None:
         "method", "accepted", "calls", "proposals", *_speedups(document), "accuracy", "Frechet", "told from the target"
     )  # fmt: skip
     title = f"{_images(document)}, {document['device']}, seed {document['seed']}"
-    rows = [_row_of_vectors(row) for row in document["methods"]]
+    rows = [_row_of_vectors(row, document["n"]) for row in document["methods"]]
     console.print(numbers_table(console, names, rows, title), highlight=False)
     _tell_speedup(console, document, "the target alone", "that of eq. 51")
-    print_text(console, f"Frechet: {FRECHET} the target alone")
+    _tell_frechet(console, document, "the target alone")
+    rates = [row["acceptance"]["mean"] for row in document["methods"] if row["acceptance"]["mean"] is not None]
+    if rates and median(rates) < HARDLY:
+        print_text(
+            console, "Hardly a draft is accepted with so little noise in the last step: try --least 250 --steps 12"
+        )
 
 
-def _row_of_vectors(row: dict[str, Any]) -> tuple[str, ...]:
+def _row_of_vectors(row: dict[str, Any], n: int) -> tuple[str, ...]:
     rate, proposals, quality = row["acceptance"], row["proposals"], row["quality"]
     error = "" if rate["error"] is None else f" ± {rate['error']:.3f}"
     return (
@@ -231,7 +253,7 @@ def _row_of_vectors(row: dict[str, Any]) -> tuple[str, ...]:
         f"{row['steps']['mean']:.1f}",
         "" if proposals["mean"] is None else f"{proposals['mean']:.2f}",
         *map(_speedup, row["timing"]),
-        *_quality(quality),
+        *_quality(quality, n),
         _told_apart(row["checks"]),
     )
 
@@ -242,4 +264,4 @@ def _told_apart(checks: dict[str, Any]) -> str:
     if failed:
         return f"yes: {', '.join(failed)}"
     said = [f"{name} TV {check['detects']:.2g}" for name, check in checks.items() if check["detects"] is not None]
-    return f"no ({', '.join(said)} would be)" if said else "no (nothing surely would be)"
+    return f"no ({', '.join(said)} would be)" if said else "no (of so few, none would be)"

@@ -8,6 +8,7 @@ lossy or breaks; 2 for wrong usage; 3 when a certificate is inconclusive, or not
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 from collections.abc import Sequence
@@ -122,6 +123,10 @@ def _message(error: Exception) -> str:
     if not isinstance(error.__cause__, ValueError):
         return error.format_message()
     found = error.__cause__.errors()[0]  # type: ignore[attr-defined]
+    _, _, choices = str(found["msg"]).partition(" is not one of ")
+    if choices:
+        known = re.findall(r"'([^']*)'", choices)
+        return f"{name} {found['input']}: {meant(found['input'], known)}expected one of {', '.join(known)}"
     return f"{name} {found['input']}: expected {expectation(found)}"
 
 

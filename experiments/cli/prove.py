@@ -6,6 +6,7 @@ import re
 from importlib.util import find_spec
 from pathlib import Path
 from shlex import quote
+from textwrap import shorten
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -27,9 +28,11 @@ if TYPE_CHECKING:
 STATUS = {"proven": 0, "counterexample": 1, "unknown": 3}
 COLOURS = {"proven": "green", "counterexample": "red", "unknown": "yellow"}
 WORDS = {"proven": "proven", "counterexample": "refuted", "unknown": "unknown"}
+NEEDED = re.compile(r"needs the parameter '(\w+)'")
 SIZE = re.compile(r"(?:V=)?(\d+)")
 MOST_SIZE = 8
-SECOND = 60.0  # seconds that the second solver is given
+LONGEST = 300  # letters of a reason
+SECOND = 20.0  # seconds that the second solver is given
 
 
 def prove_command(
@@ -132,7 +135,7 @@ def prove_command(
         )
     except ValueError as error:
         if not judge:
-            raise UsageError(str(error)) from None
+            raise UsageError(NEEDED.sub(r"\g<0>: --set \1=...", str(error))) from None
         print_text(output(), f"judged, but not proven: {error}")  # such as a file that is gone by now
         return status or STATUS["unknown"]
     finally:
@@ -141,17 +144,21 @@ def prove_command(
         write_json(copy, answer)
     console = output()
     _print(console, answer, "" if decoder else _shown_by(spec, settings or []))
-    agreed = answer["outcome"] != "proven" or _second_solver(console, answer, folder, limit)
+    agreed = answer["outcome"] != "proven" or _second_solver(console, answer, folder, shown, limit)
+    if answer["outcome"] == "proven" and not (decoder or size):
+        print_text(console, "what shows with more tokens only was not looked at: --size V=4 does")
     print_text(console, where(answer=shown / "answer.json", checker=shown / "check.py"))
     return status or (STATUS[answer["outcome"]] if agreed else STATUS["unknown"])
 
 
-def _second_solver(console: Console, answer: dict[str, Any], folder: Path, seconds: float) -> bool:
+def _second_solver(console: Console, answer: dict[str, Any], folder: Path, shown: Path, seconds: float) -> bool:
     """Ask cvc5 what z3 was asked, where it is installed; False if it says otherwise."""
     from theory.failures import CheckFailed
     from theory.proofs.making import second_solver_agrees
 
-    told = f"{len(answer['files'])} files for other solvers: pip install cvc5 z3-solver; python check.py"
+    count = len(answer["files"])
+    files = f"{count} file{'s' if count != 1 else ''}"
+    told = f"{files} for other solvers: pip install cvc5 z3-solver; python {quote(str(shown / 'check.py'))}"
     agreed = True
     if find_spec("cvc5"):
         try:
@@ -159,7 +166,7 @@ def _second_solver(console: Console, answer: dict[str, Any], folder: Path, secon
                 progress.add_task("cvc5 is asked as well", total=None)
                 agrees = second_solver_agrees(folder / "check.py", folder, min(seconds, SECOND))
             told = (
-                f"cvc5 agrees with z3 on every question of {len(answer['files'])} files; check.py asks both again"
+                f"cvc5 agrees with z3 on every question of {files}; check.py asks both again"
                 if agrees
                 else "cvc5 could not answer every question in time, and contradicts z3 in none; check.py says which"
             )
@@ -177,7 +184,9 @@ def _print(console: Console, answer: dict[str, Any], show: str) -> None:
     told = f"for all {answer['assumed']}, {of} ({answer['cells']:,} cells)" if outcome == "proven" else of
     console.print(Text.assemble((word, f"bold {COLOURS[outcome]}"), f" {told}"), soft_wrap=True, highlight=False)
     if answer["why"]:
-        print_text(console, answer["why"])
+        print_text(console, shorten(answer["why"], LONGEST, placeholder=" … (all of it is in answer.json)"))
+    if outcome == "counterexample" and "IndexError" in answer["why"]:
+        print_text(console, "accept and residual are called with p [V], q [V] and a token x, in this turn")
     rows, values = answer["rows"], answer["values"]
     width = max(map(len, rows), default=0)
     for name, row in rows.items():

@@ -125,14 +125,23 @@ def check_papers(papers: Sequence[str]) -> None:
 
     for paper in papers:
         if paper not in PAPERS:
-            raise UsageError(f"--paper {paper}: {meant(paper, PAPERS)}expected one of {', '.join(PAPERS)}")
+            near = next((f"did you mean {one}? " for one in PAPERS if paper and paper in one), meant(paper, PAPERS))
+            raise UsageError(f"--paper {paper}: {near}expected one of {', '.join(PAPERS)}")
 
 
 def read_verdicts(option: str, path: Path) -> dict[str, str]:
     """Verdicts by id from a file that ``simlab verify`` wrote, which ``option`` names."""
+    return {id: verdict for id, (verdict, _) in read_decided(option, path).items()}
+
+
+def read_decided(option: str, path: Path) -> dict[str, tuple[str, str]]:
+    """The same, each with what the verdict rests on."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
-        return {entry["id"]: entry["verdict"] for entry in document["claims"]}
+        return {
+            entry["id"]: (entry["verdict"], next((one["summary"] for one in entry.get("evidence", ())), ""))
+            for entry in document["claims"]
+        }
     except OSError as error:
         raise UsageError(f"{option} {path}: {error.strerror}") from None
     except (ValueError, KeyError, TypeError):

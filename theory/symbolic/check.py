@@ -3,14 +3,15 @@
     pip install cvc5 z3-solver
     python check.py [FOLDER or FILE ...]
 
-Imports nothing of the program that wrote the files. Exits with 1 if an answer is another, and with 2 if a solver could
-not tell in time, and none says otherwise.
+Imports nothing of the program that wrote the files. A solver that is not installed is not asked. Exits with 1 if an
+answer is another, and with 2 if a solver could not tell in time, and none says otherwise.
 """
 
 import argparse
 import sys
 import time
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 
@@ -45,6 +46,20 @@ def z3_answers(text: str, limit: int) -> Iterator[str]:
 
 
 SOLVERS = {"cvc5": cvc5_answers, "z3": z3_answers}
+PACKAGES = {"cvc5": "cvc5", "z3": "z3-solver"}
+
+
+def watched(answers: Iterator[str], file: Path, name: str, expected: int) -> Iterator[str]:
+    """The same answers; in a terminal a line says which question is asked."""
+    for k in range(1, expected + 2):
+        if sys.stderr.isatty():
+            print(f"\r\033[K{file.name}: {name}, question {min(k, expected)} of {expected}", end="", file=sys.stderr)
+        answer = next(answers, None)
+        if answer is None:
+            break
+        yield answer
+    if sys.stderr.isatty():
+        print("\r\033[K", end="", file=sys.stderr)
 
 
 def main() -> int:
@@ -57,11 +72,18 @@ def main() -> int:
     if not files:
         print("no .smt2 files were found")
         return 1
+    wanted = options.solver or list(SOLVERS)
+    there = [name for name in wanted if find_spec(name)]
+    for name in wanted:
+        if name not in there:
+            print(f"{name} is not installed, and is not asked: pip install {PACKAGES[name]}")
+    if not there:
+        return 1
     asked, wrong, untold, begin = 0, [], [], time.time()
     for file in files:
         text = file.read_text()
         expected = text.count("(check-sat)")
-        answers = {name: list(SOLVERS[name](text, options.limit)) for name in options.solver or SOLVERS}
+        answers = {name: list(watched(SOLVERS[name](text, options.limit), file, name, expected)) for name in there}
         for name, found in answers.items():
             if len(found) != expected:
                 wrong.append(f"{file}: {name} answered {len(found)} of {expected} questions")
@@ -70,8 +92,6 @@ def main() -> int:
                     told = untold if answer.startswith("unknown") else wrong
                     told.append(f"{file}: question {k + 1}: {name} says {answer}")
         asked += expected
-        if sys.stdout.isatty():
-            print(f"\r{asked} questions", end="", flush=True)
     for line in (wrong + untold)[:20]:
         print(line)
     several = f"{len(wrong)} not unsat, {len(untold)} not told in time"

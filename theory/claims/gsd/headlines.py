@@ -67,7 +67,7 @@ TAKE_HOME = (
     ),
     Result(
         "gsd.unbiased.group-residual",
-        "A lossless rule for groups",
+        "GSD is not lossless: the law of its tokens is not the target's, but that of their groups can be exact",
         "Draw the replacement's group from what the draft lacks by group, then the token in proportion to p within it: "
         "the group that comes out follows the target exactly, at GSD's acceptance rate. Only the choice within a group "
         "is then left to the draft.",

@@ -55,7 +55,7 @@ HEADLINES = (
 TAKE_HOME = (
     Result(
         "lantern.frontier",
-        "LANTERN is on the frontier of lossy rules",
+        "LANTERN is not lossless, but on the frontier of lossy rules",
         "The acceptance it gains over the lossless rule is exactly the TV it spends, for all rows, neighbours and "
         "bounds; no rule of one draft gains more for its TV. What neighbours decide is which tokens gain, and how "
         "much.",
