@@ -44,8 +44,11 @@ def most_off(rows: list[dict[str, Any]], most: int) -> list[dict[str, Any]]:
     return [rows[k] for k in sorted(sorted(range(len(rows)), key=off)[:most])]
 
 
+ROUNDING = 1e-12  # below which a difference comes of rounding
+
+
 def format_value(value: Any) -> str:
-    """An argument for people: six digits, unless these would make a 1 of what is less."""
+    """An argument for people: six digits, unless these would hide a rounding error, as of what is nearly a half."""
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(format_value, value))}]"
     if isinstance(value, dict):
@@ -53,7 +56,7 @@ def format_value(value: Any) -> str:
     if not isinstance(value, float):
         return str(value)
     text = f"{value:.6g}"
-    return repr(value) if text == "1" and value != 1 else text
+    return repr(value) if 0 < abs(value - float(text)) < ROUNDING else text
 
 
 # Where it looked -----------------------------------------------------------------------------------------------

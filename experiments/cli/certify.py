@@ -347,8 +347,6 @@ def _print_maps(console: Console, shapes: dict[str, Any]) -> None:
 
 
 def _print_failure(console: Console, failure: dict[str, Any]) -> None:
-    from rich.syntax import Syntax
-
     from experiments.certification.certificate_format import format_value, most_off
 
     print_text(console, f"\nfails: {failure['case']}", "bold")
@@ -362,9 +360,6 @@ def _print_failure(console: Console, failure: dict[str, Any]) -> None:
         console.print(plain_table(console, ("  tokens", *names), cells))
     if failure["diagnosis"]:
         print_text(console, f"\n{failure['diagnosis']}", "bold")
-    if failure["script"] and console.is_terminal:
-        console.print("\nto reproduce it:")
-        console.print(Syntax(failure["script"], "python", background_color="default"))
 
 
 def _print_lines(console: Console, document: dict[str, Any]) -> None:

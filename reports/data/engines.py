@@ -136,9 +136,10 @@ def short(found: Engines, pages: dict[str, str], place: str) -> str:
     packages = {row.engine.split()[0] for row in told}
     passed = sum(row.verdict.startswith("lossless") for row in told)
     failed = [row for row in told if row.name in pages]
+    open_ones = len(told) - passed - len(failed)
     lines = [
         f"{len(told)} certificates of {len(packages)} packages and repositories: "
-        f"{passed} `lossless`, {len(failed)} `lossy` or `breaks`.",
+        f"{passed} `lossless`, {len(failed)} `lossy` or `breaks`, {open_ones} `inconclusive` so far.",
         "",
         "| finding | of | verdict | TV | since |",
         "|---" * 5 + "|",

@@ -335,6 +335,8 @@ class _Run:
         if isinstance(found, Fault):
             if of_tensors(found.message):
                 self.notes.append(TENSORS)
+            if "positional argument" in found.message:
+                self.notes.append(f"it is called as {self.contract.signature}; --contract chooses another call")
             return failing.of_fault(found), at_edge
         if found is not None:
             return failing.of_law(found), at_edge

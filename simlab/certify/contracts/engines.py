@@ -39,7 +39,7 @@ def _flat(arrays: Arrays, p: Array, q: Array, drafts: Array, rng: Generator) -> 
         "draft_token_ids": arrays.whole(drafts[there]),
         "cu_num_draft_tokens": arrays.whole(gammas.cumsum()),
         "draft_probs": arrays.rows_at(q, there),
-        "target_probs": arrays.rows_at(p, np.pad(there, ((0, 0), (0, 1)))),
+        "target_probs": arrays.rows_at(p, np.column_stack((there, np.zeros(len(there), bool)))),
         "bonus_token_ids": arrays.whole(
             np.array([[_drawn(p[b, gamma], rng)] for b, gamma in enumerate(gammas.tolist())])
         ),

@@ -133,6 +133,7 @@ class Region:
         self.visits: dict[int, Visit] = {}
         self.pools: dict[tuple[Key, str, int], Pool] = {}
         self.turns, self.seconds = np.zeros(count, int), np.zeros(count)
+        self.cases, self.anywhere = 0, np.random.default_rng(drawing.seed).permutation(count)
         self.planned = [dict.fromkeys(LAWS, 0) for _ in range(count)]  # calls, by the number of classes
         self.most = np.full(count, inf)  # numbers of the rows of a shape that is called
         self.skipped: list[dict[int, Shape]] = [{} for _ in range(count)]  # drawn and not called, by number of the case
@@ -146,7 +147,11 @@ class Region:
     # Which case is called next ---------------------------------------------------------------------------------
 
     def next_case(self) -> tuple[int, int, int] | None:
-        """The number of a case, of its batch, and calls: an odd one again, or a new one where least has been seen."""
+        """The number of a case, of its batch, and calls: an odd one again, or a new one where least has been seen.
+
+        Every second one is of the range that a region would have next, so that slow code has one, too; the others are
+        of those called least.
+        """
         again = self._again()
         if again:
             return again
@@ -154,7 +159,9 @@ class Region:
         mine = [at for at in open_ones if at in self.own]
         others = [at for at in open_ones if at not in self.own]
         first = mine and (not others or self.seconds[self.own].sum() <= self.seconds.sum() / 2)
-        for at in sorted(mine if first else others, key=self._turn):
+        self.cases += 1
+        key = self._turn if first or self.cases % 2 else self._least
+        for at in sorted(mine if first else others, key=key):
             visit = self._new(at)
             self.slow[at] = visit is None
             if visit:
@@ -172,6 +179,10 @@ class Region:
         if planned < ENOUGH:
             return 0, at
         return 1, planned * max(QUICK, float(self.seconds[at]) / planned) ** 0.5
+
+    def _least(self, at: int) -> tuple[int, int]:
+        """Ranges that were called least come first, wherever they are: what is wrong in many shapes shows soon."""
+        return sum(self.planned[at].values()), int(self.anywhere[at])
 
     def rounds(self, calls: int) -> Iterator[list[tuple[int, int, int]]]:
         """``calls`` of every range that has few numbers, or is the user's; then of odd cases, as long as they are odd.

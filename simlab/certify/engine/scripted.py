@@ -93,7 +93,7 @@ class Scripted(np.random.Generator):
             raise NotScripted("choice without replacement")
         weights = np.full(len(values), 1.0) if p is None else np.asarray(p, np.float64)
         if p is not None and not (abs(weights.sum() - 1) < 1e-6 and (weights >= 0).all()):
-            raise ValueError("probabilities do not sum to 1")  # as NumPy does
+            raise ValueError("probabilities do not sum to 1")  # as a generator of NumPy does, in such words
         return values[self.token(weights, size)]
 
     def __reduce__(self) -> Any:
