@@ -18,7 +18,6 @@ from simlab.decoders import Jacobi, Sjd, SjdAc, SjdPac, SjdPd, SjdUnrefined, run
 from simlab.randomness import Tape
 from simlab.rules import Speculative
 from simlab.statistics import estimate
-from theory import image_process as images
 from theory.claims import CLAIMS, CheckFailed
 from theory.claims.sjd import speeds as sjd_speeds
 from theory.claims.sjd_pac import locality as pac_locality
@@ -263,8 +262,3 @@ def test_a_masked_token_is_not_looked_at() -> None:
     assert np.array_equal(blind.forward(tokens, start, 4), blind.forward(other, start, 4))
     assert not np.allclose(target.forward(tokens, start, 1), target.forward(other, start, 1))
     assert np.array_equal(*(p.forward(tokens, np.array([20]), 1) for p in (blind, target)))  # its own row, same noise
-
-
-def test_the_process_is_what_it_says() -> None:
-    assert images.IMAGE["shape"][1] == 48
-    assert set(images.IMAGE) >= {"vocabulary", "entropy", "heterogeneity", "coupling", "floor", "locality", "jitter"}

@@ -18,7 +18,7 @@ import numpy as np
 
 from simlab.arrays import Array
 from theory.example_processes import random_row
-from theory.judge.user_rule import NEGLIGIBLE, Broken, Inexact, UserRule, as_probability, as_row, asked
+from theory.judge.user_rule import NEGLIGIBLE, Broken, Inexact, UserRule, as_probability, as_row, asked, read
 from theory.search import Pmf, pairs, smallest_violation
 
 Pair = tuple[Pmf, Pmf]
@@ -62,18 +62,7 @@ class Check(NamedTuple):
 
 
 def families(seed: int) -> dict[str, list[Pair]]:
-    """Pairs of rational rows by what is particular about them.
-
-    Parameters
-    ----------
-    seed
-        Of the random rows.
-
-    Returns
-    -------
-    dict of str to list of Pair
-        In words what is particular, and the pairs, smallest first.
-    """
+    """Pairs of rational rows, smallest first, by what is particular about them in words; ``seed``: of random rows."""
     random = Random(seed)
     one_hot = {v: [tuple(Fraction(int(y == x)) for y in range(v)) for x in range(v)] for v in SMALL}
     positive = {v: [random_row(random, v, least=1) for _ in range(6)] for v in SMALL}
@@ -115,25 +104,10 @@ def floats(row: Pmf) -> Array:
 def contract(
     rule: UserRule, seed: int, levels: tuple[tuple[int, int], ...], tries: int, cases: Mapping[str, list[Pair]]
 ) -> list[Check]:
-    """Every line of the contract: the checks, the families of inputs it has to work on, and the notes.
+    """Every line of the contract: the checks, the families of inputs it has to work on, and notes if nothing fails.
 
-    Parameters
-    ----------
-    rule
-        The user's rule.
-    seed
-        Of the search.
-    levels
-        Pairs of vocabulary and largest weight, over which a search looks for smaller failures.
-    tries
-        Examples tried at each level.
-    cases
-        What :func:`families` gives.
-
-    Returns
-    -------
-    list of Check
-        Notes only where nothing fails.
+    ``levels``: pairs of vocabulary and largest weight, over which a search looks for smaller failures, with its
+    ``seed`` and so many ``tries`` at each. ``cases``: what :func:`families` gives.
     """
     known: dict[Pair, dict[str, Fault]] = {}
 
@@ -164,12 +138,10 @@ def contract(
             pair = next(pair for pair, found in known.items() if id in found and len(pair[0]) == failing[id])
         return Check(id, CHECKS[id], "fails", faults(pair)[id])
 
-    works = [
-        Check(f"works: {name}", f"works with {name}", "fails", next(iter(faults(pair).values())))
-        if pair is not None
-        else Check(f"works: {name}", f"works with {name}", "passes")
-        for name, pair in first.items()
-    ]
+    works = []
+    for name, pair in first.items():
+        fault = next(iter(faults(pair).values())) if pair else None
+        works.append(Check(f"works: {name}", f"works with {name}", "fails" if fault else "passes", fault))
     return [*map(check, CHECKS), *works, *([] if failing else _notes(rule, cases))]
 
 
@@ -195,21 +167,13 @@ def _at(rule: UserRule, p: Array, q: Array, x: int) -> dict[str, str]:
     """What is wrong with a rule at one position."""
     found: dict[str, str] = {}
     try:
-        accept, residual = rule.functions(len(p))
-    except Exception:
-        return _broken(lambda: rule.acceptance_of(p, q, x))
+        accept, residual = rule.functions_at(p, q, x)
+    except Broken as broken:
+        return {broken.check: str(broken)}
     accepted = _twice(accept, "accept", as_probability, p, q, x, found)
     if accepted is not None and accepted < 1 - NEGLIGIBLE:
         _twice(residual, "residual", as_row, p, q, x, found)
     return found
-
-
-def _broken(ask: Callable[[], Any]) -> dict[str, str]:
-    try:
-        ask()
-    except Broken as broken:
-        return {broken.check: str(broken)}
-    return {}
 
 
 def _twice(
@@ -239,46 +203,41 @@ def _twice(
 
 
 def _notes(rule: UserRule, cases: Mapping[str, list[Pair]]) -> list[Check]:
+    """What is a convention only, with the smallest pair on which the rule has another one."""
     small = [pair for rows in cases.values() for pair in rows if len(pair[0]) <= max(SMALL)]
-    certain = _first(small, lambda p, q, x: _undrafted(rule, p, q, x))
-    empty = _first([(p, q) for p, q in small if p == q], lambda p, q, x: _unrejected(rule, p, q, x))
-    return [
-        _note("undrafted", "accept is 1 where q(x) = 0 (by convention: such a token is never drafted)", certain),
-        _note("unrejected", "residual is p where q = p and x is accepted (by convention: it is never drawn)", empty),
-    ]
+    small.sort(key=lambda pair: len(pair[0]))
+    same = [(p, q) for p, q in small if p == q]
+    drafted = "accept is 1 where q(x) = 0 (by convention: such a token is never drafted)"
+    rejected = "residual is p where q = p and x is accepted (by convention: it is never drawn)"
+    notes = []
+    for id, statement, says, rows in (
+        ("undrafted", drafted, _undrafted, small),
+        ("unrejected", rejected, _unrejected, same),
+    ):
+        told = ((says(rule, floats(p), floats(q), x), p, q, x) for p, q in rows for x in range(len(p)))
+        fault = next((Fault(*found) for found in told if found[0]), None)
+        notes.append(Check(id, statement, "note" if fault else "passes", fault))
+    return notes
 
 
-def _note(id: str, statement: str, fault: Fault | None) -> Check:
-    return Check(id, statement, "passes" if fault is None else "note", fault)
-
-
-def _first(small: list[Pair], says: Callable[[Array, Array, int], str | None]) -> Fault | None:
-    for p, q in sorted(small, key=lambda pair: len(pair[0])):
-        for x in range(len(p)):
-            message = says(floats(p), floats(q), x)
-            if message:
-                return Fault(message, p, q, x)
-    return None
-
-
-def _undrafted(rule: UserRule, p: Array, q: Array, x: int) -> str | None:
+def _undrafted(rule: UserRule, p: Array, q: Array, x: int) -> str:
     if q[x] > 0:
-        return None
+        return ""
     try:
-        accepted = as_probability(asked(rule.functions(len(p)).accept, "accept", p, q, x), "accept", p)
+        accepted = read(as_probability, rule.functions(len(p)).accept, "accept", p, q, x)
     except Broken as broken:
         return str(broken)
-    return None if accepted >= 1 - NEGLIGIBLE else f"accept returns {accepted:.6g}"
+    return "" if accepted >= 1 - NEGLIGIBLE else f"accept returns {accepted:.6g}"
 
 
-def _unrejected(rule: UserRule, p: Array, q: Array, x: int) -> str | None:
+def _unrejected(rule: UserRule, p: Array, q: Array, x: int) -> str:
     if not q[x] > 0 or rule.acceptance_of(p, q, x) < 1 - NEGLIGIBLE:
-        return None
+        return ""
     try:
-        row = as_row(asked(rule.functions(len(p)).residual, "residual", p.copy(), q.copy(), x), "residual", p)
+        row = read(as_row, rule.functions(len(p)).residual, "residual", p, q, x)
     except Broken as broken:
         return str(broken)
-    return None if np.allclose(row, p, rtol=0, atol=NEGLIGIBLE) else "residual returns another row"
+    return "" if np.allclose(row, p, rtol=0, atol=NEGLIGIBLE) else "residual returns another row"
 
 
 # Rationals -----------------------------------------------------------------------------------------------------

@@ -22,8 +22,6 @@ from theory.symbolic.unknown import Refused, Unknown
 
 OURS = Refused, Limit, Unsound, Empty  # what is raised through a user's function, and is none of its faults
 
-__all__ = ["BrokenRule", "RuleOnUnknowns"]
-
 
 class BrokenRule(ValueError):
     """A function of a rule raised, or its answer is no probability and no pmf."""
@@ -33,20 +31,11 @@ class BrokenRule(ValueError):
 class RuleOnUnknowns(UserRule):
     """The rule that two functions make, on rows of ``Fraction`` or of unknown numbers.
 
-    Attributes
-    ----------
-    name
-        What it is called.
-
-    Raises
-    ------
-    BrokenRule
-        By every method, where an answer is no answer.
-    Refused
-        By every method, where an answer is a float that is not whole, or cannot be computed for unknown numbers.
+    Every method raises :class:`BrokenRule` where an answer is no answer, and ``Refused`` where it is a float that is
+    not whole, or cannot be computed for unknown numbers.
     """
 
-    name: str = "rule"
+    name: str = "rule"  # what it is called
     slack: ClassVar[float] = 0
 
     def __repr__(self) -> str:
@@ -56,7 +45,7 @@ class RuleOnUnknowns(UserRule):
         if not q[x] > 0:
             return 1
         expected = "expected one number from 0 to 1"
-        answer = _asked(self._functions(p, q, x).accept, "accept", p, q, x)
+        answer = _asked(self.functions_at(p, q, x).accept, "accept", p, q, x)
         if getattr(answer, "ndim", 0):
             raise BrokenRule(f"accept returns an array of shape {tuple(answer.shape)}; {expected}")
         value = _exact(answer.item() if hasattr(answer, "item") else answer, "accept", expected)
@@ -66,7 +55,7 @@ class RuleOnUnknowns(UserRule):
 
     def _rest(self, p: Array, q: Array, x: int) -> Array:
         expected = f"expected a pmf of {len(p)} numbers"
-        answer = _asked(self._functions(p, q, x).residual, "residual", p, q, x)
+        answer = _asked(self.functions_at(p, q, x).residual, "residual", p, q, x)
         try:
             row = np.asarray(answer)
         except ValueError:
@@ -82,7 +71,7 @@ class RuleOnUnknowns(UserRule):
             raise BrokenRule(f"residual for x = {x} sums to {total}; expected 1")
         return np.array(values, dtype=object)
 
-    def _functions(self, p: Array, q: Array, x: int) -> Functions:
+    def functions_at(self, p: Array, q: Array, x: int) -> Functions:
         try:
             return self.functions(len(p))
         except OURS:

@@ -19,8 +19,6 @@ from theory.claims.format import fmt
 from theory.distances import tv
 from theory.judge.user_rule import NEGLIGIBLE, UserRule
 
-__all__ = ["RuleMatch", "match_rule"]
-
 
 class _Constant(Rule):
     """Accepts every draft with the same probability."""
@@ -40,21 +38,11 @@ class _DrawsDraft(Speculative):
 
 
 class RuleMatch(NamedTuple):
-    """The names of the known rules that agree; ``None`` for none.
+    """The names of the known rules that agree; ``None`` for none."""
 
-    Attributes
-    ----------
-    rule
-        Agrees in all.
-    accept
-        Agrees in what it accepts.
-    residual
-        Agrees in what it draws after a rejection.
-    """
-
-    rule: str | None
-    accept: str | None
-    residual: str | None
+    rule: str | None  # agrees in all
+    accept: str | None  # agrees in what it accepts
+    residual: str | None  # agrees in what it draws after a rejection
 
     def summary(self) -> str:
         """One line for people."""
@@ -78,28 +66,10 @@ class _Answers(NamedTuple):
 
 
 def match_rule(rule: UserRule, cases: Iterable[tuple[Array, Array]], tolerance: float) -> RuleMatch:
-    """Which known rules a user's rule is like.
+    """Which known rules a user's rule is like, by its answers on pairs of rows p and q ``[V]``.
 
-    Parameters
-    ----------
-    rule
-        The user's rule.
-    cases
-        Pairs of rows p and q ``[V]`` on which answers are compared.
-    tolerance
-        Within which answers agree; 0 for exact rows.
-
-    Returns
-    -------
-    RuleMatch
-        Names of known rules.
-
-    Raises
-    ------
-    Broken
-        If the rule does not answer as a rule must.
-    Inexact
-        If rationals are answered with floats.
+    ``tolerance``: within which answers agree; 0 for exact rows. Raises ``Broken`` if the rule does not answer as a rule
+    must, and ``Inexact`` if rationals are answered with floats.
     """
     answers = [_answers(rule, p, q) for p, q in cases]
     accepts = {**_rules(answers), "accepting every draft": _Constant(1), "accepting no draft": _Constant(0)}

@@ -21,8 +21,6 @@ from theory.search import LEVELS, Pmf, pairs, searched, smallest_violation
 WIDE = (*LEVELS, (6, 3), (7, 3), (8, 3), (12, 3), (20, 3))  # some rules depend on many ranks, and are lossless below
 NARROW = 1e-5  # the tolerance for a rule that computes in float32
 
-__all__ = ["NARROW", "QUESTIONS", "WIDE", "Judged", "Question", "Searched", "Step", "step_tolerance"]
-
 
 class Step(NamedTuple):
     """One step of a rule for one pair of rows."""
@@ -36,21 +34,11 @@ class Step(NamedTuple):
 
 
 class Question(NamedTuple):
-    """Something a rule may do wrong.
-
-    Attributes
-    ----------
-    id
-        A short name.
-    looked_for
-        The same in words.
-    seen
-        Whether a step shows it, beyond a tolerance.
-    """
+    """Something a rule may do wrong."""
 
     id: str
-    looked_for: str
-    seen: Callable[[Step, Number], bool]
+    looked_for: str  # the same in words
+    seen: Callable[[Step, Number], bool]  # whether a step shows it, beyond a tolerance
 
 
 QUESTIONS = (
@@ -83,16 +71,9 @@ class Searched(NamedTuple):
 
 
 class Judged:
-    """A rule with the arithmetic it is judged in; remembers every step it took.
+    """A rule with the arithmetic it is judged in, rationals if ``exact``, else float64; remembers every step it took.
 
-    Parameters
-    ----------
-    rule
-        The user's rule.
-    exact
-        Whether rows are rationals, else float64.
-    tolerance
-        Of every comparison in floats; exact ones have none.
+    ``tolerance``: of every comparison in floats; exact ones have none.
     """
 
     def __init__(self, rule: UserRule, exact: bool, tolerance: float = NEGLIGIBLE) -> None:
@@ -107,24 +88,10 @@ class Judged:
         return p, q
 
     def step(self, pair: Pair) -> Step:
-        """What the rule does for a pair of rows.
+        """What the rule does for a pair of rational rows, in this arithmetic.
 
-        Parameters
-        ----------
-        pair
-            Rational rows p and q.
-
-        Returns
-        -------
-        Step
-            In this arithmetic, with what lossless speculative sampling accepts beside it.
-
-        Raises
-        ------
-        Broken
-            If the rule does not answer as a rule must.
-        Inexact
-            If rationals are answered with floats.
+        Raises ``Broken`` if the rule does not answer as a rule must, and ``Inexact`` if rationals are answered with
+        floats.
         """
         if pair not in self._steps:
             p, q = self.rows(pair)
@@ -133,24 +100,9 @@ class Judged:
         return self._steps[pair]
 
     def search(self, seed: int, tries: int) -> list[Searched]:
-        """The smallest example found for every question, over :data:`WIDE`.
+        """The smallest example found for each of :data:`QUESTIONS`, in their order, over :data:`WIDE`.
 
-        Parameters
-        ----------
-        seed
-            Of the search.
-        tries
-            Examples tried at each level.
-
-        Returns
-        -------
-        list of Searched
-            One for each of :data:`QUESTIONS`, in their order.
-
-        Raises
-        ------
-        Broken, Inexact
-            As :meth:`step` does.
+        ``tries``: examples tried at each level. Raises as :meth:`step` does.
         """
         seen: dict[str, int] = {}  # question: the least vocabulary on which it was answered with yes
 
@@ -176,20 +128,7 @@ class Judged:
 
 
 def step_tolerance(rule: UserRule, pair: Pair) -> float:
-    """How far a float answer may be off.
-
-    Parameters
-    ----------
-    rule
-        The user's rule.
-    pair
-        Rational rows p and q on which the types of its answers are looked at.
-
-    Returns
-    -------
-    float
-        1e-9, or 1e-5 for a rule that answers in less than float64.
-    """
+    """How far a float answer may be off: 1e-9, or 1e-5 for a rule that answers a pair of rows in less than float64."""
     p, q = map(floats, pair)
     answers: list[Any] = []
     for x in np.flatnonzero(q > 0).tolist():

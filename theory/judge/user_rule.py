@@ -26,33 +26,17 @@ from simlab.rules import Rule, Step
 MESSAGE = 1000  # characters of an exception that are read
 NEGLIGIBLE = 1e-9  # what floats may miss a bound by, and a chance of rejection too small to be drawn
 
-__all__ = ["NEGLIGIBLE", "Broken", "Functions", "Inexact", "UserRule", "as_probability", "as_row", "asked", "last_line"]
-
 
 class Functions(NamedTuple):
-    """The two functions of one position that make a rule.
+    """The two functions of one position that make a rule: from p, q ``[V]`` and a drafted token x."""
 
-    Attributes
-    ----------
-    accept
-        From p, q ``[V]`` and a drafted token x to the probability of accepting it.
-    residual
-        From the same to the pmf ``[V]`` to draw from once x is rejected.
-    """
-
-    accept: Callable[[Array, Array, int], Any]
-    residual: Callable[[Array, Array, int], Any]
+    accept: Callable[[Array, Array, int], Any]  # the probability of accepting x
+    residual: Callable[[Array, Array, int], Any]  # the pmf [V] to draw from once x is rejected
 
 
 class Broken(Exception):
-    """A rule did not answer as a rule must.
-
-    Attributes
-    ----------
-    check
-        The id of what it breaks (:mod:`theory.judge.contract`).
-    at
-        The position, p, q and x, where it is known.
+    """A rule did not answer as a rule must: the id of what it breaks (:mod:`theory.judge.contract`), and the position,
+    p, q and x, where it is known.
     """
 
     def __init__(self, check: str, message: str, at: tuple[Array, Array, int] | None = None) -> None:
@@ -69,23 +53,12 @@ class Inexact(Exception):
 class UserRule(Rule):
     """The rule that two functions make. For NumPy and ``Fraction`` rows.
 
-    Attributes
-    ----------
-    functions
-        From the vocabulary V to the two functions. They get copies of the rows.
-    slack
-        Of a chance of rejection so small that it is never drawn.
-
-    Raises
-    ------
-    Broken
-        By every method, where an answer is no answer.
-    Inexact
-        By every method, where rationals are answered with floats.
+    Every method raises :class:`Broken` where an answer is no answer, and :class:`Inexact` where rationals are answered
+    with floats.
     """
 
-    functions: Callable[[int], Functions]
-    slack: ClassVar[float] = NEGLIGIBLE
+    functions: Callable[[int], Functions]  # from the vocabulary V; they get copies of the rows
+    slack: ClassVar[float] = NEGLIGIBLE  # a chance of rejection so small that it is never drawn
 
     def accept_rows(self, p: Array, q: Array, x: Array) -> Array:
         accepted = [self.acceptance_of(*row) for row in _positions(p, q, x)]
@@ -103,55 +76,18 @@ class UserRule(Rule):
         return Step(acceptance.reshape(p.shape[:-1])[()], law.reshape(p.shape))
 
     def acceptance_of(self, p: Array, q: Array, x: int) -> Number:
-        """The probability of accepting x.
-
-        Parameters
-        ----------
-        p, q
-            Target and draft rows ``[V]``.
-        x
-            A token.
-
-        Returns
-        -------
-        Number
-            1 where q(x) = 0, which is not asked.
-        """
+        """The probability of accepting x, for rows ``[V]``; 1 where q(x) = 0, which is not asked."""
         if not q[x] > 0:
             return number(1, p)
-        return _read(as_probability, self._functions(p, q, x).accept, "accept", p, q, x)
+        return read(as_probability, self.functions_at(p, q, x).accept, "accept", p, q, x)
 
     def residual_of(self, p: Array, q: Array, x: int) -> Array:
-        """The pmf to draw from after x is rejected.
-
-        Parameters
-        ----------
-        p, q
-            Target and draft rows ``[V]``.
-        x
-            A token.
-
-        Returns
-        -------
-        Array
-            ``[V]``; p where x is never rejected, which is not asked.
-        """
+        """The pmf ``[V]`` to draw from after x is rejected; p where it never is, which is not asked."""
         return self._rest(p, q, x) if self.acceptance_of(p, q, x) < 1 - self.slack else p
 
     def step(self, p: Array, q: Array) -> tuple[Array, Number]:
-        """The law of what is emitted for one pair of rows, and how often a draft is accepted.
-
-        Parameters
-        ----------
-        p, q
-            Target and draft rows ``[V]``.
-
-        Returns
-        -------
-        law
-            ``[V]``, in the arithmetic of the rows.
-        acceptance
-            A number of the same kind.
+        """The law ``[V]`` of what is emitted for one pair of rows, and how often a draft is accepted, in their kind of
+        numbers.
         """
         law, accepted = p * 0, number(0, p)
         for x in range(len(p)):
@@ -167,9 +103,10 @@ class UserRule(Rule):
         return law, accepted
 
     def _rest(self, p: Array, q: Array, x: int) -> Array:
-        return _read(as_row, self._functions(p, q, x).residual, "residual", p, q, x)
+        return read(as_row, self.functions_at(p, q, x).residual, "residual", p, q, x)
 
-    def _functions(self, p: Array, q: Array, x: int) -> Functions:
+    def functions_at(self, p: Array, q: Array, x: int) -> Functions:
+        """The functions for rows of that size; ``p``, ``q`` and ``x`` are told where none are made."""
         try:
             return self.functions(len(p))
         except Exception as error:
@@ -181,7 +118,11 @@ def _positions(p: Array, q: Array, x: Array) -> Any:
     return zip(p.reshape(-1, size), q.reshape(-1, size), np.ravel(x).tolist(), strict=True)
 
 
-def _read(reader: Callable[..., Any], function: Any, name: str, p: Array, q: Array, x: int) -> Any:
+# Asking and reading --------------------------------------------------------------------------------------------
+
+
+def read(reader: Callable[..., Any], function: Any, name: str, p: Array, q: Array, x: int) -> Any:
+    """What ``reader`` makes of what a function, called ``name``, answers for copies of the rows."""
     try:
         return reader(asked(function, name, p.copy(), q.copy(), x), name, p)
     except Broken as broken:
@@ -189,31 +130,8 @@ def _read(reader: Callable[..., Any], function: Any, name: str, p: Array, q: Arr
         raise
 
 
-# Asking and reading --------------------------------------------------------------------------------------------
-
-
 def asked(function: Callable[[Array, Array, int], Any], name: str, p: Array, q: Array, x: int) -> Any:
-    """What a function answers, as it comes.
-
-    Parameters
-    ----------
-    function
-        One of the two of a rule.
-    name
-        What messages call it.
-    p, q, x
-        Rows ``[V]`` and a token, handed over as they are.
-
-    Returns
-    -------
-    Any
-        Not checked.
-
-    Raises
-    ------
-    Broken
-        If the function raises.
-    """
+    """What a function, called ``name``, answers for the rows themselves, not checked; :class:`Broken` if it raises."""
     try:
         with np.errstate(all="ignore"):  # what a division by zero comes to is looked at, not how
             return function(p, q, x)
@@ -232,28 +150,10 @@ def last_line(error: BaseException) -> str:
 
 
 def as_probability(answer: Any, name: str, like: Array) -> Number:
-    """An answer as a number from 0 to 1.
+    """An answer of the function ``name`` as a number from 0 to 1, in the arithmetic of the row ``like``.
 
-    Parameters
-    ----------
-    answer
-        What ``accept`` returned.
-    name
-        What messages call the function.
-    like
-        A row, in whose arithmetic the answer is read.
-
-    Returns
-    -------
-    Number
-        A float may miss a bound by a billionth, and is cut.
-
-    Raises
-    ------
-    Broken
-        If the answer is no such number.
-    Inexact
-        If rationals are answered with a float other than 0 and 1.
+    A float may miss a bound by a billionth, and is cut. Raises :class:`Broken` if it is no such number, and
+    :class:`Inexact` if rationals are answered with a float other than 0 and 1.
     """
     expected = "expected one number from 0 to 1"
     try:
@@ -279,28 +179,10 @@ def _probability(answer: Any, name: str, like: Array, expected: str) -> Number:
 
 
 def as_row(answer: Any, name: str, like: Array) -> Array:
-    """An answer as a pmf.
+    """An answer of the function ``name`` as a pmf, of the shape ``[V]`` and in the arithmetic of the row ``like``.
 
-    Parameters
-    ----------
-    answer
-        What ``residual`` returned.
-    name
-        What messages call the function.
-    like
-        A row ``[V]``, whose shape and arithmetic the pmf has.
-
-    Returns
-    -------
-    Array
-        ``[V]``. A float row may miss 1 by a millionth, and is scaled: code that draws from it does the same.
-
-    Raises
-    ------
-    Broken
-        If the answer is no pmf of V numbers.
-    Inexact
-        If rationals are answered with floats other than 0 and 1.
+    A float row may miss 1 by a millionth, and is scaled: code that draws from it does the same. Raises :class:`Broken`
+    if it is no such pmf, and :class:`Inexact` if rationals are answered with floats other than 0 and 1.
     """
     expected = f"expected a pmf of {len(like)} numbers"
     try:

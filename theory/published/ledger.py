@@ -1,8 +1,5 @@
 """The numbers the papers print, as data: ``theory/published/results.csv``, read strictly, with their rounding.
 
-The table stands with the reports, where readers look for it, and is found by its path beside this package: it is
-data, so nothing of the floor above is imported, and no other package called ``reports`` can come in its place.
-
 A printed number stands for an interval. It says how far the number behind it can be from what is printed: half a
 unit of the last printed digit either way if it was rounded, up to a unit further from 0 if its digits were cut off
 (:meth:`Ledger.cut`).
@@ -124,18 +121,7 @@ class Row:
         return Interval(value, value + self.unit) if value >= 0 else Interval(value - self.unit, value)
 
     def prints(self, value: Decimal) -> bool:
-        """Whether ``value`` is this number once it is printed with as many digits.
-
-        Parameters
-        ----------
-        value
-            A number with more digits, or as many.
-
-        Returns
-        -------
-        bool
-            True for both ways of rounding a tie.
-        """
+        """Whether ``value`` is this number once it is printed with as many digits; true for both ways of a tie."""
         if self.cut:
             return 0 <= (Fraction(value) - Fraction(self.value)) * (-1 if self.value < 0 else 1) < self.unit
         return abs(Fraction(value) - Fraction(self.value)) <= self.unit / 2
@@ -163,36 +149,15 @@ class Row:
 
 
 def place(paper: str, table: str) -> str:
-    """A table of a paper, in words.
+    """A table of a paper in words, such as "GSD Table 1".
 
-    Parameters
-    ----------
-    paper
-        A key of :data:`PAPERS`.
-    table
-        Its number, or ``text-`` and a section.
-
-    Returns
-    -------
-    str
-        Such as "GSD Table 1".
-
-    Raises
-    ------
-    KeyError
-        If the paper is unknown.
+    ``paper``: a key of :data:`PAPERS`. ``table``: its number, or ``text-`` and a section.
     """
     return f"{PAPERS[paper]} " + (f"Table {table}" if table.isdigit() else table.replace("text-", "section "))
 
 
 class Ledger:
-    """Printed numbers, in the order of the file.
-
-    Parameters
-    ----------
-    rows
-        The numbers.
-    """
+    """Printed numbers, in the order of the file."""
 
     def __init__(self, rows: Iterable[Row]) -> None:
         self.rows = tuple(rows)
@@ -202,24 +167,9 @@ class Ledger:
         return iter(self.rows)
 
     def select(self, params: Mapping[str, str] | None = None, /, **columns: str) -> list[Row]:
-        """The rows that have these parameters, maybe others too, and these values in the columns named.
+        """The rows that have these parameters, maybe others too, and these values in the columns named; maybe none.
 
-        Parameters
-        ----------
-        params
-            Names and values of parameters.
-        **columns
-            Values of columns, by the names in :data:`COLUMNS`.
-
-        Returns
-        -------
-        list of Row
-            In the order of the file; maybe none.
-
-        Raises
-        ------
-        ValueError
-            If a column is not one of :data:`COLUMNS`.
+        Raises ``ValueError`` if a column is not one of :data:`COLUMNS`.
         """
         unknown = columns.keys() - set(COLUMNS)
         if unknown:
@@ -232,58 +182,18 @@ class Ledger:
         ]
 
     def one(self, params: Mapping[str, str] | None = None, /, **columns: str) -> Row:
-        """The row that :meth:`select` finds.
-
-        Parameters
-        ----------
-        params, **columns
-            As for :meth:`select`.
-
-        Returns
-        -------
-        Row
-            The only one.
-
-        Raises
-        ------
-        ValueError
-            If a column is not one of :data:`COLUMNS`, or there is not exactly one row.
-        """
+        """The row that :meth:`select` finds; raises ``ValueError`` as it does, and if there is not exactly one."""
         found = self.select(params, **columns)
         if len(found) != 1:
             raise ValueError(f"{len(found)} rows have {columns | dict(params or {})}; expected one")
         return found[0]
 
     def beside(self, row: Row, metric: str) -> Row | None:
-        """Another metric of what a row is about, in the same table.
-
-        Parameters
-        ----------
-        row
-            A row of this ledger.
-        metric
-            The metric wanted.
-
-        Returns
-        -------
-        Row or None
-            ``None`` if it is not printed.
-        """
+        """Another metric of what a row is about, in the same table; ``None`` if it is not printed."""
         return self._at.get((row.paper, row.table, row.setting, metric))
 
     def altered(self, changes: Mapping[int, float | Fraction]) -> Ledger:
-        """A copy with other values in some lines.
-
-        Parameters
-        ----------
-        changes
-            New values by line of the file.
-
-        Returns
-        -------
-        Ledger
-            Values are rounded to as many digits as are printed there.
-        """
+        """A copy with other values in some lines of the file, rounded to as many digits as are printed there."""
         return Ledger(
             replace(row, value=Decimal(f"{float(changes[row.line]):.{row.decimals}f}")) if row.line in changes else row
             for row in self.rows
@@ -309,23 +219,11 @@ def published() -> Ledger:
 
 
 def read(path: Path) -> Ledger:
-    """The ledger in a file.
+    """The ledger in a CSV file with the columns :data:`COLUMNS`.
 
-    Parameters
-    ----------
-    path
-        A CSV file with the columns :data:`COLUMNS`.
-
-    Returns
-    -------
-    Ledger
-        Entries of a column have as many digits as the longest, except in :data:`UNEVEN` columns.
-
-    Raises
-    ------
-    ValueError
-        Naming the line, if the columns differ, a value is no finite decimal number, a paper is unknown, an entry is
-        missing, or a number is given twice.
+    Entries of a column have as many digits as the longest, except in :data:`UNEVEN` columns. Raises ``ValueError``,
+    naming the line, if the columns differ, a value is no finite decimal number, a paper is unknown, an entry is
+    missing, or a number is given twice.
     """
     with path.open(encoding="utf-8", newline="") as lines:
         header, *entries = _entries(lines, path.name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import inf, log
 
 import numpy as np
@@ -91,16 +92,9 @@ RULES = {
 
 def simulated(rule: Rule, target: Chain, draft: Chain, count: int, limit: int) -> tuple[np.ndarray, np.ndarray]:
     """Tokens ``[N]`` and their fates: the first of a block, from the reference decoder."""
-    models = [_Fixed(affine(4), chain) for chain in (target, draft)]
+    models = [replace(affine(4), build=lambda covariance, chain=chain: chain) for chain in (target, draft)]
     found = Truncating(1, limit=limit).run(*models, rule, Tape(11, count))
     return found.tokens[:, 0, 0], found.outcome[:, 0]
-
-
-def _Fixed(model: object, chain: Chain) -> object:
-    """``model`` whose tokens are all made by ``chain``."""
-    from dataclasses import replace
-
-    return replace(model, build=lambda covariance: chain)  # type: ignore[type-var]
 
 
 def cut_points(law: Law) -> np.ndarray:

@@ -67,7 +67,11 @@ def reduction(target: np.ndarray, draft: np.ndarray) -> Fraction:
 def turned(first: Any, second: Any) -> np.ndarray:
     """A symmetric matrix with these eigenvalues, and the eigenvectors (3, 4) / 5 and (-4, 3) / 5."""
     turn = exact(((Fraction(3, 5), Fraction(-4, 5)), (Fraction(4, 5), Fraction(3, 5))))
-    return turn @ exact(((first, 0), (0, second))) @ turn.T
+    return turn @ diagonal(first, second) @ turn.T
+
+
+def diagonal(first: Any, second: Any) -> np.ndarray:
+    return exact(((first, 0), (0, second)))
 
 
 @CLAIMS.claim(
@@ -105,7 +109,7 @@ def commuting(seed: int) -> Finding:
     2 a b$: by 4 for $a = b = 1$, and by $-6$ for $a = 2$, $b = -2$.
     """
     sizes = [(Fraction(a, b), Fraction(c, b)) for a in (1, 2, 5) for b in (1, 3) for c in (1, 4)]
-    pairs = [(make(*one), make(*other)) for make in (_diagonal, turned) for one in sizes for other in sizes]
+    pairs = [(make(*one), make(*other)) for make in (diagonal, turned) for one in sizes for other in sizes]
     kernels = _one_step_chains(seed)
 
     def deviation(predicted: Callable[[np.ndarray, np.ndarray], Any]) -> float:
@@ -121,9 +125,9 @@ def commuting(seed: int) -> Finding:
         "noise that is not shared": lambda p, q: 0,
     }
     p, q = turned(3, 1), turned(2, 5)
-    a, b = exact(((5, 0), (0, 1))), exact(((2, 3), (3, 6)))
+    a, b = diagonal(5, 1), exact(((2, 3), (3, 6)))
     product = b @ b @ a @ a
-    root = (product + 15 * exact(((1, 0), (0, 1)))) / Fraction(20)
+    root = (product + 15 * diagonal(1, 1)) / Fraction(20)
     require((root @ root == product).all(), "that is no root of the product")
     true, printed = reduction(a, b), 2 * np.trace(root)
     excess = _excess(seed)
@@ -161,10 +165,6 @@ def commuting(seed: int) -> Finding:
         ),
         rejects_mutants(wrong, deviation, "Theorem 1"),
     )
-
-
-def _diagonal(first: Any, second: Any) -> np.ndarray:
-    return exact(((first, 0), (0, second)))
 
 
 def _one_step_chains(seed: int) -> list[tuple[np.ndarray, np.ndarray, tuple[Chain, Chain]]]:

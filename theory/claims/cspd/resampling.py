@@ -146,13 +146,14 @@ def other_residuals() -> list[Evidence]:
 
     # p'(x_0) for x_1 ~ N(0, 1) against N(0, 4), and x_0 = x_1 + N(0, 1/4), by one integral over x_1
     x = np.linspace(-9, 9, 181)
-    s, weight = panels(_even(2.0) * np.linspace(-1, 1, 5))
+    even = float(np.sqrt(2 * log(2) / (1 - 2**-2)))  # where N(0, 1) and N(0, 4) have the same density
+    s, weight = panels(even * np.linspace(-1, 1, 5))
     mass = weight * (normal_pdf(s) - normal_pdf(s, 0, 2))
     residual_density = normal_pdf(x[:, None], s, 0.5) @ mass / mass.sum()
 
     law = _after_rejection(1.0, 2.0, 0.5, x)
     tv = 0.5 * float(np.abs(law - residual_density).sum() * (x[1] - x[0]))
-    z = 2 * (scipy.stats.norm.cdf(_even(2.0)) - scipy.stats.norm.cdf(_even(2.0) / 2))
+    z = 2 * (scipy.stats.norm.cdf(even) - scipy.stats.norm.cdf(even / 2))
     taken = float(acceptance_rates(0.0, log(0.5)).proposal_acceptance)
     require(tv > 0.01 and taken == 0 < z, "the threshold accepts what eq. 5 asks for")
     return [
@@ -170,11 +171,6 @@ def other_residuals() -> list[Evidence]:
             numbers(sigma=2, sd_target=1, sd_draft=2, last_sd=0.5, tv=tv),
         ),
     ]
-
-
-def _even(ratio: float) -> float:
-    """Where N(0, 1) and N(0, ratio^2) have the same density."""
-    return float(np.sqrt(2 * log(ratio) / (1 - ratio**-2)))
 
 
 def _after_rejection(own: float, others: float, last: float, x: np.ndarray) -> np.ndarray:

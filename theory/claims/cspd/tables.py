@@ -43,8 +43,8 @@ def one_deviation() -> list[Evidence]:
     """How far the rates of Table 4 are from those of gaps of one length, by the one deviation that fits best."""
     table = rates(published())
 
-    def misses(rows: list[Rate], dimension: int = DIMENSION) -> bool:
-        return fitted(rows, dimension).left > CLOSE
+    def misses(rows: list[Rate]) -> bool:
+        return fitted(rows).left > CLOSE
 
     best, means = fitted(table), fitted(table, 0)
     made = predicted(table, 0.2)

@@ -10,7 +10,7 @@ import numpy as np
 from simlab.continuous.gaussian_steps import ratio, residual_draw, residual_mass, stops, verify_steps, weights
 from simlab.continuous.rules.reflection import reflected
 from theory.claims.base import Claims, Finding
-from theory.claims.evidence import example, holds_if, identity, rejects_mutants
+from theory.claims.evidence import example, holds_if, identity, over, rejects_mutants
 from theory.claims.sources import said
 from theory.continuous.quadrature import normal_pdf, panels
 
@@ -38,7 +38,7 @@ def step_off(replaced: Mirror) -> float:
         kept, rejected = (normal_pdf(s) * np.minimum(1, ratio(s, delta)) for s in (GRID, before))
         density = kept + normal_pdf(before) - rejected
         largest = max(largest, float(moved), float(np.abs(density - normal_pdf(GRID, gap)).max()))
-    return largest if largest > NEAR else 0.0
+    return over(largest, NEAR)
 
 
 def accepted_step(gap: float) -> float:
@@ -141,7 +141,7 @@ def block_off(weigh: Callable[..., np.ndarray] = weights, mirrored: bool = False
     first = np.maximum(normal_pdf(y1, gap) - normal_pdf(y1), 0) / residual_mass(np.ones(1), np.full(1, gap))
     density = normal_pdf(y1) * (normal_pdf(y2) * both + stop * missed * drawn) + none * first * normal_pdf(y2, apart)
     largest = float(np.abs(density - normal_pdf(y1, gap) * normal_pdf(y2, apart)).max())
-    return largest if largest > NEAR else 0.0
+    return over(largest, NEAR)
 
 
 def drawn_off() -> float:

@@ -21,7 +21,7 @@ from simlab.mutants.blocks import CoupledUnseen, TreeUnseen
 from simlab.processes import TableProcess
 from simlab.randomness import Randomness
 from simlab.rules import Rule, Speculative
-from theory.claims.base import Claims, Evidence, Finding
+from theory.claims.base import Claims, Finding
 from theory.claims.evidence import enumeration, example, first, holds_if, rejects_mutants
 from theory.claims.format import fmt, fmt_row
 from theory.claims.hierarchical.hierarchical import marginals
@@ -70,9 +70,19 @@ def calls_and_tv(made: Sequence[Decoder], process: TableProcess) -> list[tuple[F
     return [(mean_steps(decoder, process), deviation(decoder, process)) for decoder in made]
 
 
-def a_draft_fewer(found: Callable[[int], Any], wanted: Any) -> Evidence:
-    """With three drafts in the place of four the numbers are others."""
-    return rejects_mutants({"three drafts": 3}, lambda drafts: found(drafts) != wanted, "the numbers")
+def counted(numbers: Callable[[int], list[Any]], stated: list[Any], told: Callable[[list[Any]], str]) -> Finding:
+    """Whether the numbers with four drafts are those stated; with three in their place they are others."""
+    found = numbers(4)
+    return holds_if(
+        found == stated,
+        enumeration(told(found)),
+        rejects_mutants({"three drafts": 3}, lambda drafts: numbers(drafts) != stated, "the numbers"),
+    )
+
+
+def pairs_told(found: list[Any]) -> str:
+    """Calls and TV of several decoders, to read."""
+    return "calls and TV: " + "; ".join(f"{fmt(calls)}, {fmt(apart)}" for calls, apart in found)
 
 
 ABSTRACT_PP = (
@@ -199,12 +209,10 @@ def reuse_calls(seed: int) -> Finding:
         made = [SjdPp(drafts, bonus=False, tau=t, declared=declared) for t, declared in ways]  # type: ignore[arg-type]
         return [mean_steps(decoder, chain) for decoder in (Sjd(drafts, bonus=False), *made)]
 
-    found = calls(4)
-    stated = [Fraction(169, 100), Fraction(137, 80), Fraction(43, 25), Fraction(649, 400), Fraction(8, 5)]
-    return holds_if(
-        found == stated,
-        enumeration(f"mean calls of SJD, and of reuse in the order of the claim: {', '.join(map(fmt, found))}"),
-        a_draft_fewer(calls, stated),
+    return counted(
+        calls,
+        [Fraction(169, 100), Fraction(137, 80), Fraction(43, 25), Fraction(649, 400), Fraction(8, 5)],
+        lambda found: f"mean calls of SJD, and of reuse in the order of the claim: {', '.join(map(fmt, found))}",
     )
 
 
@@ -271,13 +279,8 @@ def prediction_calls(seed: int) -> Finding:
         drawn, declared = SjdVp(drafts, strength=HALF), SjdVp(drafts, strength=HALF, declared="newest")
         return calls_and_tv((Sjd(drafts), drawn, declared), chain)
 
-    found = numbers(4)
     stated = [(Fraction(169, 100), 0), (Fraction(347, 200), 0), (Fraction(1379, 800), Fraction(2961, 128000))]
-    return holds_if(
-        found == stated,
-        enumeration("calls and TV: " + "; ".join(f"{fmt(calls)}, {fmt(apart)}" for calls, apart in found)),
-        a_draft_fewer(numbers, stated),
-    )
+    return counted(numbers, stated, pairs_told)
 
 
 # Phrases and blocks in a window --------------------------------------------------------------------------------
@@ -296,17 +299,11 @@ def phrase_calls(seed: int) -> Finding:
     that token by token would have been accepted.
     """
     chain = sticky_process(CHAIN, 2, 4)
-
-    def numbers(drafts: int) -> list[tuple[Fraction, Fraction]]:
-        return calls_and_tv((Sjd(drafts), SjdPv(drafts), SjdBlock(drafts)), chain)
-
-    found = numbers(4)
     phrase = Fraction(228161, 125000), Fraction(337779, 3125000)
-    stated = [(Fraction(169, 100), 0), phrase, (Fraction(163, 100), 0)]
-    return holds_if(
-        found == stated,
-        enumeration("calls and TV: " + "; ".join(f"{fmt(calls)}, {fmt(apart)}" for calls, apart in found)),
-        a_draft_fewer(numbers, stated),
+    return counted(
+        lambda drafts: calls_and_tv((Sjd(drafts), SjdPv(drafts), SjdBlock(drafts)), chain),
+        [(Fraction(169, 100), 0), phrase, (Fraction(163, 100), 0)],
+        pairs_told,
     )
 
 
@@ -359,13 +356,8 @@ def block_calls(seed: int) -> Finding:
         made = SjdAc(drafts), Sjd(drafts), SjdBlock(drafts, renewal="fresh"), SjdBlock(drafts)
         return [mean_steps(decoder, chain) for decoder in made]
 
-    found = calls(4)
     stated = [Fraction(4169, 2000), Fraction(2107, 1000), Fraction(1198, 625), Fraction(953, 500)]
-    return holds_if(
-        found == stated,
-        enumeration("mean calls: " + ", ".join(map(fmt, found)) + ", in this order"),
-        a_draft_fewer(calls, stated),
-    )
+    return counted(calls, stated, lambda found: "mean calls: " + ", ".join(map(fmt, found)) + ", in this order")
 
 
 @CLAIMS.claim(

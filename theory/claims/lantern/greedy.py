@@ -22,7 +22,7 @@ from theory.claims.evidence import (
 )
 from theory.claims.format import fmt_row, numbers
 from theory.claims.lantern.reference_code import CODE, LLAMAGEN
-from theory.claims.lantern.relaxation import cases
+from theory.claims.lantern.relaxation import cases, parameters
 from theory.claims.proven import over_more_tokens, proven
 from theory.claims.sources import said
 from theory.exact import step_law
@@ -77,7 +77,7 @@ def greedy_after(seed: int) -> Finding:
         example(
             f"p = {fmt_row(p)}, draft 0 with neighbours 1 and 2, delta = 2/5: token 0 is emitted surely, where greedy "
             f"decoding emits 2: law {fmt_row(law)}",
-            described("lantern-greedy", {"neighbours": lists, "delta": delta, "bound": "tv"}, p, point_mass(0, 3)),
+            described("lantern-greedy", parameters(lists, delta), p, point_mass(0, 3)),
         ),
     )
 

@@ -17,6 +17,7 @@ from theory.claims.evidence import (
     require,
 )
 from theory.claims.format import fmt, fmt_row, numbers
+from theory.claims.lantern.relaxation import parameters
 from theory.claims.sources import derived, said
 from theory.distances import wasserstein1
 from theory.exact import acceptance, step_law
@@ -146,7 +147,7 @@ def neighbours_printed(seed: int) -> Finding:
         example(
             f"not for every row: three tokens on a line, p = {fmt_row(p)}, q = (1, 0, 0), delta = 1: with the nearest "
             f"token of 0 acceptance is {fmt(less)}, with the farthest {fmt(more)}",
-            described("lantern", {"neighbours": near, "delta": 1, "bound": "tv"}, p, q, far=far, acceptance_far=more),
+            described("lantern", parameters(near, 1), p, q, far=far, acceptance_far=more),
         ),
         rejects_mutants(
             {
@@ -227,11 +228,8 @@ def neighbours_distance(seed: int) -> Finding:
     p, q = (Fraction(0), half, half), (Fraction(0), Fraction(0), Fraction(1))
     near, other = [[1], [0], [1]], [[1], [0], [0]]
     (accepted, moved), (accepted_other, moved_other) = (
-        (
-            acceptance(Lantern(lists, delta), p, q),
-            wasserstein1(step_law(Lantern(lists, delta), p, q), p, line),
-        )
-        for lists in (near, other)
+        (acceptance(rule, p, q), wasserstein1(step_law(rule, p, q), p, line))
+        for rule in (Lantern(near, delta), Lantern(other, delta))
     )
     return refuted_if(
         moved > moved_other,
@@ -240,13 +238,7 @@ def neighbours_distance(seed: int) -> Finding:
             f"token of 2 acceptance {fmt(accepted)} at distance {fmt(moved)}, with the farthest, which has no mass to "
             f"give, {fmt(accepted_other)} at {fmt(moved_other)}",
             described(
-                "lantern",
-                {"neighbours": near, "delta": delta, "bound": "tv"},
-                p,
-                q,
-                other=other,
-                distance=moved,
-                distance_other=moved_other,
+                "lantern", parameters(near, delta), p, q, other=other, distance=moved, distance_other=moved_other
             ),
         ),
     )

@@ -11,7 +11,6 @@ import numpy as np
 
 from simlab.decoders import SpeculativeDecoder
 from simlab.mutants.rules import OneNeighbourMore, UpToDelta
-from simlab.processes import TableProcess
 from simlab.rules import Lantern, LanternMultiplicative, LanternReference, Rule, Speculative
 from theory.acceptance import alpha
 from theory.claims.base import Claims, Evidence, Finding
@@ -26,22 +25,14 @@ from theory.claims.evidence import (
     require,
 )
 from theory.claims.format import fmt, fmt_row, numbers
-from theory.claims.lantern.relaxation import cases
+from theory.claims.lantern.relaxation import cases, each_token, parameters
+from theory.claims.leviathan.speculative_rule import constant
 from theory.claims.proven import proven
 from theory.claims.sources import Source, derived, said
 from theory.distances import tv
 from theory.exact import acceptance, deviation, step_law
-from theory.search import Relaxation
 
 CLAIMS = Claims("lantern")
-
-
-def rule_of(e: Relaxation) -> Lantern:
-    return Lantern(e[2], e[3])
-
-
-def parameters_of(e: Relaxation) -> dict[str, Any]:
-    return {"neighbours": e[2], "delta": e[3], "bound": "tv"}
 
 
 # The law of the output -----------------------------------------------------------------------------------------
@@ -123,14 +114,9 @@ _SPREAD = (
 )
 
 
-def _code(lists: Any, delta: Fraction) -> Rule:
-    return LanternReference(lists, delta)
-
-
 def moved(p: Any, q: Any, lists: Any, delta: Fraction) -> Fraction:
     """The sum over x of min(q(x), m(x))."""
-    rows = np.array([p] * len(p), dtype=object)
-    joined, masses = Lantern(lists, delta).joined_rows(rows, np.arange(len(p)))
+    joined, masses = (rule := Lantern(lists, delta)).joined_rows(*each_token(rule, p))
     gathered = (masses * joined).sum(axis=1)
     return sum((min(a, b) for a, b in zip(q, gathered, strict=True)), Fraction(0))
 
@@ -150,9 +136,8 @@ def output_step(seed: int) -> Finding:
     rule within $\delta$ can (baselines.optimal-lossy).
     """
     p, q = (Fraction(1, 4), Fraction(1, 4), Fraction(1, 2)), (Fraction(1, 2), Fraction(1, 2), Fraction(0))
-    delta = Fraction(1, 3)
-    found: Relaxation = (p, q, ((1,), (0,), (0,)), delta)
-    law = step_law(rule_of(found), p, q)
+    near, delta = ((1,), (0,), (0,)), Fraction(1, 3)
+    law = step_law(Lantern(near, delta), p, q)
     flat, few, lists = _gathered(40, 8)
     wide = Lantern(lists, Fraction(1, 8))
     spread = tv(step_law(wide, flat, few), flat)
@@ -161,13 +146,13 @@ def output_step(seed: int) -> Finding:
         counterexample(
             f"{len(p)} tokens, delta = {fmt(delta)}, tokens 0 and 1 neighbours of each other: the law "
             f"{fmt_row(law)} is TV {fmt(tv(law, p))} from p = {fmt_row(p)}",
-            described("lantern", parameters_of(found), p, q),
+            described("lantern", parameters(near, delta), p, q),
         ),
         counterexample(
             "p uniform over 40 tokens, q over the first eight, each with four neighbours of its own, delta = "
             f"1/8: every draft is accepted (acceptance {fmt(acceptance(wide, flat, few))}), and the law is TV "
             f"{fmt(spread)} from p",
-            described("lantern", {"neighbours": lists, "delta": Fraction(1, 8), "bound": "tv"}, flat, few),
+            described("lantern", parameters(lists, Fraction(1, 8)), flat, few),
         ),
     )
 
@@ -196,24 +181,16 @@ def longer() -> Evidence:
     p, q, lists = (Fraction(1, 2), Fraction(1, 2)), (Fraction(1), Fraction(0)), [[1], [0]]
     delta = Fraction(3, 5)
     off, exact = (
-        {n: _sequence_tv(rule, p, q, n) for n in (1, 2, 3, 4, 5)} for rule in (Lantern(lists, delta), Speculative())
+        {n: Fraction(deviation(SpeculativeDecoder(1), constant(p, n), rule, constant(q, n))) for n in range(1, 6)}
+        for rule in (Lantern(lists, delta), Speculative())
     )
     require(off[1] < delta < off[5] and set(exact.values()) == {0}, "sequences are not farther than one token")
     return example(
         "not for every sequence whose tokens are within delta: independent tokens with p = (1/2, 1/2), q = (1, 0), "
         f"delta = 3/5: one token is TV {fmt(off[1])} off; sequences of N tokens by "
         + ", ".join(f"{fmt(value)} (N = {n})" for n, value in off.items()),
-        numbers("lantern", {"neighbours": lists, "delta": delta, "bound": "tv"}, p=p, q=q, tv_by_length=off),
+        numbers("lantern", parameters(lists, delta), p=p, q=q, tv_by_length=off),
     )
-
-
-def _always(row: Any, prefix: tuple[int, ...]) -> Any:
-    return row
-
-
-def _sequence_tv(rule: Rule, p: Any, q: Any, length: int) -> Fraction:
-    target, draft = (TableProcess(len(p), length, partial(_always, row)) for row in (p, q))
-    return Fraction(deviation(SpeculativeDecoder(1), target, rule, draft))
 
 
 # Table 2 of the paper: the mean accept probability by k and delta; without relaxation 0.0402.
@@ -323,16 +300,17 @@ def on_frontier(seed: int) -> Finding:
         ),
         example(
             f"p = {fmt_row(p)}, q = {fmt_row(q)}, delta = 1/4",
-            described("lantern", {"neighbours": lists, "delta": Fraction(1, 4), "bound": "tv"}, p, q),
+            described("lantern", parameters(lists, Fraction(1, 4)), p, q),
         ),
         rejects_mutants(
-            {"the published code's dynamic tree": _code, "its static tree": _static}, gap, "acceptance gained = TV"
+            {
+                "the published code's dynamic tree": LanternReference,
+                "its static tree": partial(LanternReference, tree="static"),
+            },
+            gap,
+            "acceptance gained = TV",
         ),
     )
-
-
-def _static(lists: Any, delta: Fraction) -> Rule:
-    return LanternReference(lists, delta, tree="static")
 
 
 @CLAIMS.claim(
@@ -354,6 +332,6 @@ def support(seed: int) -> Finding:
         example(
             f"p = {fmt_row(p)}, q = {fmt_row(q)}, tokens 0 and 1 neighbours of each other, delta = 1/4: law "
             f"{fmt_row(step_law(Lantern(lists, delta), p, q))}",
-            described("lantern", {"neighbours": lists, "delta": delta, "bound": "tv"}, p, q),
+            described("lantern", parameters(lists, delta), p, q),
         ),
     )

@@ -56,6 +56,11 @@ def each_token(rule: NeighbourhoodRule, p: Any) -> tuple[Array, Array]:
     return rows, np.arange(len(p))
 
 
+def parameters(lists: Any, delta: Any) -> dict[str, Any]:
+    """What examples say of LANTERN's rule."""
+    return {"neighbours": lists, "delta": delta, "bound": "tv"}
+
+
 # Acceptance ----------------------------------------------------------------------------------------------------
 
 
@@ -137,13 +142,9 @@ def relaxation(seed: int) -> Finding:
         example(
             f"p = {fmt_row(P)}, q = {fmt_row(Q)}, tokens 0 and 1 neighbours of each other, delta = {fmt(DELTA)}: both "
             f"are accepted with probability {fmt(each[0])}, by the lossless rule with {fmt(lossless[0])}",
-            numbers("lantern", _parameters(PAIRED, DELTA), p=P, q=Q, accepts=each, accepts_lossless=lossless),
+            numbers("lantern", parameters(PAIRED, DELTA), p=P, q=Q, accepts=each, accepts_lossless=lossless),
         ),
     )
-
-
-def _parameters(lists: Any, delta: Fraction) -> dict[str, Any]:
-    return {"neighbours": lists, "delta": delta, "bound": "tv"}
 
 
 @CLAIMS.claim(
@@ -168,7 +169,7 @@ def monotone(seed: int) -> Finding:
     """
     p = tuple(Fraction(k, 16) for k in (1, 2, 3, 4, 6))
     q, lists = point_mass(0, 5), [[1, 2, 3, 4], [], [], [], []]
-    by_k = [acceptance(Lantern(_cut(lists, k), Fraction(2, 5)), p, q) for k in range(5)]
+    by_k = [acceptance(Lantern([row[:k] for row in lists], Fraction(2, 5)), p, q) for k in range(5)]
     deltas = [Fraction(k, 5) for k in range(6)]
     by_delta = [acceptance(Lantern(lists, delta), p, q) for delta in deltas]
     return holds_under_assumptions_if(
@@ -179,10 +180,6 @@ def monotone(seed: int) -> Finding:
             numbers("lantern", {"neighbours": lists}, p=p, q=q, deltas=deltas, by_k=by_k, by_delta=by_delta),
         ),
     )
-
-
-def _cut(lists: list[list[int]], k: int) -> list[list[int]]:
-    return [row[:k] for row in lists]
 
 
 # Bounds --------------------------------------------------------------------------------------------------------
@@ -213,7 +210,7 @@ def conditional_bound(seed: int) -> Finding:
         example(
             f"p = {fmt_row(P)}, tokens 0 and 1 neighbours of each other, delta = {fmt(DELTA)}: the conditional targets "
             f"of tokens 0, 1, 2 are TV {fmt_row(apart)} from p",
-            numbers("lantern", _parameters(PAIRED, DELTA), p=P, tv=apart),
+            numbers("lantern", parameters(PAIRED, DELTA), p=P, tv=apart),
         ),
     )
 
@@ -236,7 +233,7 @@ def largest_nearest(seed: int) -> Finding:
     Of all subsets of the $k$ nearest, over which the words alone range, it is not for every $p$ the one with the most
     mass: a near token with much mass stops the construction, where farther ones with little would still fit.
     """
-    p, near, _ = _heavy_first()
+    p, near = (Fraction(1, 2), Fraction(3, 10), Fraction(1, 10), Fraction(1, 10)), [1, 2, 3]  # the first is heavy
     rule = Lantern([near, [], [], []], Fraction(2, 5))
     joined = int(rule.joined_rows(*each_token(rule, p))[0][0].sum())
     heavy, q, delta = (Fraction(0), Fraction(2, 3), Fraction(1, 3)), point_mass(0, 3), Fraction(1, 2)
@@ -248,19 +245,14 @@ def largest_nearest(seed: int) -> Finding:
         over_more_tokens("lantern.largest.nearest", seed),
         example(
             f"p = {fmt_row(p)}, x = 0, neighbours 1, 2, 3 in this order: at delta = 2/5 {joined} join",
-            numbers("lantern", _parameters([near, [], [], []], Fraction(2, 5)), p=p, joined=joined),
+            numbers("lantern", parameters([near, [], [], []], Fraction(2, 5)), p=p, joined=joined),
         ),
         example(
             f"not for every p of all subsets: p = {fmt_row(heavy)}, x = 0, neighbours {lists[0]} in this order, delta "
             f"= 1/2: token 1 would move 2/3 and stops the building, P(A) = {built}; token 2 moves 1/3, P = {fits}",
-            described("lantern", _parameters(lists, delta), heavy, q, x=0, built=built, largest=fits),
+            described("lantern", parameters(lists, delta), heavy, q, x=0, built=built, largest=fits),
         ),
     )
-
-
-def _heavy_first() -> tuple[tuple[Fraction, ...], list[int], Fraction]:
-    """A row whose token 0 has a heavy neighbour first and light ones after it."""
-    return (Fraction(1, 2), Fraction(3, 10), Fraction(1, 10), Fraction(1, 10)), [1, 2, 3], Fraction(1, 4)
 
 
 @CLAIMS.claim(
@@ -282,6 +274,6 @@ def zero_delta(seed: int) -> Finding:
         over_more_tokens("lantern.zero-delta", seed),
         example(
             f"p = {fmt_row(p)}, q = {fmt_row(q)}, delta = 1/4: neighbours of mass 0 join, and the law is p",
-            described("lantern", _parameters(lists, least), p, q),
+            described("lantern", parameters(lists, least), p, q),
         ),
     )

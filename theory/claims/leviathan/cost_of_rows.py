@@ -16,6 +16,7 @@ from theory.acceptance import alpha, expected_tokens, speedup
 from theory.claims.base import Claims, Finding
 from theory.claims.evidence import enumeration, example, holds_if, holds_under_assumptions_if, identity, rejects_mutants
 from theory.claims.format import fmt, numbers
+from theory.claims.leviathan.speculative_rule import constant
 from theory.claims.proven import proven
 from theory.claims.sources import derived
 from theory.cost_of_rows import Cost, affine, best_draft_length, break_even_batch, speedup_by_rows
@@ -217,8 +218,9 @@ def speedup_is(seed: int) -> Finding:
         worst == 0 and constant == 0 and renewal < 1e-9,
         enumeration(
             f"cost of calls that are followed one by one, over all outcomes, in rationals: {len(cases)} decoders and "
-            f"context-dependent processes (speculative, sjd, sjd-ac, sjd-pac), batches {fmt_list(BATCHES)}, costs "
-            f"{', '.join(COSTS)}; largest difference from the formula {fmt(worst)}",
+            "context-dependent processes (speculative, sjd, sjd-ac, sjd-pac), batches "
+            f"{', '.join(map(str, BATCHES))}, costs {', '.join(COSTS)}; largest difference from the formula "
+            f"{fmt(worst)}",
         ),
         enumeration(f"sequences finished a call after 400 calls, by the renewal equation, are 1/E[S] to {renewal:.1g}"),
         identity(
@@ -252,8 +254,7 @@ def _off_equation_51(rate: Fraction, gamma: int) -> Any:
 def _example() -> Any:
     """Drafts accepted 3 times out of 4: the speedup at several batches, and what a batch loses by waiting."""
     p, q, gamma, length = (Fraction(3, 4), Fraction(1, 4)), (Fraction(1, 2), Fraction(1, 2)), 3, 6
-    target, draft = TableProcess(2, length, lambda prefix: p), TableProcess(2, length, lambda prefix: q)
-    steps = steps_of(Case(SpeculativeDecoder(gamma), target, draft, gamma + 1, gamma))
+    steps = steps_of(Case(SpeculativeDecoder(gamma), constant(p, length), constant(q, length), gamma + 1, gamma))
     tokens, cost = Fraction(length) / mean(steps), affine(Fraction(1), Fraction(1, 16))
     fast = {b: speedup_by_rows(tokens, gamma + 1, b, cost, gamma * DRAFT_SHARE * cost(b)) for b in (1, 4, 16, 64)}
     idle = {batch: float(idle_share(steps, batch)) for batch in fast}
@@ -268,10 +269,6 @@ def _example() -> Any:
             tokens=tokens, speedup=fast, idle=idle,
         ),
     )  # fmt: skip
-
-
-def fmt_list(values: Any) -> str:
-    return ", ".join(map(str, values))
 
 
 # What it can be ---------------------------------------------------------------------------------------------------

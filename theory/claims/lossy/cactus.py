@@ -20,6 +20,7 @@ from theory.claims.evidence import (
     example,
     holds_if,
     identity,
+    over,
     rejects_mutants,
     require,
 )
@@ -57,7 +58,7 @@ def excess(raised: Raised, share: Callable[[Fraction, Fraction], Fraction]) -> f
         for delta in BUDGETS:
             row = raised(p, 0, delta)
             worst = max(worst, float(kl(row, p)) - float(share(own, row[0]) * delta))
-    return worst if worst > ROUNDING else 0.0
+    return over(worst, ROUNDING)
 
 
 def falls(raised: Raised) -> float:
@@ -67,7 +68,7 @@ def falls(raised: Raised) -> float:
         for own in MASSES
     ]
     worst = max(max(row[0], *(less - more for less, more in pairwise(row))) for row in found)
-    return worst if worst > ROUNDING else 0.0
+    return over(worst, ROUNDING)
 
 
 @CLAIMS.claim(
@@ -199,7 +200,7 @@ def emitted(seed: int) -> Finding:
             for law, apart, delta in zip(laws, far, budgets, strict=True):
                 most = float(2 * raised * delta)
                 worst = max(worst, float(apart) - most**0.5, float(kl(law, p)) - most**0.5 - most)
-        return worst if worst > ROUNDING else 0.0
+        return over(worst, ROUNDING)
 
     half = 16
     p = (Fraction(1, 2 * half),) * (2 * half)

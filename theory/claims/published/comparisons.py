@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from theory.claims.base import Evidence, Finding, Verdict
 from theory.claims.evidence import control, require
@@ -18,12 +18,22 @@ from theory.published.ledger import Ledger, Row, published
 
 @dataclass(frozen=True)
 class Comparison:
-    """One comparison: of which rows, the numbers it is made of by name, and whether they agree."""
+    """One comparison: the rows and what follows from them by name, whether they agree, and rows that go unnamed."""
 
     label: str
-    rows: Sequence[Row]
-    numbers: Mapping[str, str]
+    named: Mapping[str, Any]
     agrees: bool
+    beside: Sequence[Row] = ()
+
+    @property
+    def rows(self) -> list[Row]:
+        """The rows that it is of."""
+        return [*(value for value in self.named.values() if isinstance(value, Row)), *self.beside]
+
+    @property
+    def numbers(self) -> dict[str, str]:
+        """What is compared, in text: of rows what is printed."""
+        return {k: value.printed if isinstance(value, Row) else str(value) for k, value in self.named.items()}
 
     @property
     def says(self) -> str:

@@ -145,13 +145,7 @@ def _free(ledger: Ledger) -> Iterator[Comparison]:
         rate_needed = _text(alpha_needed(float(row.value), gamma, 0.0))
         yield Comparison(
             _name(row),
-            (row, rate),
-            {
-                "alpha": rate.printed,
-                "eq. 51 at c = 0": str(most),
-                "printed": row.printed,
-                "alpha needed at c = 0": rate_needed,
-            },
+            {"alpha": rate, "eq. 51 at c = 0": most, "printed": row, "alpha needed at c = 0": rate_needed},
             not row.interval.exceeds(most),
         )
 
@@ -174,14 +168,7 @@ def _at_printed_cost(ledger: Ledger) -> Iterator[Comparison]:
         rate_needed = _text(alpha_needed(float(row.value), gamma, float(cost.value)))
         yield Comparison(
             _name(row),
-            (row, rate, cost),
-            {
-                "alpha": rate.printed,
-                "c": cost.printed,
-                "eq. 51": str(follows),
-                "printed": row.printed,
-                "alpha needed": rate_needed,
-            },
+            {"alpha": rate, "c": cost, "eq. 51": follows, "printed": row, "alpha needed": rate_needed},
             not row.interval.exceeds(follows),
         )
 
@@ -192,8 +179,7 @@ def _dependent(ledger: Ledger) -> Iterator[Comparison]:
         most = speedup_dependent(rate.interval, gamma, cost.interval)
         yield Comparison(
             _name(row),
-            (row, rate, cost),
-            {"alpha": rate.printed, "c": cost.printed, "at most": f"{float(most.high):.4g}", "printed": row.printed},
+            {"alpha": rate, "c": cost, "at most": f"{float(most.high):.4g}", "printed": row},
             not row.interval.exceeds(most),
         )
 
@@ -264,19 +250,20 @@ def _full_blocks(ledger: Ledger, target: str) -> Iterator[Comparison]:
     for name, column in _columns(ledger, target).items():
         measured = [(float(row.value), gamma) for row, _, gamma in column]
         cost, error = best_cost(measured, [gamma for _, gamma in measured])
+        found = costs([(row.interval, gamma) for row, _, gamma in column])
         other, missed = best_cost(measured, [float(tokens(Fraction(rate.value), gamma)) for _, rate, gamma in column])
         yield Comparison(
             name,
-            [row for rows in column for row in rows[:2]],
             {
                 **{f"gamma {g}": f"{row.printed} (c {1 / float(row.value) - 1 / g:.3f})" for row, _, g in column},
                 "one c": f"{cost:.3f}",
                 "within": f"{error:.2%}",
-                "c to 1 % and rounding": str(costs([(row.interval, gamma) for row, _, gamma in column]) or "none"),
+                "c to 1 % and rounding": found or "none",
                 "eq. 51 with one c": f"{other:.3f}",
                 "eq. 51 within": f"{missed:.0%}",
             },
-            costs([(row.interval, gamma) for row, _, gamma in column]) is not None,
+            found is not None,
+            beside=[row for rows in column for row in rows[:2]],
         )
 
 

@@ -112,11 +112,9 @@ def _main_rates(ledger: Ledger) -> Iterator[Comparison]:
     for gamma in GAMMAS:
         rate = _rate(ledger, "1", gamma)
         others = {share: _rate(ledger, "5", gamma, prefill_percent=share) for share in PREFILLS}
-        text = {f"Table 5, {share} %": row.printed for share, row in others.items()}
         yield Comparison(
             f"MAR-B for MAR-H, gamma {gamma}",
-            (rate, *others.values()),
-            {"Table 1": rate.printed, **text},
+            {"Table 1": rate} | {f"Table 5, {share} %": row for share, row in others.items()},
             any(same(rate, row) for row in others.values()),
         )
 
@@ -138,12 +136,11 @@ def _by_speed(ledger: Ledger) -> Iterator[Comparison]:
         gamma, batch, share = fast.params["gamma"], fast.params["batch"], other.params["prefill_percent"]
         yield Comparison(
             f"gamma {gamma}, Table 1 at batch {batch}, Table 5 at {share} %",
-            (rate, other_rate, fast, other),
             {
-                "speedup in Table 1": fast.printed,
-                "speedup in Table 5": other.printed,
-                "alpha in Table 1": rate.printed,
-                "alpha in Table 5": other_rate.printed,
+                "speedup in Table 1": fast,
+                "speedup in Table 5": other,
+                "alpha in Table 1": rate,
+                "alpha in Table 5": other_rate,
             },
             same(rate, other_rate),
         )
@@ -173,12 +170,7 @@ def _ratios(ledger: Ledger) -> Iterator[Comparison]:
     for mean in ledger.select(**PAIR, table="6", metric="mean_likelihood_ratio"):
         rate = ledger.one(**PAIR, table="6", method=mean.method, metric="alpha")
         name = mean.method.replace("_", " ")
-        yield Comparison(
-            name,
-            (mean, rate),
-            {"mean ratio": mean.printed, "acceptance": rate.printed},
-            not rate.interval.exceeds(mean.interval),
-        )
+        yield Comparison(name, {"mean ratio": mean, "acceptance": rate}, not rate.interval.exceeds(mean.interval))
 
 
 # Times and scores ----------------------------------------------------------------------------------------------
@@ -232,15 +224,15 @@ def _residual_times(ledger: Ledger) -> Iterator[Comparison]:
         gamma, first = row.params["gamma"], base.params["gamma"]
         yield Comparison(
             f"gamma {gamma} against {first}",
-            (base, row, *rates),
             {
-                f"seconds at gamma {first}": base.printed,
-                "seconds": row.printed,
+                f"seconds at gamma {first}": base,
+                "seconds": row,
                 "seconds times gamma": f"{float(row.value) * int(gamma):.4f}",
-                "ratio printed": str(printed),
-                "ratio of blocks": str(follows),
+                "ratio printed": printed,
+                "ratio of blocks": follows,
             },
             follows.meets(printed),
+            beside=rates,
         )
 
 
@@ -284,8 +276,5 @@ def _scores(ledger: Ledger) -> Iterator[Comparison]:
         away = (row.value - base.value) / row.std
         name = f"{row.draft} for {row.target}, guidance {row.params['cfg']}, {row.metric}"
         yield Comparison(
-            name,
-            (row, base),
-            {"target": base.printed, "printed": row.printed, "deviation": str(row.std), "deviations": f"{away:.2f}"},
-            abs(away) <= 2,
+            name, {"target": base, "printed": row, "deviation": row.std, "deviations": f"{away:.2f}"}, abs(away) <= 2
         )

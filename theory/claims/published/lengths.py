@@ -102,13 +102,12 @@ def _trees(ledger: Ledger) -> list[Comparison]:
         found.append(
             Comparison(
                 name,
-                (rate, length),
                 {
-                    "first draft accepted": rate.printed,
-                    "mean length": length.printed,
-                    "children": str(children),
-                    "depth": str(depth),
-                    "candidates": str(candidates),
+                    "first draft accepted": rate,
+                    "mean length": length,
+                    "children": children,
+                    "depth": depth,
+                    "candidates": candidates,
                     "length of this tree": f"{float(most):.2f}",
                     "5 children, depth 2": f"{float(tree_length(Fraction(rate.value), 5, 2)):.2f}",
                 },
@@ -142,9 +141,9 @@ def _orders(ledger: Ledger) -> Iterator[Comparison]:
     for (name, (rate, length)), (other, (more, longer)) in pairwise(settings):
         yield Comparison(
             f"{name}, {other}",
-            (rate, length, more, longer),
             {"accepted": f"{rate.printed}, {more.printed}", "lengths": f"{length.printed}, {longer.printed}"},
             longer.value > length.value,
+            beside=(rate, length, more, longer),
         )
 
 
@@ -154,11 +153,10 @@ def _chains(ledger: Ledger) -> Iterator[Comparison]:
         siblings = log(1 / float(length.value)) / log(1 - float(rate.value))
         yield Comparison(
             name,
-            (rate, length),
             {
-                "first draft accepted": rate.printed,
+                "first draft accepted": rate,
                 "a chain has at most": f"{float(most):.3f}",
-                "mean length": length.printed,
+                "mean length": length,
                 "siblings a level": f"{siblings:.1f}",
             },
             length.interval.low <= most,
@@ -211,11 +209,10 @@ def _compared_perplexities(ledger: Ledger) -> Iterator[Comparison]:
         spread = sqrt(max(0.0, 2 * (log(float(row.value)) + float(mean.value))))
         yield Comparison(
             row.method,
-            (row, mean),
             {
-                "mean log-probability": mean.printed,
-                "perplexity that follows": str(follows),
-                "printed": row.printed,
+                "mean log-probability": mean,
+                "perplexity that follows": follows,
+                "printed": row,
                 "deviation between images that would do": f"{spread:.2f}",
             },
             follows.meets(row.interval),

@@ -45,8 +45,7 @@ def twice(label: str, one: Row, other: Row) -> Comparison:
     """One number that is printed in two places."""
     return Comparison(
         label,
-        (one, other),
-        {"printed": one.printed, "place": one.place, "printed again": other.printed, "place again": other.place},
+        {"printed": one, "place": one.place, "printed again": other, "place again": other.place},
         same(one, other),
     )
 
@@ -120,8 +119,7 @@ def _repeated(ledger: Ledger) -> list[Comparison]:
         *found,
         Comparison(
             "LANTERN, rise of FID at delta = 0.4",
-            (rise, base, high),
-            {high.place: high.printed, base.place: base.printed, "difference": str(difference), "text": rise.printed},
+            {high.place: high, base.place: base, "difference": difference, "text": rise},
             difference.meets(rise.interval),
         ),
     ]
@@ -326,11 +324,9 @@ def _kept(label: str, ledger: Ledger) -> Iterator[Comparison]:
     for metric, row in quote.items():
         better = 1 if metric in RISING else -1
         told = [rows[metric] for rows in sources]
-        named = {f"source: {each.method}": each.printed for each in told}
         yield Comparison(
             f"{label}: {metric}",
-            (row, *told),
-            {"quoted": row.printed, **named},
+            {"quoted": row} | {f"source: {each.method}": each for each in told},
             any(better * row.value > better * each.value or same(row, each) for each in told),
         )
 
@@ -345,7 +341,7 @@ def _sourced(label: str, ledger: Ledger, fits: Callable[[Rows, Rows], bool]) -> 
     }
     return Comparison(
         label,
-        [row for rows in (quote, *sources) for row in rows.values()],
         text,
         any(fits(quote, source) for source in sources),
+        beside=[row for rows in (quote, *sources) for row in rows.values()],
     )

@@ -55,8 +55,7 @@ def _calls(ledger: Ledger) -> Iterator[Comparison]:
     )
     yield Comparison(
         "GSD Table 2, clusters by embedding distance",
-        (base, own),
-        {"SJD": base.printed, "embedding": own.printed, "speedup": f"{base.value / own.value:.3f}"},
+        {"SJD": base, "embedding": own, "speedup": f"{base.value / own.value:.3f}"},
         not base.interval.exceeds(own.interval),
     )
 
@@ -100,10 +99,7 @@ def _clip(ledger: Ledger, clusters: str) -> Row:
 def _filters(ledger: Ledger) -> Iterator[Comparison]:
     plain, own = (_clip(ledger, clusters) for clusters in ("target", "target+filters"))
     yield Comparison(
-        "GSD Table 2, CLIP score",
-        (plain, own),
-        {"without filters": plain.printed, "with filters": own.printed},
-        own.interval.exceeds(plain.interval),
+        "GSD Table 2, CLIP score", {"without filters": plain, "with filters": own}, own.interval.exceeds(plain.interval)
     )
 
 
@@ -206,15 +202,13 @@ def _small(ledger: Ledger) -> Iterator[Comparison]:
         for fewer, more in pairwise(rows):
             yield Comparison(
                 f"delta = {delta}, k = {fewer.params['k']} and {more.params['k']}",
-                (fewer, more),
-                {"accept probability": fewer.printed, "with more neighbours": more.printed},
+                {"accept probability": fewer, "with more neighbours": more},
                 more.interval.exceeds(fewer.interval),
             )
         own, base = _scores(ledger, delta)
         yield Comparison(
             f"delta = {delta}, k = 1000",
-            (own, base),
-            {"FID": own.printed, "vanilla": base.printed, "more": f"{own.value / base.value - 1:.1%}"},
+            {"FID": own, "vanilla": base, "more": f"{own.value / base.value - 1:.1%}"},
             (own.interval / base.interval).low < SIX_PERCENT,
         )
 
@@ -258,17 +252,11 @@ def _quality(ledger: Ledger) -> Iterator[Comparison]:
         base, own, *others = (_row(ledger, method, metric) for method in ("ar", "sjd-pac", "eagle", "sjd"))
         away = [abs(row.value - base.value) for row in (own, *others)]
         yield Comparison(
-            metric,
-            (base, own, *others),
-            {"vanilla": base.printed, "SJD-PAC": own.printed} | {row.method: row.printed for row in others},
-            away[0] <= max(away[1:]),
+            metric, {"vanilla": base, "SJD-PAC": own} | {row.method: row for row in others}, away[0] <= max(away[1:])
         )
     for metric in ("speedup", "FID"):
         own, lossy = (_row(ledger, method, metric) for method in ("sjd-pac", "gsd"))
         ahead, behind = (own, lossy) if metric == "speedup" else (lossy, own)
         yield Comparison(
-            f"{metric}, beside GSD",
-            (own, lossy),
-            {"SJD-PAC": own.printed, "GSD": lossy.printed},
-            ahead.interval.exceeds(behind.interval),
+            f"{metric}, beside GSD", {"SJD-PAC": own, "GSD": lossy}, ahead.interval.exceeds(behind.interval)
         )

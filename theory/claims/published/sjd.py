@@ -34,7 +34,7 @@ def _against(row: Row, bound: Fraction, above: bool) -> Comparison:
     """A printed number that is to be above a bound, or not."""
     label = f"{row.place}, {row.dataset}, {row.target}, {row.method}: {row.metric.replace('_', ' ')}"
     high = row.interval.low > bound
-    return Comparison(label, (row,), {"printed": row.printed}, high is above)
+    return Comparison(label, {"printed": row}, high is above)
 
 
 # Speed ---------------------------------------------------------------------------------------------------------
@@ -142,16 +142,14 @@ def _anole(ledger: Ledger) -> Iterator[Comparison]:
             others = [rows[dataset, other, metric] for other in ("jacobi", "sjd")]
             yield Comparison(
                 f"{dataset}, {metric.replace('_', ' ')}",
-                (own, *others),
-                {"spatial": own.printed} | {row.method: row.printed for row in others},
+                {"spatial": own} | {row.method: row for row in others},
                 all(own.interval.exceeds(row.interval) for row in others),
             )
         elif method == "sjd-isp":
             base, jacobi = (rows[dataset, other, metric] for other in ("ar", "jacobi"))
             yield Comparison(
                 f"{dataset}, {metric}",
-                (own, base, jacobi),
-                {"spatial": own.printed, "vanilla": base.printed, "jacobi": jacobi.printed},
+                {"spatial": own, "vanilla": base, "jacobi": jacobi},
                 own.value < jacobi.value if metric == "FID" else own.value >= base.value,
             )
 
@@ -180,8 +178,7 @@ def resolution(seed: int) -> Finding:
         lambda table: [
             Comparison(
                 f"{row.place}, {row.dataset}, {row.method}",
-                (row,),
-                {"at 768": row.printed, "at 1024": "2.43"},
+                {"at 768": row, "at 1024": "2.43"},
                 TEXT.exceeds(row.interval),
             )
             for row in _at_768(table)
@@ -235,8 +232,7 @@ def _initialised(ledger: Ledger) -> list[Comparison]:
     return [
         Comparison(
             f"{other.dataset}, {other.target}",
-            (one, other),
-            {"random": other.printed, "spatial": one.printed, "more": f"{float(one.value / other.value - 1):.1%}"},
+            {"random": other, "spatial": one, "more": f"{float(one.value / other.value - 1):.1%}"},
             (one.interval / other.interval).low > Fraction(211, 200),
         )
         for one, other in _pairs(ledger)
@@ -285,8 +281,7 @@ def _close(ledger: Ledger) -> Iterator[Comparison]:
         between = min(max(a.value, b.value) / min(a.value, b.value) for a in here for b in others)
         yield Comparison(
             f"K = {k}",
-            here,
-            {row.method: row.printed for row in here}
+            {row.method: row for row in here}
             | {"largest ratio": f"{within:.3f}", "smallest ratio to another K": f"{between:.3f}"},
             within < between,
         )
@@ -328,8 +323,7 @@ def _statistics(ledger: Ledger) -> list[Comparison]:
     return [
         Comparison(
             "SJD below autoregressive decoding",
-            (base, own),
-            {"autoregressive": base.printed, "SJD": own.printed, "below": f"{apart:.4f}", "error": f"{error:.4f}"},
+            {"autoregressive": base, "SJD": own, "below": f"{apart:.4f}", "error": f"{error:.4f}"},
             apart < error,
         )
     ]

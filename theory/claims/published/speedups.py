@@ -57,13 +57,7 @@ def _quotients(ledger: Ledger) -> Iterator[Comparison]:
         quotient = base.interval / row.interval
         yield Comparison(
             f"{row.place}: {row.setting}: {ratio.metric}",
-            (base, row, ratio),
-            {
-                "autoregressive": base.printed,
-                "method": row.printed,
-                "quotient": str(quotient),
-                "printed": ratio.printed,
-            },
+            {"autoregressive": base, "method": row, "quotient": quotient, "printed": ratio},
             quotient.meets(ratio.interval),
         )
 
@@ -132,9 +126,9 @@ def _bounded(ledger: Ledger, speedups: Sequence[Row]) -> Iterator[Comparison]:
         numbers, rows = _call(ledger, row)
         yield Comparison(
             f"{row.place}: {row.setting}",
-            (row, saved, *rows),
-            {"speedup": row.printed, "steps saved": saved.printed, **numbers},
+            {"speedup": row, "steps saved": saved, **numbers},
             not row.interval.exceeds(saved.interval),
+            beside=rows,
         )
 
 
@@ -184,13 +178,13 @@ def _overhead(ledger: Ledger) -> Iterator[Comparison]:
         follows = saved.interval / (step / alone)
         yield Comparison(
             f"{row.place}: {row.setting}",
-            (row, saved, *times["ar"], *times["sjd-pac"]),
             {
-                "step compression": saved.printed,
-                "ms a step": str(step),
-                "ms an autoregressive step": str(alone),
-                "speedup that follows": str(follows),
-                "printed": row.printed,
+                "step compression": saved,
+                "ms a step": step,
+                "ms an autoregressive step": alone,
+                "speedup that follows": follows,
+                "printed": row,
             },
             follows.meets(row.interval),
+            beside=(*times["ar"], *times["sjd-pac"]),
         )

@@ -73,9 +73,9 @@ def _at_50(ledger: Ledger, name: str) -> Comparison:
     calls, latency = ratios.values()
     return Comparison(
         f"G = 50 over {name}",
-        (told, *(rows[metric] for rows in (own, base) for metric in ratios)),
-        {"text": told.printed, "Table 1 in calls": str(calls), "in latency": str(latency)},
+        {"text": told, "Table 1 in calls": calls, "in latency": latency},
         any(ratio.meets(told.interval) for ratio in ratios.values()),
+        beside=[rows[metric] for rows in (own, base) for metric in ratios],
     )
 
 
@@ -83,9 +83,4 @@ def _at_3(label: str, own: Row, base: Row) -> Comparison:
     """A number of the row of G = 3 beside a baseline's: it agrees unless it is worse."""
     rises = own.metric == "CLIP"
     better = own.value > base.value if rises else own.value < base.value
-    return Comparison(
-        label,
-        (own, base),
-        {"G = 3": own.printed, "baseline": base.printed},
-        better or (same(own, base) and own.metric != "nfe"),
-    )
+    return Comparison(label, {"G = 3": own, "baseline": base}, better or (same(own, base) and own.metric != "nfe"))

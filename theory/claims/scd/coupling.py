@@ -138,11 +138,9 @@ def gumbel_repeats(seed: int) -> Finding:
         ),
         example(
             "p = (1/2, 3/10, 1/5), q = (1/5, 3/10, 1/2): Gumbel 41/65, maximal 7/10, a new draw 29/100",
-            numbers(p=SHOWN[0], q=SHOWN[1], gumbel=raced(*SHOWN), maximal=1 - tv(*SHOWN), fresh=_again(*SHOWN)),
+            numbers(p=SHOWN[0], q=SHOWN[1], gumbel=raced(*SHOWN), maximal=1 - tv(*SHOWN), fresh=again(*SHOWN)),
         ),
-        rejects_mutants(
-            {"a new draw": _again, "maximal coupling": lambda p, q: 1 - tv(p, q)}, fails, "the closed form"
-        ),
+        rejects_mutants({"a new draw": again, "maximal coupling": lambda p, q: 1 - tv(p, q)}, fails, "the closed form"),
     )
 
 
@@ -166,7 +164,7 @@ def raced(p: Row, q: Row) -> Fraction:
     )
 
 
-def _again(p: Row, q: Row) -> Fraction:
+def again(p: Row, q: Row) -> Fraction:
     """How often two independent draws agree."""
     return sum((x * y for x, y in zip(p, q, strict=True)), Fraction(0))
 

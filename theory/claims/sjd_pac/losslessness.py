@@ -18,6 +18,7 @@ from theory.claims.base import Claims, Finding
 from theory.claims.evidence import enumeration, example, holds_if
 from theory.claims.format import fmt, fmt_row, numbers
 from theory.claims.proven import proven
+from theory.claims.scd.coupling import again
 from theory.claims.sjd.losslessness import deviation, random_tables, sequences
 from theory.claims.sources import said
 from theory.distances import tv
@@ -76,7 +77,7 @@ def retention(seed: int) -> Finding:
     Since $\min(a, b) \ge a b$ for probabilities, verification retains a token at least as often as drawing it anew
     does.
     """
-    shown = 1 - tv(HALVES, NEW), _again(HALVES, NEW), float(_again(HALVES, HALVES) * _again(NEW, NEW)) ** 0.5
+    shown = 1 - tv(HALVES, NEW), again(HALVES, NEW), float(again(HALVES, HALVES) * again(NEW, NEW)) ** 0.5
     return holds_if(
         proven("pac.retention") and shown[0] >= shown[1] and shown[1] < shown[2],
         example(
@@ -85,11 +86,6 @@ def retention(seed: int) -> Finding:
             numbers(old=HALVES, new=NEW, accepted=shown[0], again=shown[1], bound=shown[2]),
         ),
     )
-
-
-def _again(p: Row, q: Row) -> Fraction:
-    """The probability that two independent draws agree."""
-    return sum((x * y for x, y in zip(p, q, strict=True)), Fraction(0))
 
 
 # Adaptive continuation -----------------------------------------------------------------------------------------

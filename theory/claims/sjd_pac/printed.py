@@ -59,8 +59,7 @@ def _sampled(ledger: Ledger) -> list[Row]:
 
 def _cited(ledger: Ledger) -> list[Comparison]:
     return [
-        Comparison(f"{row.place}: {row.setting}", (row,), {"eagle": row.printed}, row.interval.high < 1)
-        for row in _sampled(ledger)
+        Comparison(f"{row.place}: {row.setting}", {"eagle": row}, row.interval.high < 1) for row in _sampled(ledger)
     ]
 
 
@@ -70,10 +69,7 @@ def _eagle(ledger: Ledger) -> Iterator[Comparison]:
             paper="sjd-pac", table="1", dataset=row.dataset, target=row.target, method="sjd", metric="speedup"
         )
         yield Comparison(
-            f"{row.place}: {row.dataset}",
-            (row, beside),
-            {"eagle": row.printed, "sjd": beside.printed},
-            not row.interval.exceeds(beside.interval),
+            f"{row.place}: {row.dataset}", {"eagle": row, "sjd": beside}, not row.interval.exceeds(beside.interval)
         )
 
 
@@ -127,8 +123,7 @@ def _lossless(ledger: Ledger) -> list[Comparison]:
     return [
         Comparison(
             f"{COLUMNS[other.metric]}, {other.dataset}, {other.target}, {other.method}",
-            (own, other),
-            {"sjd-pac": own.printed, "other": other.printed},
+            {"sjd-pac": own, "other": other},
             own.interval.exceeds(other.interval),
         )
         for metric in COLUMNS
@@ -153,7 +148,7 @@ def _in_one(ledger: Ledger) -> list[Comparison]:
             for metric, (mine, other) in columns.items()
         }
         rows = [row for pair in columns.values() for row in pair]
-        found.append(Comparison(f"{own.dataset}, {own.target}", rows, said_of, bool(first)))
+        found.append(Comparison(f"{own.dataset}, {own.target}", said_of, bool(first), beside=rows))
     return found
 
 
@@ -191,7 +186,7 @@ def _throughout(ledger: Ledger) -> list[Comparison]:
         for own, other in pairs
     }
     rows = [row for pair in pairs for row in pair]
-    return [Comparison("SJD-PAC Table 1", rows, says, not all(beaten.values()))]
+    return [Comparison("SJD-PAC Table 1", says, not all(beaten.values()), beside=rows)]
 
 
 def _ahead(ledger: Ledger, metric: str) -> list[tuple[Row, Row]]:
