@@ -91,8 +91,10 @@ class Causal:
 
 
 class Rotating(nn.Module):
-    """A module whose rotary frequencies stay as exact as they are when its weights go to another precision."""
+    """A module whose rotary frequencies stay exact when its weights go to another precision, or from nowhere to a
+    device."""
 
+    config: Config
     frequencies: Tensor
     norm: Norm
 
@@ -100,8 +102,8 @@ class Rotating(nn.Module):
         """To another device or precision; the frequencies only to the device."""
         exact = self.frequencies
         super()._apply(fn, recurse)
-        if not exact.is_meta:  # there is nothing to keep yet
-            self.frequencies = exact.to(self.norm.weight.device)
+        place = self.norm.weight.device
+        self.frequencies = (rotations(self.config) if exact.is_meta and place.type != "meta" else exact).to(place)
         return self
 
 

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from simlab.checks import check_at_least, check_shape
-from simlab.models.checkpoints import fill, read_weights
+from simlab.models.checkpoints import filled, read_weights
 
 EPSILON = 1e-6  # of the group norms
 NESTED = ("model",)  # where a .pt file keeps the weights
@@ -109,12 +109,7 @@ def load_vq(
     device: torch.device | str = "cpu",
 ) -> Vq:
     """The tokenizer of a checkpoint. Raises :class:`CheckpointError` for a file of anything else, or of other sizes."""
-    weights = read_weights(path, NESTED)
-    with torch.device("meta"):
-        model = Vq(config)
-    model = model.to(dtype).to_empty(device=device)
-    fill(model, weights, path, ignored=COUNTED)
-    return model.eval().requires_grad_(False)
+    return filled(lambda: Vq(config), read_weights(path, NESTED), path, dtype, device, ignored=COUNTED)
 
 
 # the network ----------------------------------------------------------------------------------------------------
