@@ -128,8 +128,7 @@ def frechet(first: np.ndarray, second: np.ndarray) -> float:
 
 def rank_counts(likelihood: Likelihood, seed: int) -> np.ndarray:
     """``int64[CELLS]``: how many tokens have a rank in each cell of 0 to 1."""
-    share = np.random.Generator(np.random.Philox([seed, RANKS])).random(likelihood.mass.shape)
-    ranks = likelihood.above + share * likelihood.mass
+    ranks = _ranks(likelihood, seed)
     return np.bincount((ranks * CELLS).astype(np.int64).clip(0, CELLS - 1).ravel(), minlength=CELLS)
 
 
@@ -139,13 +138,18 @@ def rank_distance(likelihood: Likelihood, seed: int) -> dict[str, float]:
     Ranks are made of tokens, so that the TV of tokens from their rows, in the mean, is at least as large. The error is
     over images, at the place where the difference is largest; of uniform ranks the largest is about one error.
     """
-    share = np.random.Generator(np.random.Philox([seed, RANKS])).random(likelihood.mass.shape)
-    ranks = likelihood.above + share * likelihood.mass
+    ranks = _ranks(likelihood, seed)
     edges = np.arange(1, CELLS) / CELLS
     below = np.stack([(ranks < edge).mean(axis=1) - edge for edge in edges])  # [CELLS - 1, n]
     place = int(np.abs(below.mean(axis=1)).argmax())
     found = estimate(below[place])
     return {"at_least": abs(found.mean), "error": found.error}
+
+
+def _ranks(likelihood: Likelihood, seed: int) -> np.ndarray:
+    """``float64[n, N]``: the mass before each token, and a uniform share of its own."""
+    share = np.random.Generator(np.random.Philox([seed, RANKS])).random(likelihood.mass.shape)
+    return likelihood.above + share * likelihood.mass
 
 
 def cells(n: int) -> int:

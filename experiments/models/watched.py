@@ -10,7 +10,7 @@ reference form: equal windows, equal tokens. Sequences that are over are in no w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +24,7 @@ from simlab.decoders import Info, Sjd, SpeculativeDecoder, run
 from simlab.decoders.compiled import has_kernel, simulate
 from simlab.models.process.sampling import Sampling
 from simlab.processes import Process
+from simlab.processes.wrapped import Wrapped
 from simlab.randomness import Tape
 
 
@@ -92,13 +93,11 @@ class Call(NamedTuple):
     rows: Tensor  # [B, M, V]: of all calls since, the chain's first
 
 
-class Recalled(Process):
+class Recalled(Wrapped):
     """A process that keeps its calls until they are taken."""
 
     def __init__(self, process: Process) -> None:
-        self.process = process
-        self.vocabulary, self.length, self.shape = process.vocabulary, process.length, process.shape
-        self.uniform = process.uniform
+        super().__init__(process)
         self._calls: list[Call] = []
 
     def taken(self) -> Call:
@@ -106,26 +105,11 @@ class Recalled(Process):
         calls, self._calls = self._calls, []
         return calls[-1]._replace(rows=torch.cat([call.rows for call in calls], dim=1))
 
-    def _rows(self, tokens: Tensor, start: Tensor, count: int) -> Tensor:
-        raise NotImplementedError("every call goes to the process itself")
-
-    def over(self, tokens: Tensor, length: Tensor) -> Tensor:
-        return self.process.over(tokens, length)
-
-    def closed(self, tokens: Tensor) -> Tensor:
-        return self.process.closed(tokens)
-
-    def keep(self, rows: Sequence[int]) -> None:
-        self.process.keep(rows)
-
-    def faults(self) -> dict[int, str]:
-        return self.process.faults()
-
     def forward(self, tokens: Tensor, start: Tensor, count: int) -> Tensor:
-        return self._kept(tokens, start, self.process.forward(tokens, start, count))
+        return self._kept(tokens, start, super().forward(tokens, start, count))
 
     def forward_tree(self, tokens: Tensor, start: Tensor, nodes: Tensor, paths: Tensor) -> Tensor:
-        return self._kept(tokens, start, self.process.forward_tree(tokens, start, nodes, paths))
+        return self._kept(tokens, start, super().forward_tree(tokens, start, nodes, paths))
 
     def _kept(self, tokens: Tensor, start: Tensor, rows: Tensor) -> Tensor:
         # compiled decoders change their tokens in place

@@ -5,21 +5,22 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from experiments.training.loop import CHUNK
+from experiments.training.loop import CHUNK, Task
 from simlab.continuous.networks.autoencoder import Autoencoder, AutoencoderConfig, Laws
 
 NEARNESS = 0.05  # weight of the divergence from N(0, I), in nats a pixel
 MEASURED = 10_000  # images whose tokens are brought to mean 0 and standard deviation 1
 
 
-class AutoencoderTask:
+class AutoencoderTask(Task):
     """Images ``float[n, 1, side, side]`` to be made again."""
 
-    def __init__(self, images: Tensor, config: AutoencoderConfig, seed: int, steps: int, device: torch.device) -> None:
+    model: Autoencoder
+
+    def __init__(self, images: Tensor, config: AutoencoderConfig, seed: int, steps: int) -> None:
         torch.manual_seed(seed)
-        self.model = Autoencoder(config).to(device)
-        self.images, self.steps = images.to(device), steps
-        self.examples = len(images)
+        self.model = Autoencoder(config).to(images.device)
+        self.images, self.steps, self.examples = images, steps, len(images)
 
     def loss(self, rows: Tensor, generator: torch.Generator) -> Tensor:
         images = self.images[rows]

@@ -6,26 +6,22 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from experiments.training.loop import CHUNK
+from experiments.training.loop import CHUNK, Task
 from simlab.models.architectures.classifier import Classifier, ClassifierConfig
 
 
-class ClassifierTask:
+class ClassifierTask(Task):
     """Images ``float[n, 1, side, side]`` with their classes ``int[n]``."""
 
-    def __init__(
-        self, images: Tensor, labels: Tensor, config: ClassifierConfig, seed: int, device: torch.device
-    ) -> None:
+    model: Classifier
+
+    def __init__(self, images: Tensor, labels: Tensor, config: ClassifierConfig, seed: int) -> None:
         torch.manual_seed(seed)
-        self.model = Classifier(config).to(device)
-        self.images, self.labels = images.to(device), labels.to(device)
-        self.examples = len(images)
+        self.model = Classifier(config).to(images.device)
+        self.images, self.labels, self.examples = images, labels, len(images)
 
     def loss(self, rows: Tensor, generator: torch.Generator) -> Tensor:
         return functional.cross_entropy(self.model(self.images[rows]).float(), self.labels[rows])
-
-    def after(self, step: int, generator: torch.Generator) -> None:
-        """Nothing."""
 
 
 @torch.no_grad()

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
-from torch import nn
+from torch import Tensor
 
 from experiments.results import device_name, sha256, versions, write
 from experiments.training.autoencoder import AutoencoderTask, autoencoder_metrics, laws_of
 from experiments.training.classifier import ClassifierTask, classifier_metrics
-from experiments.training.data import Fashion, load_fashion
+from experiments.training.data import load_fashion
 from experiments.training.head import HeadTask, head_metrics
-from experiments.training.loop import Plan, Task, Trained, train
+from experiments.training.loop import Plan, Task, train
 from experiments.training.mar import MarTask, mar_metrics
 from experiments.training.tokenizer import TokenizerTask, as_images, tokenizer_metrics, tokens_of
 from experiments.training.transformers import TransformerTask, transformer_metrics
@@ -74,8 +75,15 @@ class Request:
     size: tuple[int, int, int] | None = None  # of a transformer: layers, dim, heads
 
 
+class Side(NamedTuple):
+    """One side of the data, where models are trained."""
+
+    images: Tensor  # float32[n, 1, side, side], from 0 to 1
+    labels: Tensor  # int64[n]
+
+
 Notify = Callable[[int, str], None]
-Made = tuple[nn.Module, Trained, dict[str, float]]
+Made = tuple[Task, Callable[[], dict[str, float]]]  # what is to be trained, and its metrics once it is
 
 
 def train_model(request: Request, notify: Notify) -> dict[str, Any]:
@@ -83,11 +91,18 @@ def train_model(request: Request, notify: Notify) -> dict[str, Any]:
 
     Raises ``ValueError`` where the data or a model it builds on is missing or wrong.
     """
+    size = " ".join(map(str, request.size)) if request.size else None
     if request.size and (request.model not in SIZES or min(request.size) < 1):
-        told = " ".join(map(str, request.size))
-        raise ValueError(f"--size {told}: expected numbers of at least 1, and {' or '.join(SIZES)} to train")
+        raise ValueError(f"--size {size}: expected numbers of at least 1, and {' or '.join(SIZES)} to train")
     data = load_fashion(request.data)
-    model, trained, metrics = TRAININGS[request.model](request, data, notify)
+    learned, held_out = (
+        Side(as_images(part.pixels).to(request.device), torch.from_numpy(part.labels).to(request.device))
+        for part in (data.train, data.held_out)
+    )
+    task, metrics = TRAININGS[request.model](request, learned, held_out)
+    needed = {need: sha256(request.out / f"{need}.safetensors") for need in NEEDS[request.model]}
+    built_on = {"data": data.sha256} | needed | ({"size": size} if size else {})
+    trained = train(task, request.plan, state(request), request.device, notify, built_on)
     record = {
         "command": request.command,
         "seconds": round(trained.seconds, 1),
@@ -96,12 +111,12 @@ def train_model(request: Request, notify: Notify) -> dict[str, Any]:
         "versions": {**versions(), "torch": torch.__version__},
         "plan": vars(request.plan),
         "legs": trained.legs,
-        "parameters": sum(weights.numel() for weights in model.parameters()),
+        "parameters": sum(weights.numel() for weights in task.model.parameters()),
         "data_sha256": data.sha256,
-        "built_on": {need: sha256(request.out / f"{need}.safetensors") for need in NEEDS[request.model]},
-        "metrics": metrics,
+        "built_on": needed,
+        "metrics": metrics(),
     }
-    content = packed(model.cpu(), request.model, record)
+    content = packed(task.model.cpu(), request.model, record)
     write(request.out / f"{request.model}.safetensors", lambda temporary: temporary.write_bytes(content))
     state(request).unlink(missing_ok=True)
     return record
@@ -112,78 +127,49 @@ def state(request: Request) -> Path:
     return request.out / f"{request.model}.state"
 
 
-def _train(request: Request, task: Task, data: Fashion, notify: Notify) -> Trained:
-    built_on = {"data": data.sha256} | {
-        need: sha256(request.out / f"{need}.safetensors") for need in NEEDS[request.model]
-    }
-    built_on |= {"size": " ".join(map(str, request.size))} if request.size else {}
-    return train(task, request.plan, state(request), request.device, notify, built_on)
+def _tokenizer(request: Request, learned: Side, held_out: Side) -> Made:
+    task = TokenizerTask(learned.images, TokenizerConfig(), request.plan.seed)
+    return task, partial(tokenizer_metrics, task.model, held_out.images)
 
 
-def _tokenizer(request: Request, data: Fashion, notify: Notify) -> Made:
-    task = TokenizerTask(data.train, TokenizerConfig(), request.plan.seed, request.device)
-    trained = _train(request, task, data, notify)
-    return task.model, trained, tokenizer_metrics(task.model, as_images(data.held_out.pixels).to(request.device))
+def _classifier(request: Request, learned: Side, held_out: Side) -> Made:
+    task = ClassifierTask(*learned, ClassifierConfig(), request.plan.seed)
+    return task, partial(classifier_metrics, task.model, *held_out)
 
 
-def _classifier(request: Request, data: Fashion, notify: Notify) -> Made:
-    train_images, held_out = (as_images(part.pixels).to(request.device) for part in (data.train, data.held_out))
-    labels = torch.from_numpy(data.train.labels), torch.from_numpy(data.held_out.labels).to(request.device)
-    task = ClassifierTask(train_images, labels[0], ClassifierConfig(), request.plan.seed, request.device)
-    trained = _train(request, task, data, notify)
-    return task.model, trained, classifier_metrics(task.model, held_out, labels[1])
-
-
-def _transformer(request: Request, data: Fashion, notify: Notify) -> Made:
+def _transformer(request: Request, learned: Side, held_out: Side) -> Made:
     tokenizer = load_tokenizer(request.out, request.device)
-    tokens, held_out = (
-        tokens_of(tokenizer, as_images(p.pixels).to(request.device)) for p in (data.train, data.held_out)
-    )
+    tokens, others = (tokens_of(tokenizer, side.images) for side in (learned, held_out))
     layers, dim, heads = request.size or SIZES[request.model]
     config = Config(
         layers, dim, heads, tokenizer.config.codes, tokenizer.config.shape, classes=len(CLASSES), multiple=MULTIPLE
     )
-    task = TransformerTask(tokens, torch.from_numpy(data.train.labels), config, request.plan.seed, request.device)
-    trained = _train(request, task, data, notify)
-    labels = torch.from_numpy(data.held_out.labels).to(request.device)
-    return task.model, trained, transformer_metrics(task.model, held_out, labels)
+    task = TransformerTask(tokens, learned.labels, config, request.plan.seed)
+    return task, partial(transformer_metrics, task.model, others, held_out.labels)
 
 
-def _head(request: Request, data: Fashion, notify: Notify) -> Made:
+def _head(request: Request, learned: Side, held_out: Side) -> Made:
     tokenizer, target = load_tokenizer(request.out, request.device), load_target(request.out, request.device)
-    tokens, held_out = (
-        tokens_of(tokenizer, as_images(p.pixels).to(request.device)) for p in (data.train, data.held_out)
-    )
-    task = HeadTask(target, tokens, torch.from_numpy(data.train.labels), request.plan.seed, request.device)
-    trained = _train(request, task, data, notify)
-    labels = torch.from_numpy(data.held_out.labels).to(request.device)
-    return task.model, trained, head_metrics(task.model, target, held_out, labels)
+    tokens, others = (tokens_of(tokenizer, side.images) for side in (learned, held_out))
+    task = HeadTask(target, tokens, learned.labels, request.plan.seed)
+    return task, partial(head_metrics, task.model, target, others, held_out.labels)
 
 
-def _autoencoder(request: Request, data: Fashion, notify: Notify) -> Made:
-    train_images, held_out = (as_images(part.pixels).to(request.device) for part in (data.train, data.held_out))
-    task = AutoencoderTask(train_images, AutoencoderConfig(), request.plan.seed, request.plan.steps, request.device)
-    trained = _train(request, task, data, notify)
-    return task.model, trained, autoencoder_metrics(task.model, held_out, request.plan.seed)
+def _autoencoder(request: Request, learned: Side, held_out: Side) -> Made:
+    task = AutoencoderTask(learned.images, AutoencoderConfig(), request.plan.seed, request.plan.steps)
+    return task, partial(autoencoder_metrics, task.model, held_out.images, request.plan.seed)
 
 
-def _mar(request: Request, data: Fashion, notify: Notify) -> Made:
+def _mar(request: Request, learned: Side, held_out: Side) -> Made:
     autoencoder = load_autoencoder(request.out, request.device)
-    laws, held_out = (laws_of(autoencoder, as_images(p.pixels).to(request.device)) for p in (data.train, data.held_out))
-    config = MarConfig(
-        autoencoder.config.shape,
-        autoencoder.config.dim,
-        **CONTINUOUS[request.model],
-        buffer=BUFFER,
-        classes=len(CLASSES),
-    )
-    task = MarTask(laws, torch.from_numpy(data.train.labels), config, request.plan.seed, request.device)
-    trained = _train(request, task, data, notify)
-    labels = torch.from_numpy(data.held_out.labels).to(request.device)
-    return task.model, trained, mar_metrics(task.model, held_out, labels, request.plan.seed)
+    laws, others = (laws_of(autoencoder, side.images) for side in (learned, held_out))
+    shape, dim, sizes = autoencoder.config.shape, autoencoder.config.dim, CONTINUOUS[request.model]
+    config = MarConfig(shape, dim, **sizes, buffer=BUFFER, classes=len(CLASSES))
+    task = MarTask(laws, learned.labels, config, request.plan.seed)
+    return task, partial(mar_metrics, task.model, others, held_out.labels, request.plan.seed)
 
 
-TRAININGS: dict[str, Callable[[Request, Fashion, Notify], Made]] = {
+TRAININGS: dict[str, Callable[[Request, Side, Side], Made]] = {
     "tokenizer": _tokenizer,
     "classifier": _classifier,
     "target": _transformer,

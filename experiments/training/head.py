@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from experiments.training.loop import CHUNK
+from experiments.training.loop import CHUNK, Task
 from experiments.training.transformers import HELD_OUT
 from simlab.models.architectures.eagle import Head
 from simlab.models.architectures.transformer import Transformer
@@ -22,16 +22,17 @@ OF_TOKENS = 0.1  # as in the paper
 NOISE = 0.1  # half width of the uniform noise on features: predicted ones will not be exact
 
 
-class HeadTask:
+class HeadTask(Task):
     """Images as tokens ``int[n, N]`` with their classes ``int[n]``, and the target the head belongs to."""
 
-    def __init__(self, target: Transformer, tokens: Tensor, labels: Tensor, seed: int, device: torch.device) -> None:
+    model: Head
+
+    def __init__(self, target: Transformer, tokens: Tensor, labels: Tensor, seed: int) -> None:
         self.target = target.requires_grad_(False)
         self.model = Head(target.config)
         self.model.initialise(torch.Generator().manual_seed(seed))
-        self.model.to(device)
-        self.tokens, self.labels = tokens.to(device), labels.to(device)
-        self.examples = len(tokens)
+        self.model.to(tokens.device)
+        self.tokens, self.labels, self.examples = tokens, labels, len(tokens)
 
     def loss(self, rows: Tensor, generator: torch.Generator) -> Tensor:
         tokens, labels = self.tokens[rows], self.labels[rows]
@@ -43,9 +44,6 @@ class HeadTask:
         rows_wanted = functional.softmax(self.target.logits(wanted), -1)
         crossed = -(rows_wanted * like).sum(-1).mean()
         return OF_FEATURES * functional.smooth_l1_loss(made, wanted) + OF_TOKENS * crossed
-
-    def after(self, step: int, generator: torch.Generator) -> None:
-        """Nothing."""
 
 
 @torch.no_grad()

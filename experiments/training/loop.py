@@ -8,12 +8,13 @@ numbers only, and is read as such.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from math import cos, pi
 from pathlib import Path
 from time import perf_counter
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -55,22 +56,18 @@ class Trained(NamedTuple):
     legs: list[list[int]]  # [first step, steps of the plan it followed]
 
 
-class Task(Protocol):
-    """What is trained: ``examples`` of them, and the loss of some."""
+class Task(ABC):
+    """A model to be trained, and the loss of some of its examples; it is where they are."""
 
-    @property
-    def model(self) -> nn.Module: ...
+    model: nn.Module
+    examples: int  # how many there are
 
-    @property
-    def examples(self) -> int: ...
-
+    @abstractmethod
     def loss(self, rows: Tensor, generator: torch.Generator) -> Tensor:
         """The mean loss of the examples ``rows[batch]``."""
-        ...
 
-    def after(self, step: int, generator: torch.Generator) -> None:
+    def after(self, step: int, generator: torch.Generator) -> None:  # noqa: B027  # most have nothing to do
         """Whatever follows a step of the optimiser."""
-        ...
 
 
 def train(

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from experiments.training.loop import CHUNK
+from experiments.training.loop import CHUNK, Task
 from simlab.continuous.models.diffusion import forward_steps, schedule
 from simlab.continuous.networks.autoencoder import Laws
 from simlab.continuous.networks.mar.trunk import Mar, MarConfig, taken
@@ -40,16 +40,17 @@ class Diffusion:
         self.of_error = single(steps.towards * np.sqrt(1 / steps.abar - 1))
 
 
-class MarTask:
+class MarTask(Task):
     """Laws of tokens ``[n, N, dim]`` of images with their classes ``int[n]``."""
 
-    def __init__(self, laws: Laws, labels: Tensor, config: MarConfig, seed: int, device: torch.device) -> None:
+    model: Mar
+
+    def __init__(self, laws: Laws, labels: Tensor, config: MarConfig, seed: int) -> None:
         self.model = Mar(config)
         self.model.initialise(torch.Generator().manual_seed(seed))
-        self.model.to(device)
-        self.laws, self.labels = Laws(laws.mean.to(device), laws.sd.to(device)), labels.to(device)
-        self.diffusion = Diffusion(device)
-        self.examples = len(labels)
+        self.model.to(labels.device)
+        self.laws, self.labels, self.examples = laws, labels, len(labels)
+        self.diffusion = Diffusion(labels.device)
 
     def loss(self, rows: Tensor, generator: torch.Generator) -> Tensor:
         labels = self.labels[rows]
@@ -57,9 +58,6 @@ class MarTask:
         labels = torch.where(dropped, self.model.config.classes, labels)
         squared, bits = losses(self.model, self.diffusion, Laws(*(p[rows] for p in self.laws)), labels, generator)
         return squared.mean() + bits.mean()
-
-    def after(self, step: int, generator: torch.Generator) -> None:
-        """Nothing."""
 
 
 def losses(

@@ -8,29 +8,29 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from experiments.training.data import Images
-from experiments.training.loop import CHUNK
+from experiments.training.loop import CHUNK, Task
 from simlab.models.architectures.tokenizer import Quantized, Tokenizer, TokenizerConfig
 
 COMMITMENT = 0.25
 FIRST = 500  # images among whose vectors the codebook starts
 
 
-class TokenizerTask:
-    """Images ``uint8[n, side, side]`` to be made again."""
+class TokenizerTask(Task):
+    """Images ``float[n, 1, side, side]`` to be made again."""
 
-    def __init__(self, images: Images, config: TokenizerConfig, seed: int, device: torch.device) -> None:
+    model: Tokenizer
+
+    def __init__(self, images: Tensor, config: TokenizerConfig, seed: int) -> None:
         torch.manual_seed(seed)
-        self.model = Tokenizer(config).to(device)
-        self.pixels = as_images(images.pixels).to(device)
-        self.examples = len(self.pixels)
-        first = torch.Generator(device).manual_seed(seed)
+        self.model = Tokenizer(config).to(images.device)
+        self.images, self.examples = images, len(images)
+        first = torch.Generator(images.device).manual_seed(seed)
         with torch.no_grad():
-            self.model.begin(self.model.encoder(self.pixels[:FIRST]), first)
+            self.model.begin(self.model.encoder(images[:FIRST]), first)
         self._seen: Quantized
 
     def loss(self, rows: Tensor, generator: torch.Generator) -> Tensor:
-        images = self.pixels[rows]
+        images = self.images[rows]
         seen = self.model(images)
         codes = self.model.codebook[seen.tokens].permute(0, 3, 1, 2)
         self._seen = seen

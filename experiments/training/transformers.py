@@ -8,22 +8,23 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from experiments.training.loop import CHUNK
+from experiments.training.loop import CHUNK, Task
 from simlab.models.architectures.transformer import Config, Transformer
 
 DROPPED = 0.1  # of the classes, so that the model knows what no class is like
 HELD_OUT = 2000  # images that bits are measured on
 
 
-class TransformerTask:
+class TransformerTask(Task):
     """Images as tokens ``int[n, N]`` with their classes ``int[n]``."""
 
-    def __init__(self, tokens: Tensor, labels: Tensor, config: Config, seed: int, device: torch.device) -> None:
+    model: Transformer
+
+    def __init__(self, tokens: Tensor, labels: Tensor, config: Config, seed: int) -> None:
         self.model = Transformer(config)
         self.model.initialise(torch.Generator().manual_seed(seed))
-        self.model.to(device)
-        self.tokens, self.labels = tokens.to(device), labels.to(device)
-        self.examples = len(tokens)
+        self.model.to(tokens.device)
+        self.tokens, self.labels, self.examples = tokens, labels, len(tokens)
 
     def loss(self, rows: Tensor, generator: torch.Generator) -> Tensor:
         tokens, labels = self.tokens[rows], self.labels[rows]
@@ -31,9 +32,6 @@ class TransformerTask:
         labels = torch.where(dropped, self.model.config.classes, labels)
         logits = self.model(labels, tokens[:, :-1])
         return functional.cross_entropy(logits.flatten(0, 1), tokens.flatten())
-
-    def after(self, step: int, generator: torch.Generator) -> None:
-        """Nothing."""
 
 
 @torch.no_grad()

@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -20,6 +20,8 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 SHOWN = 6  # names of keys an error lists
+
+Model = TypeVar("Model", bound=nn.Module)
 
 
 class CheckpointError(ValueError):
@@ -134,6 +136,26 @@ def shapes_of(make: Callable[[], nn.Module]) -> dict[str, torch.Size]:
         return {name: tensor.shape for name, tensor in make().state_dict().items()}
 
 
+def filled(
+    make: Callable[[], Model],
+    weights: Mapping[str, Tensor],
+    path: Path,
+    dtype: torch.dtype,
+    device: torch.device | str,
+    ignored: tuple[str, ...] = (),
+    named: Callable[[str], str] = str,
+) -> Model:
+    """What ``make`` builds with these ``weights``, in evaluation mode and frozen; none are drawn before.
+
+    ``ignored``, ``named``, and what is raised: as of :func:`fill`.
+    """
+    with torch.device("meta"):
+        model = make()
+    model = model.to(dtype).to_empty(device=device)
+    fill(model, weights, path, ignored, named)
+    return model.eval().requires_grad_(False)
+
+
 def fill(
     model: nn.Module,
     weights: Mapping[str, Tensor],
@@ -166,6 +188,44 @@ def check_shapes(given: Mapping[str, Tensor], wanted: Mapping[str, torch.Size], 
     for name, tensor in given.items():
         if tensor.shape != wanted[name]:
             raise CheckpointError(f"{path}: {name} has the shape {tuple(tensor.shape)}; expected {tuple(wanted[name])}")
+
+
+# sizes that the tensors of published files tell --------------------------------------------------------------------
+
+
+class Size(Protocol):
+    """What a published model tells its heads by."""
+
+    @property
+    def layers(self) -> int: ...
+    @property
+    def dim(self) -> int: ...
+    @property
+    def heads(self) -> int: ...
+
+
+def shape_of(weights: Mapping[str, Tensor], name: str, dimensions: int, path: Path, kind: str) -> tuple[int, ...]:
+    """The shape of a tensor of so many dimensions. Raises :class:`CheckpointError` where a ``kind`` has none."""
+    if name not in weights:
+        raise CheckpointError(f"{path}: is missing {name}; expected the keys of {kind}")
+    shape = tuple(weights[name].shape)
+    if len(shape) != dimensions:
+        raise CheckpointError(f"{path}: {name} has the shape {shape}; expected {dimensions} dimensions")
+    return shape
+
+
+def count_of(weights: Mapping[str, Tensor], stem: str) -> int:
+    """How many numbers follow ``stem`` in names."""
+    return len({name[len(stem) + 1 :].split(".")[0] for name in weights if name.startswith(f"{stem}.")})
+
+
+def known_heads(sizes: Mapping[str, Size], layers: int, dim: int) -> int:
+    """The heads of the published model of that size; raises ``ValueError`` where there is none."""
+    for size in sizes.values():
+        if (layers, dim) == (size.layers, size.dim):
+            return size.heads
+    known = ", ".join(f"{name} ({size.layers} x {size.dim})" for name, size in sizes.items())
+    raise ValueError(f"heads is None for {layers} layers of width {dim}; expected heads, or one of {known}")
 
 
 def listed(names: list[str]) -> str:

@@ -2,37 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from simlab.arrays import Array, grid
 from simlab.checks import check_at_least, check_choice, line_or_grid
 from simlab.processes import rows
-from simlab.processes.compiled import Compiled
+from simlab.processes.markov import Markov
 from simlab.processes.pair import Pair
 from simlab.processes.streams import Stream, generator
 
 FAMILIES = ("zipf", "dirichlet")
-
-
-class Categorical(Compiled):
-    """Independent tokens: position i has row i mod C of ``table``.
-
-    Parameters
-    ----------
-    table
-        ``float[C, V]``: pmfs.
-    shape
-        The grid (rows, columns).
-    precision
-        ``float64`` or ``float32``: of the rows.
-    """
-
-    def __init__(self, table: np.ndarray, shape: tuple[int, int], precision: str = "float64") -> None:
-        super().__init__(table.shape[1], shape, precision)
-        self.table = table.astype(precision)
-
-    def _rows(self, tokens: Array, start: Array, count: int) -> Array:
-        return self.table.take(grid(start, count) % len(self.table), axis=0)
 
 
 def categorical_pair(
@@ -81,5 +57,8 @@ def categorical_pair(
         scores = rows.dirichlet(random, contexts, vocabulary, rows.concentration_of(entropy, vocabulary))
     scores *= rows.sharpness(scores, entropy)
     noisy = rows.with_noise(scores, tv, generator(seed, Stream.DRAFT))
-    target, draft = (Categorical(rows.pmfs(table), shape, precision) for table in (scores, noisy))
+    # of no token before, which leaves the position
+    target, draft = (
+        Markov(rows.pmfs(table), 0, shape, by_position=True, precision=precision) for table in (scores, noisy)
+    )
     return Pair(target, draft)

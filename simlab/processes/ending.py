@@ -6,14 +6,13 @@ there is the only token possible, and no decoder needs a special case.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from simlab.arrays import Array, grid, how_many_first, indices, namespace, one_hot
 from simlab.checks import check_at_least
 from simlab.processes.base import Process, places
+from simlab.processes.wrapped import Wrapped
 
 
-class Ending(Process):
+class Ending(Wrapped):
     """``process`` up to the first token ``end``, and that token from there on.
 
     Parameters
@@ -33,9 +32,8 @@ class Ending(Process):
         check_at_least("end", end, 0)
         if end >= process.vocabulary:
             raise ValueError(f"end is {end}; expected a token below {process.vocabulary}")
-        self.process, self.end = process, end
-        self.vocabulary, self.length, self.shape = process.vocabulary, process.length, process.shape
-        self.uniform = process.uniform
+        super().__init__(process)
+        self.end = end
 
     def over(self, tokens: Array, length: Array) -> Array:
         """Whether all tokens are there, or the end is committed."""
@@ -46,21 +44,10 @@ class Ending(Process):
         behind = indices(tokens.shape[1], tokens) > self._first(tokens)[:, None]
         return namespace(tokens).where(behind, self.end, tokens)
 
-    def keep(self, rows: Sequence[int]) -> None:
-        """Its process goes on with these."""
-        self.process.keep(rows)
-
-    def hold(self, tokens: Array, start: Array, nodes: Array, paths: Array) -> None:
-        """Its process sees the tree."""
-        self.process.hold(tokens, start, nodes, paths)
-
-    def faults(self) -> dict[int, str]:
-        """Those of its process."""
-        return self.process.faults()
-
-    def _rows(self, tokens: Array, start: Array, count: int) -> Array:
-        after = grid(start, count) > self._first(tokens)[:, None]
-        return self._sure(self.process.forward(tokens, start, count), after)
+    def forward(self, tokens: Array, start: Array, count: int) -> Array:
+        position = grid(start, count)
+        rows = super().forward(tokens, start, count)
+        return self._ended(self._sure(rows, position > self._first(tokens)[:, None]), position)
 
     def forward_tree(self, tokens: Array, start: Array, nodes: Array, paths: Array) -> Array:
         """One call of the model, for the same tree."""
@@ -69,7 +56,7 @@ class Ending(Process):
         within = xp.any((path == self.end) & (paths >= 0), axis=2)
         prefix = self._first(tokens)[:, None] < start[:, None]
         after = xp.concat([prefix, prefix | within], axis=1)
-        rows = self._sure(self.process.forward_tree(tokens, start, nodes, paths), after)
+        rows = self._sure(super().forward_tree(tokens, start, nodes, paths), after)
         return self._ended(rows, places(start, paths))
 
     def _first(self, tokens: Array) -> Array:

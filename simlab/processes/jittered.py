@@ -12,15 +12,16 @@ import numpy as np
 
 from simlab.arrays import Array, grid
 from simlab.checks import check_number
-from simlab.processes.base import Process
+from simlab.processes.base import Process, places
 from simlab.processes.compiled import integers
+from simlab.processes.wrapped import Wrapped
 from simlab.randomness.philox import MASK
 
 LARGEST = 100.0  # noise whose exponential is far from overflow
 KIND = 0x4A << 24  # keeps these numbers apart from those of a tape with the same seed
 
 
-class Jittered(Process):
+class Jittered(Wrapped):
     """``process`` with uniform noise on each logit, which depends on the call.
 
     Raises ``ValueError`` for a ``jitter`` outside its range.
@@ -38,23 +39,17 @@ class Jittered(Process):
 
     def __init__(self, process: Process, jitter: float, seed: int, stream: int = 0) -> None:
         check_number("jitter", jitter, 0, LARGEST)
-        self.process, self.jitter, self.seed, self.kind = process, float(jitter), seed, KIND | stream
-        self.vocabulary, self.length, self.shape = process.vocabulary, process.length, process.shape
-        self.uniform = process.uniform
+        super().__init__(process)
+        self.jitter, self.seed, self.kind = float(jitter), seed, KIND | stream
 
-    def _rows(self, tokens: Array, start: Array, count: int) -> Array:
-        return self._noisy(self.process.forward(tokens, start, count), start, grid(start, count))
+    def forward(self, tokens: Array, start: Array, count: int) -> Array:
+        return self._noisy(super().forward(tokens, start, count), start, grid(start, count))
 
     def forward_tree(self, tokens: Array, start: Array, nodes: Array, paths: Array) -> Array:
-        deep = np.concatenate([[0], (paths >= 0).sum(axis=1)])
-        rows = self.process.forward_tree(tokens, start, nodes, paths)
-        return self._noisy(rows, start, start[:, None] + deep)
-
-    def _ended(self, rows: Array, position: Array) -> Array:
-        """As they are: those past the end are those of ``process``, without noise."""
-        return rows
+        return self._noisy(super().forward_tree(tokens, start, nodes, paths), start, places(start, paths))
 
     def _noisy(self, rows: np.ndarray, start: np.ndarray, position: np.ndarray) -> np.ndarray:
+        """The rows at ``position[B, M]`` with noise; those past the end are without."""
         from simlab.processes.jittered_compiled import add_noise
 
         found = np.ascontiguousarray(rows).copy()

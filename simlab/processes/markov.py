@@ -17,7 +17,8 @@ class Markov(Compiled):
     """A Markov chain: the last ``order`` tokens, with ``by_position`` also the position, index ``table[C, V]``.
 
     Token 0 stands before the first token. Where the table has a row for every context, the index is the number with
-    these tokens as digits; otherwise it is a hash of them, keyed with ``seed``, and some contexts share a row.
+    these tokens as digits; otherwise it is a hash of them, keyed with ``seed``, and some contexts share a row. Of order
+    0 position i has row i mod C.
     """
 
     def __init__(
@@ -37,9 +38,10 @@ class Markov(Compiled):
     def _rows(self, tokens: Array, start: Array, count: int) -> Array:
         from simlab.processes.markov_compiled import look_up
 
-        found = np.empty((len(tokens), count, self.vocabulary), dtype=self.table.dtype)
-        look_up(self.table, integers(tokens), integers(start), self.length, *self._seen, found)
-        return found
+        found = np.zeros((len(tokens), count), np.int64)
+        seen = integers(tokens), integers(start), self.length, *self._seen
+        look_up(len(self.table), self.vocabulary, *seen, found)
+        return self.table.take(found, axis=0)
 
 
 def markov_pair(

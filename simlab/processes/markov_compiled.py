@@ -1,4 +1,4 @@
-"""The kernel of :mod:`simlab.processes.markov`: look rows up in a table by the last tokens."""
+"""The kernel of :mod:`simlab.processes.markov`: which row of a table the last tokens say."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from simlab.randomness.philox_compiled import philox4x32
 
 @njit(nogil=True, cache=True)
 def look_up(
-    table: np.ndarray,
+    contexts: int,
+    vocabulary: int,
     tokens: np.ndarray,
     start: np.ndarray,
     length: int,
@@ -21,8 +22,7 @@ def look_up(
     high_key: int,
     found: np.ndarray,
 ) -> None:
-    """Write the rows ``[B, count, V]``; those past the end are left as they are."""
-    contexts, vocabulary = table.shape
+    """Write the numbers of the rows to ``found[B, count]``; those past the end are left as they are."""
     for b in range(len(found)):
         for j in range(min(found.shape[1], length - start[b])):
             i = start[b] + j
@@ -31,4 +31,4 @@ def look_up(
                 token = tokens[b, i - k] if i >= k else 0
                 hashed = philox4x32(place, token, k, 0, low_key, high_key)[0]
                 place = place * vocabulary + token if exact else hashed
-            found[b, j] = table[place % contexts]
+            found[b, j] = place % contexts

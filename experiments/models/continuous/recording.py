@@ -28,8 +28,7 @@ from typing import Any
 import numpy as np
 
 from experiments.models.recording import WRONG, Recording, RecordingError, Replayed, wrong
-from simlab.continuous.models.gaussians import DIAGONAL, Layout
-from simlab.continuous.models.protocol import Kernel, Kernels
+from simlab.continuous.models.protocol import FromNoise, Kernel
 from simlab.continuous.models.trajectories import Trajectory, TrajectoryPair
 from simlab.continuous.rules import RULES, make_rule
 from simlab.continuous.rules.base import Rule, log_acceptance
@@ -42,7 +41,7 @@ NAMES = (*FLAT, *SIDES, "crossed_means", "crossed_sds")
 DESCRIBED = "method", "labels", "aligned", "noisy_end"
 
 
-class Recorded(Kernels):
+class Recorded(FromNoise):
     """The kernels of one model in a recording: at its own trajectories, and the target's at the draft's too.
 
     Conditions are numbers of verified drafts.
@@ -54,13 +53,6 @@ class Recorded(Kernels):
         self._own = tuple(arrays[f"{side}_{part}"] for part in ("states", "means", "sds"))
         self._places = (self._own, self._crossed) if side == "target" else (self._own,)
         _, self.steps, self.dimension = self._own[1].shape
-
-    @property
-    def layout(self) -> Layout:
-        return DIAGONAL
-
-    def initial(self, c: np.ndarray) -> Kernel:
-        return Kernel(np.zeros((len(c), self.dimension)), np.ones(self.dimension))
 
     def kernel(self, t: int, x: np.ndarray, c: np.ndarray) -> Kernel:
         for states, means, sds in self._places:
@@ -82,9 +74,6 @@ class Recorded(Kernels):
         still = (self._own[2][:, first - 1 : last] == 0).any(axis=(0, 2))
         if still.any():
             raise ValueError(f"kernel {first + int(still.argmax())} of {self.steps} adds no noise; expected a density")
-
-    def check_start(self) -> None:
-        """Nothing: N(0, I) has a density."""
 
     def trajectory(self) -> Trajectory:
         """The trajectories of all verified drafts."""

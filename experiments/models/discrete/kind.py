@@ -22,11 +22,12 @@ from simlab.models.adapters.fashion import (
     load_tokenizer,
 )
 from simlab.models.architectures.classifier import Classifier
-from simlab.models.architectures.eagle import EagleDraft, Head
+from simlab.models.architectures.eagle import Head
 from simlab.models.architectures.tokenizer import Tokenizer
 from simlab.models.architectures.transformer import Transformer
 from simlab.models.checkpoints import CheckpointError
 from simlab.models.engine import Request, Result, serve
+from simlab.models.engine.processes import process_pair
 from simlab.models.engine.requests import lacks_memory
 from simlab.models.process.cached import Cached
 from simlab.models.process.clock import UNTIMED, Clock
@@ -138,10 +139,7 @@ class Discrete(Models):
 
             form = CachedOnHost
         given = torch.from_numpy(labels).to(self.device)
-        target = form(self.target, given, sampling)
-        if drafter == "head":
-            return target, EagleDraft(self.head, target)
-        return target, form(self.draft, given, sampling, lag=1) if drafter == "draft" else None
+        return process_pair(self.target, self.drafting(drafter), given, sampling, form)
 
     def drafting(self, drafter: Drafter | None) -> Any:
         """What drafts for the target: the draft model, the head, or nothing."""

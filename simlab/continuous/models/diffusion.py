@@ -11,6 +11,7 @@ that, started from the law of x_T, the chain ends in N(c, C) exactly.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from math import pi
 from typing import Any, NamedTuple
@@ -112,17 +113,14 @@ def ddpm_chain(covariance: Any, abar: Any, kernels: str = "exact", exact_start: 
     check_flag("exact_start", exact_start)
     data, eye = _data(covariance)
     abar, _, betas, tilde, low, towards, stay = forward_steps(abar)
-    slopes, condition_gains, roots = [], [], []
-    for t in range(len(abar)):
-        gain = _gain(data, abar[t], eye)
-        slopes.append(towards[t] * gain + stay[t] * eye)
-        condition_gains.append(towards[t] * (eye - np.sqrt(abar[t]) * gain))
-        if kernels == "exact":
-            left = data - np.sqrt(abar[t]) * product(gain, data)  # the covariance of x_0 given x_t
-            roots.append(root_of(_symmetric(tilde[t] * eye + towards[t] ** 2 * left)))
-        else:
-            roots.append(np.sqrt(betas[t] if kernels == "upper" else low[t]) * eye)
-    chain = _chain(slopes, condition_gains, roots, eye)
+
+    def root(t: int, gain: np.ndarray) -> np.ndarray:
+        if kernels != "exact":
+            return np.sqrt(betas[t] if kernels == "upper" else low[t]) * eye
+        left = data - np.sqrt(abar[t]) * product(gain, data)  # the covariance of x_0 given x_t
+        return root_of(_symmetric(tilde[t] * eye + towards[t] ** 2 * left))
+
+    chain = _chain(data, eye, abar, towards, stay, root)
     if not exact_start:
         return chain
     start = root_of(_symmetric(abar[-1] * data + (1 - abar[-1]) * eye))
@@ -151,15 +149,10 @@ def ddim_chain(covariance: Any, abar: Any, eta: float, end: float = 0.0) -> Chai
     data, eye = _data(covariance)
     abar, before, *_ = forward_steps(abar)
     sigma = eta * np.sqrt((1 - before) / (1 - abar) * (1 - abar / before))
-    slopes, condition_gains, roots = [], [], []
-    for t in range(len(abar)):
-        gain = _gain(data, abar[t], eye)
-        along = np.sqrt(np.clip(1 - before[t] - sigma[t] ** 2, 0, None) / (1 - abar[t]))  # of the predicted noise
-        towards = np.sqrt(before[t]) - along * np.sqrt(abar[t])  # of the predicted x_0
-        slopes.append(towards * gain + along * eye)
-        condition_gains.append(towards * (eye - np.sqrt(abar[t]) * gain))
-        roots.append((sigma[t] if t else max(sigma[0], end)) * eye)
-    return _chain(slopes, condition_gains, roots, eye)
+    along = np.sqrt(np.clip(1 - before - sigma**2, 0, None) / (1 - abar))  # of the predicted noise
+    towards = np.sqrt(before) - along * np.sqrt(abar)  # of the predicted x_0
+    sigma[0] = max(sigma[0], end)
+    return _chain(data, eye, abar, towards, along, lambda t, gain: sigma[t] * eye)
 
 
 def learned_range(chain: Chain, abar: Any, slope: Any = 0.0, bias: Any = 0.0) -> Chain:
@@ -291,13 +284,22 @@ def _symmetric(matrix: np.ndarray) -> np.ndarray:
     return matrix if matrix.ndim == 1 else (matrix + matrix.T) / 2
 
 
-def _gain(data: np.ndarray, abar: float, eye: np.ndarray) -> np.ndarray:
-    """G_t, how far the prediction of x_0 follows x_t."""
-    whole = abar * data + (1 - abar) * eye
-    return np.sqrt(abar) * (data / whole if data.ndim == 1 else np.linalg.solve(whole, data).T)
-
-
-def _chain(slopes: list, condition_gains: list, roots: list, start: np.ndarray) -> Chain:
-    slope = np.stack(slopes)
-    size = slope.shape[1]
-    return Chain(slope, np.stack(condition_gains), np.zeros((len(slope), size)), np.stack(roots), start)
+def _chain(
+    data: np.ndarray,
+    eye: np.ndarray,
+    abar: np.ndarray,
+    towards: np.ndarray,
+    along: np.ndarray,
+    root: Callable[[int, np.ndarray], np.ndarray],
+) -> Chain:
+    """Means towards_t xhat(x_t) + along_t x_t, and the roots of steps 0 to T - 1, which may follow from their G."""
+    slopes, condition_gains, roots = [], [], []
+    for t in range(len(abar)):
+        whole = abar[t] * data + (1 - abar[t]) * eye
+        # G, how far the prediction of x_0 follows x_t
+        gain = np.sqrt(abar[t]) * (data / whole if data.ndim == 1 else np.linalg.solve(whole, data).T)
+        slopes.append(towards[t] * gain + along[t] * eye)
+        condition_gains.append(towards[t] * (eye - np.sqrt(abar[t]) * gain))
+        roots.append(root(t, gain))
+    offset = np.zeros((len(abar), len(data)))
+    return Chain(np.stack(slopes), np.stack(condition_gains), offset, np.stack(roots), eye)

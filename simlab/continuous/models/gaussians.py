@@ -6,7 +6,6 @@ of a covariance S is any L with L L' = S: symmetric, triangular or neither.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from math import log, pi
 from numbers import Real
@@ -17,96 +16,57 @@ import numpy as np
 HALF_LOG_TURN = 0.5 * log(2 * pi)
 
 
-class Layout(ABC):
+class Layout(NamedTuple):
     """Operations with matrices of one layout, for vectors ``[B, d]``."""
 
-    @abstractmethod
+    diagonal: bool
+
     def times(self, matrix: np.ndarray, vectors: np.ndarray) -> np.ndarray:
         """``[B, d]``: the matrix times each vector."""
+        return matrix * vectors if self.diagonal else vectors @ matrix.T
 
-    @abstractmethod
     def whitened(self, root: np.ndarray, vectors: np.ndarray) -> np.ndarray:
         """``[B, d]``: the inverse of the root times each vector."""
+        return vectors / root if self.diagonal else np.linalg.solve(root, vectors.T).T
 
-    @abstractmethod
     def log_volume(self, root: np.ndarray) -> np.ndarray:
         """log |det root|, half the logarithm of the determinant of the covariance; -inf if it is singular."""
-
-    @abstractmethod
-    def only(self, root: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """The roots of some vectors, where each has its own."""
-
-    @abstractmethod
-    def joined(self, roots: Sequence[np.ndarray]) -> np.ndarray:
-        """The roots of the vectors of several parts, behind each other, where each vector has its own."""
-
-    @abstractmethod
-    def through(self, matrix: np.ndarray, covariance: np.ndarray) -> np.ndarray:
-        """A S A', the covariance of what the matrix A makes of vectors of covariance S."""
-
-    @abstractmethod
-    def squared(self, root: np.ndarray) -> np.ndarray:
-        """L L', the covariance that the root L is of."""
-
-    @abstractmethod
-    def dense(self, matrix: np.ndarray) -> np.ndarray:
-        """``[d, d]``."""
-
-
-class _Diagonal(Layout):
-    def times(self, matrix: np.ndarray, vectors: np.ndarray) -> np.ndarray:
-        return matrix * vectors
-
-    def whitened(self, root: np.ndarray, vectors: np.ndarray) -> np.ndarray:
-        return vectors / root
-
-    def log_volume(self, root: np.ndarray) -> np.ndarray:
+        if not self.diagonal:
+            return np.linalg.slogdet(root)[1]
         with np.errstate(divide="ignore"):
             return np.sum(np.log(np.abs(root)), axis=-1)
 
     def only(self, root: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        return root[rows] if root.ndim == 2 else root
+        """The roots of some vectors, where each has its own."""
+        return root[rows] if self._each(root) else root
 
     def joined(self, roots: Sequence[np.ndarray]) -> np.ndarray:
-        return np.concatenate(roots) if roots[0].ndim == 2 else roots[0]
+        """The roots of the vectors of several parts, behind each other, where each vector has its own."""
+        return np.concatenate(roots) if self._each(roots[0]) else roots[0]
+
+    def _each(self, root: np.ndarray) -> bool:
+        """Whether each vector has a root of its own, as those of diagonal matrices may."""
+        return self.diagonal and root.ndim == 2
 
     def through(self, matrix: np.ndarray, covariance: np.ndarray) -> np.ndarray:
-        return matrix * covariance * matrix
+        """A S A', the covariance of what the matrix A makes of vectors of covariance S."""
+        return matrix * covariance * matrix if self.diagonal else matrix @ covariance @ matrix.T
 
     def squared(self, root: np.ndarray) -> np.ndarray:
-        return root * root
+        """L L', the covariance that the root L is of."""
+        return root * root if self.diagonal else root @ root.T
 
     def dense(self, matrix: np.ndarray) -> np.ndarray:
-        return np.diag(matrix)
+        """``[d, d]``."""
+        return np.diag(matrix) if self.diagonal else matrix
 
 
-class _Dense(Layout):
-    def times(self, matrix: np.ndarray, vectors: np.ndarray) -> np.ndarray:
-        return vectors @ matrix.T
-
-    def whitened(self, root: np.ndarray, vectors: np.ndarray) -> np.ndarray:
-        return np.linalg.solve(root, vectors.T).T
-
-    def log_volume(self, root: np.ndarray) -> np.ndarray:
-        return np.linalg.slogdet(root)[1]
-
-    def only(self, root: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        return root
-
-    def joined(self, roots: Sequence[np.ndarray]) -> np.ndarray:
-        return roots[0]
-
-    def through(self, matrix: np.ndarray, covariance: np.ndarray) -> np.ndarray:
-        return matrix @ covariance @ matrix.T
-
-    def squared(self, root: np.ndarray) -> np.ndarray:
-        return root @ root.T
-
-    def dense(self, matrix: np.ndarray) -> np.ndarray:
-        return matrix
+DIAGONAL, DENSE = Layout(diagonal=True), Layout(diagonal=False)
 
 
-DIAGONAL, DENSE = _Diagonal(), _Dense()
+def layout_of(matrix: np.ndarray) -> Layout:
+    """Of one matrix, ``[d]`` or ``[d, d]``."""
+    return DIAGONAL if matrix.ndim == 1 else DENSE
 
 
 def product(left: np.ndarray, right: np.ndarray) -> np.ndarray:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simlab.continuous.models.gaussians import Layout, Normal
+from simlab.continuous.models.gaussians import DIAGONAL, Layout, Normal
 
 Noise = Callable[[int], np.ndarray]  # from a step, 0 for the start, to standard normals [B, d]
 
@@ -178,3 +178,17 @@ class Kernels(ABC):
             states.append(x)
             kernels.append(kernel)
         return Walk(np.stack(states[::-1]), tuple(kernels[::-1]))
+
+
+class FromNoise(Kernels):
+    """Diagonal kernels from N(0, I), as networks have them."""
+
+    @property
+    def layout(self) -> Layout:
+        return DIAGONAL
+
+    def initial(self, c: Any) -> Kernel:
+        return Kernel(np.zeros((len(c), self.dimension)), np.ones(self.dimension))
+
+    def check_start(self) -> None:
+        """Nothing: N(0, I) has a density."""

@@ -16,7 +16,7 @@ import numpy as np
 
 from simlab.checks import check_at_least
 from simlab.continuous.models.chains import Chain
-from simlab.continuous.models.gaussians import DENSE, DIAGONAL, as_numbers, as_vector, root_of
+from simlab.continuous.models.gaussians import as_numbers, as_vector, layout_of, root_of
 from simlab.continuous.models.marginal_check import check_end
 from simlab.continuous.models.sequence_model import SequenceModel
 from simlab.continuous.tape import check_room
@@ -100,8 +100,7 @@ class Tokens(SequenceModel):
 
         ``previous``: ``float64[B, d]``, the tokens before. Returns ``float64[B, d]``, level + Phi previous.
         """
-        layout = DIAGONAL if self.ar_coefficient.ndim == 1 else DENSE
-        return self.level + layout.times(self.ar_coefficient, previous)
+        return self.level + layout_of(self.ar_coefficient).times(self.ar_coefficient, previous)
 
     def before(self, tokens: np.ndarray, position: np.ndarray) -> np.ndarray:
         """``[B, d]``: what stands before ``position[B]`` in ``tokens[B, N, d]``."""
@@ -118,7 +117,7 @@ class Tokens(SequenceModel):
         self, tokens: np.ndarray, rows: np.ndarray, position: np.ndarray, count: int
     ) -> list[np.ndarray]:
         known = self.before(tokens[rows], position)
-        times = (DIAGONAL if self.ar_coefficient.ndim == 1 else DENSE).times
+        times = layout_of(self.ar_coefficient).times
         return [level + times(ar_coefficient, known) for ar_coefficient, level, _ in self.ahead(count)]
 
     def ahead(self, count: int) -> list[tuple[np.ndarray, np.ndarray, Chain]]:
@@ -134,7 +133,7 @@ class Tokens(SequenceModel):
         range that follows the state the mean is known and the variance bounded: it passes where the variance may be
         right, and its law is then right in its mean alone.
         """
-        dense = DIAGONAL.dense if self.ar_coefficient.ndim == 1 else DENSE.dense
+        dense = layout_of(self.ar_coefficient).dense
         phi, one = dense(self.ar_coefficient), dense(self.covariance)
         ar_coefficient, level, covariance = phi, self.level, one
         found = []

@@ -15,8 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from simlab.continuous.models.gaussians import DIAGONAL, Layout
-from simlab.continuous.models.protocol import Kernel, Kernels, Noise, Walk
+from simlab.continuous.models.protocol import FromNoise, Kernel, Noise, Walk
 from simlab.continuous.models.sequence_model import Block, SequenceModel, Start
 from simlab.continuous.models.trajectories import Trajectory
 
@@ -54,22 +53,15 @@ class Network(Protocol):
         ...
 
 
-class NetworkKernels(Kernels):
-    """The kernels of a network, from N(0, I)."""
+class NetworkKernels(FromNoise):
+    """The kernels of a network."""
 
     def __init__(self, network: Network) -> None:
         self.network = network
         self.steps, self.dimension, self.noisy_end = network.steps, network.dimension, network.noisy_end
 
-    @property
-    def layout(self) -> Layout:
-        return DIAGONAL
-
     def joined(self, conditions: Sequence[Tensor]) -> Tensor:
         return torch.cat(list(conditions))
-
-    def initial(self, c: Tensor) -> Kernel:
-        return Kernel(np.zeros((len(c), self.dimension)), np.ones(self.dimension))
 
     @torch.no_grad()
     def kernel(self, t: int, x: np.ndarray, c: Tensor) -> Kernel:
@@ -132,9 +124,6 @@ class NetworkKernels(Kernels):
 
     def check_density(self, first: int, last: int) -> None:
         self.network.check_density(first, last)
-
-    def check_start(self) -> None:
-        """Nothing: N(0, I) has a density."""
 
     def there(self, values: np.ndarray) -> Tensor:
         """The numbers where the network is."""

@@ -9,21 +9,26 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import torch
-from torch import nn
 
 from simlab.models.architectures.classifier import Classifier, ClassifierConfig
 from simlab.models.architectures.eagle import Head
 from simlab.models.architectures.tokenizer import Tokenizer, TokenizerConfig
 from simlab.models.architectures.transformer import Config, Transformer
-from simlab.models.checkpoints import CheckpointError, check_shapes, fill, read_description, read_weights, shapes_of
+from simlab.models.checkpoints import (
+    CheckpointError,
+    Model,
+    check_shapes,
+    fill,
+    read_description,
+    read_weights,
+    shapes_of,
+)
 
 SHIPPED = Path(__file__).parents[1] / "weights"
 CLASSES = ("t-shirt", "trouser", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag", "ankle-boot")
-
-Model = TypeVar("Model", bound=nn.Module)
 
 
 def load_tokenizer(folder: Path = SHIPPED, device: torch.device | str = "cpu") -> Tokenizer:

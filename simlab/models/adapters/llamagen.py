@@ -8,6 +8,7 @@ say.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,8 +17,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from simlab.checks import check_at_least, check_choice, check_shape
-from simlab.models.architectures.transformer import CONDITIONS, Config, Transformer, rotations
-from simlab.models.checkpoints import CheckpointError, fill, read_weights
+from simlab.models.architectures.transformer import CONDITIONS, Config, Transformer
+from simlab.models.checkpoints import CheckpointError, count_of, filled, known_heads, read_weights, shape_of
 
 
 class Size(NamedTuple):
@@ -102,56 +103,27 @@ def load_gpt(
     config = described(weights, path, shape, condition, heads)
     if config.vocabulary != vocabulary:
         raise CheckpointError(f"{path}: has a vocabulary of {config.vocabulary}; expected {vocabulary}")
-    model = empty(config, dtype, device)
-    fill(model, weights, path, ignored=COMPUTED)
-    return model.eval().requires_grad_(False)
-
-
-def empty(config: Config, dtype: torch.dtype, device: torch.device | str) -> Transformer:
-    """A transformer with room for weights that nobody has drawn; its rotations stay in float32."""
-    with torch.device("meta"):
-        model = Transformer(config)
-    model = model.to(dtype).to_empty(device=device)
-    model.frequencies = rotations(config).to(device)
-    return model
+    return filled(lambda: Transformer(config), weights, path, dtype, device, ignored=COMPUTED)
 
 
 def described(
     weights: Mapping[str, Tensor], path: Path, shape: tuple[int, int], condition: str, heads: int | None = None
 ) -> Config:
     """The configuration that the tensors of a file have."""
-    vocabulary, dim = table(weights, TOKENS, path)
+    table = partial(shape_of, weights, dimensions=2, path=path, kind="a LlamaGen transformer")
+    vocabulary, dim = table(TOKENS)
     other = next(kind for kind in CONDITIONS if kind != condition)
     if CONDITION_KEYS[condition] not in weights and CONDITION_KEYS[other] in weights:
         raise CheckpointError(f"{path}: is conditioned on a {other}; expected a {condition}")
-    rows, columns = table(weights, CONDITION_KEYS[condition], path)
-    layers = len({name.split(".")[1] for name in weights if name.startswith("layers.")})
+    rows, columns = table(CONDITION_KEYS[condition])
+    layers = count_of(weights, "layers")
     try:
-        sizes = layers, dim, known_heads(layers, dim) if heads is None else heads, vocabulary, shape, condition
+        sizes = layers, dim, known_heads(MODELS, layers, dim) if heads is None else heads, vocabulary, shape, condition
         if condition == "text":
             return Config(*sizes, text_tokens=rows, text_dim=columns)
         return Config(*sizes, classes=rows - 1)  # the last row is no class
     except ValueError as error:
         raise CheckpointError(f"{path}: {error}") from None
-
-
-def table(weights: Mapping[str, Tensor], name: str, path: Path) -> tuple[int, int]:
-    """The rows and columns of a tensor."""
-    if name not in weights:
-        raise CheckpointError(f"{path}: is missing {name}; expected the keys of a LlamaGen transformer")
-    if weights[name].ndim != 2:
-        raise CheckpointError(f"{path}: {name} has the shape {tuple(weights[name].shape)}; expected rows and columns")
-    rows, columns = weights[name].shape
-    return rows, columns
-
-
-def known_heads(layers: int, dim: int) -> int:
-    """The heads of the published model of that size."""
-    for size in MODELS.values():
-        if (layers, dim) == size[:2]:
-            return size.heads
-    known = ", ".join(f"{name} ({size.layers} x {size.dim})" for name, size in MODELS.items())
-    raise ValueError(f"heads is None for {layers} layers of width {dim}; expected heads, or one of {known}")
 
 
 def token_grid(size: int | Sequence[int]) -> tuple[int, int]:

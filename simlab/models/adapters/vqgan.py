@@ -18,13 +18,14 @@ import torch
 from torch import Tensor
 
 from simlab.models.architectures.vq16 import Vq, VqConfig
-from simlab.models.checkpoints import CheckpointError, fill, read_folder, read_weights
+from simlab.models.checkpoints import CheckpointError, count_of, filled, read_folder, read_weights, shape_of
 
 FILE = "vqgan.ckpt"
 PLACES = ("", "tokenizer", "chameleon/tokenizer", "ckpts/chameleon/tokenizer")  # of that file in a folder
 NESTED = ("state_dict",)  # where it keeps the weights
 BESIDE = "model.vqmodel."  # where a folder in the layout of transformers may hold them, if not without the decoder
 TRAINED_WITH = "loss."  # networks of the training's loss
+KIND = "Chameleon's image tokenizer"
 MIDDLE = ("block_1", "attn_1", "block_2")
 KINDS = {"res": "block"}
 
@@ -44,15 +45,9 @@ def load_vqgan(path: Path, dtype: torch.dtype = torch.float32, device: torch.dev
         Of the weights.
     """
     given = {name: t for name, t in _read(path).items() if not name.startswith(TRAINED_WITH)}
-    try:
-        config = _described(given)
-    except (KeyError, ValueError) as error:
-        raise CheckpointError(f"{path}: {error}; expected the tensors of Chameleon's image tokenizer") from None
-    with torch.device("meta"):
-        model = Vq(config)
-    model = model.to(dtype).to_empty(device=device)
-    fill(model, given, path, named=partial(published, levels=len(config.multiples)))
-    return model.eval().requires_grad_(False)
+    config = _described(given, path)
+    named = partial(published, levels=len(config.multiples))
+    return filled(lambda: Vq(config), given, path, dtype, device, named=named)
 
 
 def _read(path: Path) -> dict[str, Tensor]:
@@ -68,22 +63,27 @@ def _read(path: Path) -> dict[str, Tensor]:
     return found
 
 
-def _described(weights: Mapping[str, Tensor]) -> VqConfig:
+def _described(weights: Mapping[str, Tensor], path: Path) -> VqConfig:
     """The sizes that the tensors have."""
-    width = len(weights["encoder.conv_in.weight"])
-    levels = 1 + max(int(name.split(".")[2]) for name in weights if name.startswith("encoder.down."))
-    blocks = {name.split(".")[4] for name in weights if name.startswith("encoder.down.0.block.")}
-    codes, dim = weights["quantize.embedding.weight"].shape
-    return VqConfig(
-        codes=codes,
-        dim=dim,
-        width=width,
-        multiples=tuple(len(weights[f"encoder.down.{i}.block.0.conv1.weight"]) // width for i in range(levels)),
-        latent=len(weights["encoder.conv_out.weight"]),
-        blocks=len(blocks),
-        attention=f"encoder.down.{levels - 1}.attn.0.norm.weight" in weights,
-        unit=False,
-    )
+    width, multiples, blocks = resolutions(weights, path, KIND)
+    codes, dim = shape_of(weights, "quantize.embedding.weight", 2, path, KIND)
+    latent = shape_of(weights, "encoder.conv_out.weight", 4, path, KIND)[0]
+    attention = f"encoder.down.{len(multiples) - 1}.attn.0.norm.weight" in weights
+    try:
+        return VqConfig(codes, dim, width, multiples, latent, blocks, attention=attention, unit=False)
+    except ValueError as error:
+        raise CheckpointError(f"{path}: {error}; expected the sizes of {KIND}") from None
+
+
+def resolutions(weights: Mapping[str, Tensor], path: Path, kind: str) -> tuple[int, tuple[int, ...], int]:
+    """Channels at full resolution, their multiples at each, and the blocks there; by the names of taming-transformers.
+
+    Raises :class:`CheckpointError` where a ``kind`` of network has none.
+    """
+    shape = partial(shape_of, weights, path=path, kind=kind)
+    width, levels = shape("encoder.conv_in.weight", 4)[0], range(count_of(weights, "encoder.down"))
+    multiples = tuple(shape(f"encoder.down.{level}.block.0.conv1.weight", 4)[0] // width for level in levels)
+    return width, multiples, count_of(weights, "encoder.down.0.block")
 
 
 def published(name: str, levels: int) -> str:

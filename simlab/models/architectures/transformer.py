@@ -11,6 +11,7 @@ at once; :mod:`simlab.models.process.cache` keeps what was seen.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
@@ -90,8 +91,10 @@ class Causal:
 
 
 class Rotating(nn.Module):
-    """A module whose rotary frequencies stay as exact as they are when its weights go to another precision."""
+    """A module whose rotary frequencies stay exact when its weights go to another precision, or from nowhere to a
+    device."""
 
+    config: Config
     frequencies: Tensor
     norm: Norm
 
@@ -99,8 +102,8 @@ class Rotating(nn.Module):
         """To another device or precision; the frequencies only to the device."""
         exact = self.frequencies
         super()._apply(fn, recurse)
-        if not exact.is_meta:  # there is nothing to keep yet
-            self.frequencies = exact.to(self.norm.weight.device)
+        place = self.norm.weight.device
+        self.frequencies = (rotations(self.config) if exact.is_meta and place.type != "meta" else exact).to(place)
         return self
 
 
@@ -209,7 +212,7 @@ class FeedForward(nn.Module):
 
 
 class Norm(nn.Module):
-    """RMSNorm, in float32 or better."""
+    """RMSNorm in float32 or better, rounded before its gains, as LlamaGen's is; torch's own rounds once, after them."""
 
     def __init__(self, dim: int) -> None:
         super().__init__()
@@ -217,8 +220,7 @@ class Norm(nn.Module):
 
     def forward(self, inputs: Tensor) -> Tensor:
         wide = at_least_single(inputs)
-        scaled = wide * torch.rsqrt(wide.square().mean(-1, keepdim=True) + EPSILON)
-        return scaled.type_as(inputs) * self.weight
+        return functional.rms_norm(wide, wide.shape[-1:], eps=EPSILON).type_as(inputs) * self.weight
 
 
 class ClassEmbedding(nn.Module):
@@ -242,7 +244,8 @@ class TextEmbedding(nn.Module):
 
     def __init__(self, config: Config) -> None:
         super().__init__()
-        self.cap_proj = Projection(config)
+        first, second = (nn.Linear(size, config.dim, bias=False) for size in (config.text_dim, config.dim))
+        self.cap_proj = nn.Sequential(OrderedDict(fc1=first, gelu=nn.GELU("tanh"), fc2=second))
         self.register_buffer("uncond_embedding", torch.zeros(config.text_tokens, config.text_dim))
 
     def forward(self, text: Tensor) -> Tensor:
@@ -251,17 +254,6 @@ class TextEmbedding(nn.Module):
 
     def null(self, batch: int) -> Tensor:
         return self.uncond_embedding.expand(batch, -1, -1)
-
-
-class Projection(nn.Module):
-    def __init__(self, config: Config) -> None:
-        super().__init__()
-        self.fc1 = nn.Linear(config.text_dim, config.dim, bias=False)
-        self.fc2 = nn.Linear(config.dim, config.dim, bias=False)
-
-    def forward(self, text: Tensor) -> Tensor:
-        projected: Tensor = self.fc2(functional.gelu(self.fc1(text), approximate="tanh"))
-        return projected
 
 
 WIDE = torch.float32, torch.float64

@@ -7,6 +7,7 @@ resolution; Chameleon does neither.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from dataclasses import dataclass
 from itertools import pairwise
 from math import isqrt
@@ -17,7 +18,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from simlab.checks import check_at_least, check_shape
-from simlab.models.checkpoints import fill, read_weights
+from simlab.models.checkpoints import filled, read_weights
 
 EPSILON = 1e-6  # of the group norms
 NESTED = ("model",)  # where a .pt file keeps the weights
@@ -108,12 +109,7 @@ def load_vq(
     device: torch.device | str = "cpu",
 ) -> Vq:
     """The tokenizer of a checkpoint. Raises :class:`CheckpointError` for a file of anything else, or of other sizes."""
-    weights = read_weights(path, NESTED)
-    with torch.device("meta"):
-        model = Vq(config)
-    model = model.to(dtype).to_empty(device=device)
-    fill(model, weights, path, ignored=COUNTED)
-    return model.eval().requires_grad_(False)
+    return filled(lambda: Vq(config), read_weights(path, NESTED), path, dtype, device, ignored=COUNTED)
 
 
 # the network ----------------------------------------------------------------------------------------------------
@@ -125,7 +121,7 @@ class Encoder(nn.Module):
         widths, last = config.widths, len(config.widths) - 1
         self.conv_in = nn.Conv2d(3, config.width, 3, padding=1)
         self.conv_blocks = nn.ModuleList(
-            Down(inputs, outputs, config, lowest=level == last)
+            Blocks(inputs, outputs, config.blocks, config, level == last, downsample=halved(outputs, level == last))
             for level, (inputs, outputs) in enumerate(pairwise((config.width, *widths)))
         )
         self.mid = middle(widths[last], config.groups)
@@ -145,11 +141,11 @@ class Decoder(nn.Module):
 
     def __init__(self, config: VqConfig) -> None:
         super().__init__()
-        widths = config.widths[::-1]
+        widths, last = config.widths[::-1], len(config.widths) - 1
         self.conv_in = nn.Conv2d(config.latent, widths[0], 3, padding=1)
         self.mid = middle(widths[0], config.groups)
         self.conv_blocks = nn.ModuleList(
-            Up(inputs, outputs, config, lowest=level == 0, highest=level == len(widths) - 1)
+            Blocks(inputs, outputs, config.blocks + 1, config, level == 0, upsample=doubled(outputs, level == last))
             for level, (inputs, outputs) in enumerate(pairwise((widths[0], *widths)))
         )
         self.norm_out = norm(widths[-1], config.groups)
@@ -164,43 +160,27 @@ class Decoder(nn.Module):
 
 
 class Blocks(nn.Module):
-    """Residual blocks at one resolution, with attention behind each or none."""
+    """Residual blocks at one resolution, the lowest with attention behind each, and what comes ``then``, by name."""
 
-    def __init__(self, inputs: int, outputs: int, blocks: int, groups: int, attention: bool) -> None:
+    def __init__(
+        self, inputs: int, outputs: int, blocks: int, config: VqConfig, lowest: bool, **then: nn.Module
+    ) -> None:
         super().__init__()
+        groups, attended = config.groups, blocks if lowest and config.attention else 0
         self.res = nn.ModuleList(Residual(outputs if index else inputs, outputs, groups) for index in range(blocks))
-        self.attn = nn.ModuleList(Attention(outputs, groups) for _ in range(blocks if attention else 0))
+        self.attn = nn.ModuleList(Attention(outputs, groups) for _ in range(attended))
+        for name, module in then.items():
+            self.add_module(name, module)
+        self.then = tuple(then)
 
     def forward(self, inputs: Tensor) -> Tensor:
         for index, block in enumerate(self.res):
             inputs = block(inputs)
             if self.attn:
                 inputs = self.attn[index](inputs)
+        for name in self.then:
+            inputs = self.get_submodule(name)(inputs)
         return inputs
-
-
-class Down(Blocks):
-    """Then to half the side, unless there is none lower."""
-
-    def __init__(self, inputs: int, outputs: int, config: VqConfig, lowest: bool) -> None:
-        super().__init__(inputs, outputs, config.blocks, config.groups, lowest and config.attention)
-        self.downsample = nn.Identity() if lowest else Downsample(outputs)
-
-    def forward(self, inputs: Tensor) -> Tensor:
-        halved: Tensor = self.downsample(super().forward(inputs))
-        return halved
-
-
-class Up(Blocks):
-    """Then to twice the side, unless there is none higher."""
-
-    def __init__(self, inputs: int, outputs: int, config: VqConfig, lowest: bool, highest: bool) -> None:
-        super().__init__(inputs, outputs, config.blocks + 1, config.groups, lowest and config.attention)
-        self.upsample = nn.Identity() if highest else Upsample(outputs)
-
-    def forward(self, inputs: Tensor) -> Tensor:
-        doubled: Tensor = self.upsample(super().forward(inputs))
-        return doubled
 
 
 class Residual(nn.Module):
@@ -237,28 +217,20 @@ class Attention(nn.Module):
         return changed
 
 
-class Downsample(nn.Module):
-    """Every second place, with a row and a column of zeros behind the last."""
-
-    def __init__(self, channels: int) -> None:
-        super().__init__()
-        self.conv = nn.Conv2d(channels, channels, 3, stride=2)
-
-    def forward(self, inputs: Tensor) -> Tensor:
-        halved: Tensor = self.conv(functional.pad(inputs, (0, 1, 0, 1)))
-        return halved
+def halved(channels: int, lowest: bool) -> nn.Module:
+    """Every second place, with a row and a column of zeros behind the last; all where there is no lower resolution."""
+    if lowest:
+        return nn.Identity()
+    return nn.Sequential(OrderedDict(pad=nn.ZeroPad2d((0, 1, 0, 1)), conv=nn.Conv2d(channels, channels, 3, stride=2)))
 
 
-class Upsample(nn.Module):
-    """Every place twice each way."""
-
-    def __init__(self, channels: int) -> None:
-        super().__init__()
-        self.conv = nn.Conv2d(channels, channels, 3, padding=1)
-
-    def forward(self, inputs: Tensor) -> Tensor:
-        doubled: Tensor = self.conv(functional.interpolate(inputs, scale_factor=2.0, mode="nearest"))
-        return doubled
+def doubled(channels: int, highest: bool) -> nn.Module:
+    """Every place twice each way, unless there is no higher resolution."""
+    if highest:
+        return nn.Identity()
+    return nn.Sequential(
+        OrderedDict(twice=nn.Upsample(scale_factor=2.0), conv=nn.Conv2d(channels, channels, 3, padding=1))
+    )
 
 
 def middle(channels: int, groups: int) -> nn.ModuleList:

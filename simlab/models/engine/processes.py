@@ -1,26 +1,44 @@
-"""The processes that requests of one decoder and one sampling are decoded with."""
+"""The processes that images are decoded with: the target, and what drafts for it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
+from torch import Tensor
+
 from simlab.models.architectures.eagle import EagleDraft, Head
 from simlab.models.engine.requests import Request, conditions, visible_of
 from simlab.models.process.cached import Cached
-from simlab.models.process.clock import Clock, Drafting
+from simlab.models.process.clock import UNTIMED, Clock, Drafting
+from simlab.models.process.sampling import Sampling
+
+
+def process_pair(
+    model: Any,
+    drafter: Any,
+    given: Tensor,
+    sampling: Sampling,
+    form: type[Cached] = Cached,
+    visible: Sequence[Tensor | None] = (None, None),
+    clock: Clock = UNTIMED,
+) -> tuple[Cached, Cached | EagleDraft | None]:
+    """The target, a sequence for each condition, and what drafts for it: a smaller model, a head, or nothing.
+
+    Both are in a ``form`` of the cache; ``visible``: of the conditions of each, what is not padding.
+    """
+    target = form(model, given, sampling, visible=visible[0], clock=clock)
+    if drafter is None:
+        return target, None
+    if isinstance(drafter, Head):
+        return target, EagleDraft(drafter, target)
+    return target, form(drafter, given, sampling, lag=1, visible=visible[1], clock=Drafting(clock))
 
 
 def processes_for(
     model: Any, drafter: Any, requests: Sequence[Request], padded: bool, clock: Clock, form: type[Cached] = Cached
 ) -> tuple[Cached, Cached | EagleDraft | None]:
-    """The target, a sequence a request, and what drafts for it, in a ``form`` of the cache; ``padded``: whether
-    conditions may have padding."""
-    given, sampling = conditions(model, requests), requests[0].sampling
-    target = form(model, given, sampling, visible=visible_of(model, requests, padded), clock=clock)
-    if drafter is None or not requests[0].decoder.needs_draft:
-        return target, None
-    if isinstance(drafter, Head):
-        return target, EagleDraft(drafter, target)
-    visible = visible_of(drafter, requests, padded)
-    return target, form(drafter, given, sampling, lag=1, visible=visible, clock=Drafting(clock))
+    """Those of requests of one decoder and one sampling; ``padded``: whether conditions may have padding."""
+    drafts = drafter if requests[0].decoder.needs_draft else None
+    visible = [None if each is None else visible_of(each, requests, padded) for each in (model, drafts)]
+    return process_pair(model, drafts, conditions(model, requests), requests[0].sampling, form, visible, clock)

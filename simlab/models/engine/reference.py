@@ -29,6 +29,7 @@ from simlab.models.engine.requests import (
 from simlab.models.process.cached import rows_made
 from simlab.models.process.clock import UNTIMED, Clock
 from simlab.processes import Process
+from simlab.processes.wrapped import Wrapped
 from simlab.randomness import Tape
 
 
@@ -99,14 +100,13 @@ def _decoded(
     return results
 
 
-class EndedByRequests(Process):
+class EndedByRequests(Wrapped):
     """A process whose sequences also end where their ``requests`` say so: what would follow has no part in what came
     before."""
 
     def __init__(self, process: Process, requests: Sequence[Request]) -> None:
-        self.process, self.requests = process, requests
-        self.vocabulary, self.length, self.shape = process.vocabulary, process.length, process.shape
-        self.uniform = process.uniform
+        super().__init__(process)
+        self.requests = requests
         self.ended = torch.zeros(len(requests), dtype=torch.bool, device=self.uniform.device)
 
     def ask(self, tokens: Tensor, length: Tensor) -> None:
@@ -117,22 +117,7 @@ class EndedByRequests(Process):
         self.ended[going] = torch.tensor(own, dtype=torch.bool, device=self.ended.device)
 
     def over(self, tokens: Tensor, length: Tensor) -> Tensor:
-        return self.process.over(tokens, length) | self.ended
-
-    def closed(self, tokens: Tensor) -> Tensor:
-        return self.process.closed(tokens)
-
-    def faults(self) -> dict[int, str]:
-        return self.process.faults()
-
-    def forward(self, tokens: Tensor, start: Tensor, count: int) -> Tensor:
-        return self.process.forward(tokens, start, count)
-
-    def forward_tree(self, tokens: Tensor, start: Tensor, nodes: Tensor, paths: Tensor) -> Tensor:
-        return self.process.forward_tree(tokens, start, nodes, paths)
-
-    def _rows(self, tokens: Tensor, start: Tensor, count: int) -> Tensor:
-        raise NotImplementedError("every call goes to the process itself")
+        return super().over(tokens, length) | self.ended
 
 
 def _split(asked: list[Asked], cancelled: Cancelled) -> tuple[list[Asked], list[Asked]]:

@@ -126,7 +126,7 @@ def changed(change: Callable[[Weights], Any], condition: str = "class") -> Weigh
             r"norm.weight has the shape \(15,\); expected \(16,\)",
         ),
         (lambda w: w.update({"output.weight": torch.ones(12, 16)}), {}, r"output.weight has the shape \(12, 16\)"),
-        (lambda w: w.update({"tok_embeddings.weight": torch.ones(3)}), {}, r"shape \(3,\); expected rows and columns"),
+        (lambda w: w.update({"tok_embeddings.weight": torch.ones(3)}), {}, r"shape \(3,\); expected 2 dimensions"),
         (lambda w: None, {"vocabulary": VOCABULARY}, "has a vocabulary of 11; expected 16384"),
         (lambda w: None, {"condition": "text"}, "is conditioned on a class; expected a text"),
         (lambda w: None, {"heads": None}, r"heads is None for 2 layers of width 16; expected heads, or one of B \(12"),

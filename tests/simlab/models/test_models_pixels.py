@@ -86,7 +86,7 @@ def test_files_that_are_no_image_tokenizer(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match=r"is missing decoder\.up\.1\.block\.0\.conv1\.bias"):
         load_vqgan(file)
     torch.save({"state_dict": {"a": torch.ones(1)}}, file)
-    with pytest.raises(CheckpointError, match=r"encoder\.conv_in\.weight.*expected the tensors of Chameleon's"):
+    with pytest.raises(CheckpointError, match=r"encoder\.conv_in\.weight.*expected the keys of Chameleon's"):
         load_vqgan(file)
     with pytest.raises(CheckpointError, match="there is no such file"):
         load_vqgan(tmp_path / "nothing.ckpt")

@@ -17,7 +17,7 @@ from dataclasses import asdict
 from functools import partial
 from math import isqrt
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple
 
 import torch
 from safetensors.torch import save
@@ -26,14 +26,12 @@ from torch import Tensor
 from simlab.checks import check_choice
 from simlab.continuous.networks.mar.kl16 import Kl16, KlConfig
 from simlab.continuous.networks.mar.trunk import Mar, MarConfig
-from simlab.models.adapters.vqgan import published
-from simlab.models.checkpoints import CheckpointError, fill, read_weights
+from simlab.models.adapters.vqgan import published, resolutions
+from simlab.models.checkpoints import CheckpointError, count_of, filled, known_heads, read_weights, shape_of
 
 AVERAGED, AUTOENCODER = ("model_ema",), ("model",)  # where the two files keep what is used
 TRAINED_WITH = "loss."  # networks of the autoencoder's training
 CLASSES, ENCODER = "class_emb.weight", "encoder.conv_in.weight"  # what tells the two kinds apart
-
-M = TypeVar("M", Mar, Kl16)
 
 
 class Size(NamedTuple):
@@ -91,7 +89,8 @@ def load_mar(
     """
     read = _read(path, AVERAGED)
     weights = {name.removeprefix(part): tensor for name, tensor in read.items() if name.startswith(part)}
-    return _filled(Mar, described(weights, path, heads), weights, path, dtype, device)
+    config = described(weights, path, heads)
+    return filled(lambda: Mar(config), weights, path, dtype, device)
 
 
 def load_kl16(path: Path, dtype: torch.dtype = torch.float32, device: torch.device | str = "cpu") -> Kl16:
@@ -104,7 +103,8 @@ def load_kl16(path: Path, dtype: torch.dtype = torch.float32, device: torch.devi
     read = _read(path, AUTOENCODER)
     weights = {name: tensor for name, tensor in read.items() if not name.startswith(TRAINED_WITH)}
     config = described_autoencoder(weights, path)
-    return _filled(Kl16, config, weights, path, dtype, device, partial(published, levels=len(config.multiples)))
+    named = partial(published, levels=len(config.multiples))
+    return filled(lambda: Kl16(config), weights, path, dtype, device, named=named)
 
 
 def converted(path: Path, heads: int | None = None) -> bytes:
@@ -131,13 +131,13 @@ def converted(path: Path, heads: int | None = None) -> bytes:
 
 def described(weights: Mapping[str, Tensor], path: Path, heads: int | None = None) -> MarConfig:
     """The sizes that the tensors of a transformer have; its heads by the published size they are of, unless told."""
-    shape = partial(_shape, weights, path=path, kind="a MAR")
+    shape = partial(shape_of, weights, path=path, kind="a MAR")
     classes, dim = shape(CLASSES, 2)
     _, length, _ = shape("diffusion_pos_embed_learned", 3)
     _, places, _ = shape("encoder_pos_embed_learned", 3)
     head_width, token_dim = shape("diffloss.net.input_proj.weight", 2)
     layers, decoder_layers, head_layers = (
-        _count(weights, stem) for stem in ("encoder_blocks", "decoder_blocks", "diffloss.net.res_blocks")
+        count_of(weights, stem) for stem in ("encoder_blocks", "decoder_blocks", "diffloss.net.res_blocks")
     )
     if isqrt(length) ** 2 != length:
         raise CheckpointError(f"{path}: has {length} places of tokens; expected a square of them")
@@ -146,7 +146,7 @@ def described(weights: Mapping[str, Tensor], path: Path, heads: int | None = Non
             shape=(isqrt(length), isqrt(length)),
             token_dim=token_dim,
             dim=dim,
-            heads=_known_heads(layers, dim) if heads is None else heads,
+            heads=known_heads(SIZES, layers, dim) if heads is None else heads,
             encoder_layers=layers,
             decoder_layers=decoder_layers,
             head_width=head_width,
@@ -160,13 +160,10 @@ def described(weights: Mapping[str, Tensor], path: Path, heads: int | None = Non
 
 def described_autoencoder(weights: Mapping[str, Tensor], path: Path) -> KlConfig:
     """The sizes that the tensors of an autoencoder have."""
-    shape = partial(_shape, weights, path=path, kind="KL-16")
-    width = shape(ENCODER, 4)[0]
-    levels = _count(weights, "encoder.down")
-    widths = [shape(f"encoder.down.{level}.block.0.conv1.weight", 4)[0] for level in range(levels)]
-    latent = shape("post_quant_conv.weight", 4)[0]
+    width, multiples, blocks = resolutions(weights, path, "KL-16")
+    latent = shape_of(weights, "post_quant_conv.weight", 4, path, "KL-16")[0]
     try:
-        return KlConfig(width, tuple(size // width for size in widths), latent, _count(weights, "encoder.down.0.block"))
+        return KlConfig(width, multiples, latent, blocks)
     except ValueError as error:
         raise CheckpointError(f"{path}: {error}") from None
 
@@ -175,43 +172,3 @@ def _read(path: Path, inside: tuple[str, ...]) -> dict[str, Tensor]:
     """Training keeps its arguments in the file too: a plain record, which is read as such."""
     with torch.serialization.safe_globals([Namespace]):
         return read_weights(path, inside)
-
-
-def _filled(
-    kind: Callable[[Any], M],
-    config: MarConfig | KlConfig,
-    weights: Mapping[str, Tensor],
-    path: Path,
-    dtype: torch.dtype,
-    device: torch.device | str,
-    named: Callable[[str], str] = str,
-) -> M:
-    with torch.device("meta"):
-        model = kind(config)
-    model = model.to(dtype).to_empty(device=device)
-    fill(model, weights, path, named=named)
-    return model.eval().requires_grad_(False)
-
-
-def _shape(weights: Mapping[str, Tensor], name: str, dimensions: int, path: Path, kind: str) -> tuple[int, ...]:
-    if name not in weights:
-        raise CheckpointError(f"{path}: is missing {name}; expected the keys of {kind}")
-    if weights[name].ndim != dimensions:
-        raise CheckpointError(
-            f"{path}: {name} has the shape {tuple(weights[name].shape)}; expected {dimensions} dimensions"
-        )
-    return tuple(weights[name].shape)
-
-
-def _count(weights: Mapping[str, Tensor], stem: str) -> int:
-    """How many numbers follow ``stem`` in names."""
-    return len({name[len(stem) + 1 :].split(".")[0] for name in weights if name.startswith(f"{stem}.")})
-
-
-def _known_heads(layers: int, dim: int) -> int:
-    """The heads of the published model of that size."""
-    for size in SIZES.values():
-        if (layers, dim) == (size.layers, size.dim):
-            return size.heads
-    known = ", ".join(f"{name} ({size.layers} x {size.dim})" for name, size in SIZES.items())
-    raise ValueError(f"heads is None for {layers} layers of width {dim}; expected heads, or one of {known}")

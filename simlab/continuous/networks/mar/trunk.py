@@ -8,6 +8,7 @@ of places will do, so that nothing of one prefix serves another: prefixes are ro
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from dataclasses import dataclass
 
 import torch
@@ -72,12 +73,14 @@ class Mar(nn.Module):
         self.decoder_blocks = nn.ModuleList(Block(dim, config.heads) for _ in range(config.decoder_layers))
         self.decoder_norm = nn.LayerNorm(dim, EPSILON)
         self.diffusion_pos_embed_learned = nn.Parameter(torch.zeros(1, config.length, dim))
-        self.diffloss = HeadAsNamed(Head(config.token_dim, dim, config.head_width, config.head_layers))
+        self.diffloss = nn.ModuleDict({"net": Head(config.token_dim, dim, config.head_width, config.head_layers)})
 
     @property
     def head(self) -> Head:
         """The diffusion head: from a noisy token, its step and its condition to noise and shares of the variance."""
-        return self.diffloss.net
+        head = self.diffloss["net"]
+        assert isinstance(head, Head)
+        return head
 
     def forward(
         self,
@@ -145,14 +148,6 @@ class Mar(nn.Module):
                     nn.init.xavier_uniform_(weights, generator=generator)
 
 
-class HeadAsNamed(nn.Module):
-    """The head below the name it has in checkpoints."""
-
-    def __init__(self, net: Head) -> None:
-        super().__init__()
-        self.net = net
-
-
 class Block(nn.Module):
     """A layer of a vision transformer: norms before attention and the feed-forward layer."""
 
@@ -161,7 +156,8 @@ class Block(nn.Module):
         self.norm1 = nn.LayerNorm(dim, EPSILON)
         self.attn = Attention(dim, heads)
         self.norm2 = nn.LayerNorm(dim, EPSILON)
-        self.mlp = FeedForward(dim)
+        wide, narrow = nn.Linear(dim, WIDER * dim), nn.Linear(WIDER * dim, dim)
+        self.mlp = nn.Sequential(OrderedDict(fc1=wide, gelu=nn.GELU(), fc2=narrow))
 
     def forward(self, inputs: Tensor, mask: Tensor | None, asked: Tensor | None = None) -> Tensor:
         """``[B, L, dim]`` of as many inputs, or ``[B, m, dim]``: of the places ``asked[B, m]`` alone."""
@@ -185,17 +181,6 @@ class Attention(nn.Module):
         seen = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask)
         mixed: Tensor = self.proj(seen.transpose(1, 2).flatten(2))
         return mixed
-
-
-class FeedForward(nn.Module):
-    def __init__(self, dim: int) -> None:
-        super().__init__()
-        self.fc1 = nn.Linear(dim, WIDER * dim)
-        self.fc2 = nn.Linear(WIDER * dim, dim)
-
-    def forward(self, inputs: Tensor) -> Tensor:
-        changed: Tensor = self.fc2(functional.gelu(self.fc1(inputs)))
-        return changed
 
 
 def taken(inputs: Tensor, places: Tensor) -> Tensor:

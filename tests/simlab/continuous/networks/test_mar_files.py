@@ -315,7 +315,7 @@ def test_the_comparison_of_autoencoders_tells(bug: str, tmp_path: Path, monkeypa
         monkeypatch.setattr(kl16_module, "SCALE", 0.18215)
     if bug == "padding":
         pad = torch.constant_pad_nd
-        monkeypatch.setattr(torch.nn.functional, "pad", lambda x, _: pad(x, (1, 0, 1, 0)))
+        monkeypatch.setattr(torch.nn.functional, "pad", lambda x, *_: pad(x, (1, 0, 1, 0)))
     if bug == "attention":
         model.encoder.conv_blocks[2].attn = torch.nn.ModuleList()
     assert (model.encode(picture).mean - plain.encode(picture)[0]).abs().max() > FAR
