@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from reports.data.continuous_models import read
+from reports.data.models import read_pair as read
 from reports.pages.continuous_models import page, told_apart_table
 from reports.site.gallery import inline
 from tests.support.page_documents import save_pair
