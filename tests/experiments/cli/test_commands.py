@@ -21,7 +21,7 @@ from experiments.cli.main import main, run_process
 from experiments.cli.report import repeated
 from experiments.cli.terminal import numbers_table, plain_math, plain_table
 from simlab.rules import make_rule
-from tests.support.cli import simlab
+from tests.support.cli import beside_a_decoy
 from theory.acceptance import alpha
 from theory.claims import CLAIMS, VERDICTS
 from theory.exact import acceptance, step_law
@@ -35,10 +35,9 @@ QUICK = ["gsd.speed", "gsd.printed-slice", "gsd.unbiased", "leviathan.residual-c
 def verified(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.CompletedProcess[str]]:
     """One run over a few quick claims, in a folder that holds a decoy ``reports`` package."""
     folder = tmp_path_factory.mktemp("verify")
-    (folder / "reports").mkdir()
-    (folder / "reports" / "__main__.py").write_text("raise SystemExit('not the simlab package')")
     chosen = [part for id in QUICK for part in ("--claim", id)]
-    done = simlab("verify", *chosen, "--out", "results", "--json", "copy.json", "--seed", "3", cwd=folder)
+    asked = ["verify", *chosen, "--out", "results", "--json", "copy.json", "--seed", "3"]
+    done = beside_a_decoy(folder, {}, *asked)
     assert (done.returncode, done.stderr) == (0, "")  # no progress where there is no terminal
     return folder, done
 
