@@ -18,7 +18,7 @@ from reports.data.measured import read_measured
 from reports.data.models import KEPT, KEPT_PAIR, RECORD_COMMAND, read_pair
 from reports.figures import models as models_figures
 from reports.figures.plot_style import rule_style, use_style
-from reports.pages import device_tables, models_tables
+from reports.pages import continuous_models, device_tables, models_tables
 from reports.pages import published_comparison as models_beside
 from reports.pages.elements import texts
 from reports.pages.models import FILE
@@ -26,7 +26,7 @@ from reports.pages.published_comparison import OPEN, REVERSED, SAME
 from reports.pages.report_measured import replayed_points
 from reports.site import build as site
 from reports.site import gallery
-from tests.support.page_documents import PACE, compared, device, replay, save_compared
+from tests.support.page_documents import PACE, compared, device, replay, save_compared, save_pair
 from tests.support.pages import Page, empty
 from theory.published.ledger import published
 
@@ -212,6 +212,24 @@ def test_a_method_alone_is_enough(tmp_path: Path, undrawn: None) -> None:
     anchors = Page(tmp_path / FILE).anchors
     assert "models-compression" in anchors
     assert not {"orders", "models-acceptance"} & anchors
+
+
+# Continuous tokens ------------------------------------------------------------------------------------------------
+
+
+def test_the_page_of_a_pair_says_what_was_found(tmp_path: Path) -> None:
+    assert read_pair(tmp_path) is None
+    found = read_pair(save_pair(tmp_path))
+    assert found is not None
+    html = continuous_models.page(found, [], gallery.inline)
+    for said in ("algorithm-1", "40 images", "steps 4", "TV 0.125", "1.25", "0.500"):
+        assert said in html
+    for row in found.document["methods"]:
+        row["timing"] = []  # of a first table
+    assert "speedup, batch" not in continuous_models.page(found, [], gallery.inline)
+    rows = continuous_models.told_apart_table(found.document["methods"]).rows
+    assert [cells[2] for cells in rows] == ["no", "yes"]
+    assert rows[1][5] == "nothing"
 
 
 # What cannot be read ----------------------------------------------------------------------------------------------
