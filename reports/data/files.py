@@ -95,8 +95,8 @@ def having(*names: str, **shapes: Any) -> dict[str, Any]:
 def fits(value: Any, shape: Any) -> bool:
     """Whether a value of JSON has a shape (:func:`having`)."""
     if isinstance(shape, Rows):
-        rows = value if isinstance(value, list) else []
-        return isinstance(value, list) and len(rows) >= shape.least and all(fits(row, shape.keys) for row in rows)
+        several = isinstance(value, list) and len(value) >= shape.least
+        return several and all(fits(row, shape.keys) for row in value)
     if isinstance(shape, type):
         return isinstance(value, shape)
     return isinstance(value, dict) and all(name in value and fits(value[name], own) for name, own in shape.items())
@@ -119,7 +119,7 @@ class Document:
         found = read_json(path, self.command, self.shape)
         wrong = [name for name, shape in self.shape.items() if not fits(found[name], shape)]
         if wrong:
-            raise unreadable(path, f"its {wrong[0]} are none", self.command)
+            raise unreadable(path, f"{wrong[0]} is not what it should be", self.command)
         return found
 
     def there(self, out: Path) -> dict[str, Any] | None:
