@@ -164,7 +164,7 @@ def test_the_summary_tells_decoders_of_one_label_apart(tmp_path: Path) -> None:
 # The same table, whatever happens ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("chunk", [1, 2, 3, 4])
+@pytest.mark.parametrize("chunk", [1, 2, 3])
 def test_how_replicates_are_cut_changes_no_result(chunk: int, reference: bytes, tmp_path: Path) -> None:
     ran(changed("replicates = 5", f"replicates = 5\nchunk = {chunk}"), tmp_path)
     assert (tmp_path / "table.parquet").read_bytes() == reference
