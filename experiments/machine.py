@@ -1,4 +1,4 @@
-"""Description of the machine that a benchmark runs on."""
+"""The machine that commands run on: cores, caches, memory, and what is installed."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def facts() -> dict[str, Any]:
         "memory": memory(),
         "load_before": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
         "python": platform.python_version(),
-        **{name: _version(name) for name in PACKAGES},
+        **{name: installed(name) for name in PACKAGES},
     }
 
 
@@ -71,7 +71,8 @@ def _processor() -> str:
     return platform.processor() or platform.machine()
 
 
-def _version(package: str) -> str | None:
+def installed(package: str) -> str | None:
+    """The version of a package, without importing it; None where it is not there."""
     try:
         return version(package)
     except PackageNotFoundError:

@@ -11,6 +11,7 @@ import gc
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 TURN = 0.005  # seconds: what is over sooner is done again within the turn
@@ -137,9 +138,15 @@ class Watch(Protocol):
     def __call__(self, what: str, found: Finding | None = None) -> None: ...
 
 
-class Results(NamedTuple):
+@dataclass(frozen=True)
+class Results:
     """What a benchmark leaves."""
 
-    findings: list[Finding]
-    times: list[Time]
-    notes: list[str]  # what was left out, and why
+    findings: list[Finding] = field(default_factory=list)
+    times: list[Time] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)  # what was left out, and why
+
+    def add(self, times: Mapping[str, Time], *findings: Finding) -> None:
+        """The times of a race, and what follows from them."""
+        self.times.extend(times.values())
+        self.findings.extend(findings)

@@ -18,7 +18,7 @@ BATCHES, OTHERS = (1, 4, 16, 64), 4
 
 def auto(quick: bool, watch: Callable[[str], None]) -> Results:
     """The speed of what ``auto`` takes, in that of the fastest and of plain decoding."""
-    results = Results([], [], [])
+    results = Results()
     try:
         import torch  # noqa: F401  # the rest loads it
     except ImportError:
@@ -45,11 +45,6 @@ def auto(quick: bool, watch: Callable[[str], None]) -> Results:
             seconds = {named(each.step.candidate): own for each, own in raced.seconds}
             times = {name: Time(NAME, what, name, {"images": 1.0}, own, 1.0, []) for name, own in seconds.items()}
             taken, fastest = named(raced.choice.candidate), named(raced.fastest.step.candidate)
-            results.findings.extend(
-                [
-                    ratio(times, taken, fastest, "images", None if quick else WANTED),
-                    ratio(times, taken, "ar", "images"),
-                ]
-            )
-            results.times.extend(times.values())
+            to_fastest = ratio(times, taken, fastest, "images", None if quick else WANTED)
+            results.add(times, to_fastest, ratio(times, taken, "ar", "images"))
     return results

@@ -75,7 +75,7 @@ def with_generator(tokens: Tokens, count: int, random: np.random.Generator) -> n
 
 def continuous_tokens(quick: bool, watch: Callable[[str], None]) -> Results:
     """Trajectories a second, and sequences a second of a whole decoder."""
-    results = Results([], [], [])
+    results = Results()
     for kind in KINDS[:1] if quick else KINDS:
         steps, batch, many = (10, 64, 128) if quick else (STEPS, BATCH, MANY)
         what = f"trajectories, {kind.name}, d = {SIZE}, T = {steps}"
@@ -114,10 +114,6 @@ def _forms(decoder: Truncating | InPlace, pair: Pair, unit: str, many: int, batc
 def _raced(results: Results, what: str, contenders: list[Contender], unit: str, quick: bool, kind: Kind) -> None:
     """Race them, and compare the kernel with each of the others."""
     times = race("continuous", what, contenders, 0.2 if quick else 6)
-    wanted = {REFERENCE: None if quick else kind.wanted}
-    for other in (REFERENCE, GENERATOR):
-        if other in times:
-            results.findings.append(ratio(times, KERNEL, other, unit, wanted.get(other)))
-    if TWO in times:
-        results.findings.append(ratio(times, TWO, KERNEL, unit, None if quick else kind.threads))
-    results.times.extend(times.values())
+    compared = (KERNEL, REFERENCE, kind.wanted), (KERNEL, GENERATOR, None), (TWO, KERNEL, kind.threads)
+    there = [(one, other, None if quick else wanted) for one, other, wanted in compared if {one, other} <= times.keys()]
+    results.add(times, *(ratio(times, one, other, unit, wanted) for one, other, wanted in there))

@@ -79,7 +79,7 @@ def make_pair(kind: str, vocabulary: int = VOCABULARY, shape: tuple[int, int] = 
 
 def decoders(quick: bool, watch: Callable[[str], None]) -> Results:
     """Sequences a second of both forms, and what share of that the process takes."""
-    results = Results([], [], [])
+    results = Results()
     for kind in (TABLE,) if quick else (TABLE, LOCAL):
         pair = make_pair(kind, shape=(2, 16) if quick else SHAPE)
         for name, (decoder, batch, wanted, _) in DECODERS.items():
@@ -122,15 +122,13 @@ def _both_forms(
         ],
         seconds,
     )
-    results.findings.append(ratio(times, KERNEL, REFERENCE, "sequences", wanted))
-    for name, (_, share) in inside.items():
-        results.findings.append(Finding("decoders", what, "process", name, "share", "seconds", share))
-    results.times.extend(times.values())
+    shares = [Finding("decoders", what, "process", name, "share", "seconds", own) for name, (_, own) in inside.items()]
+    results.add(times, ratio(times, KERNEL, REFERENCE, "sequences", wanted), *shares)
 
 
 def threads(quick: bool, watch: Callable[[str], None]) -> Results:
     """Two threads against one."""
-    results = Results([], [], [])
+    results = Results()
     if cores() < 2:
         results.notes.append("threads left out: this process has one core")
         return results
@@ -144,8 +142,7 @@ def threads(quick: bool, watch: Callable[[str], None]) -> Results:
             one, two = (_on_threads(count, decoder, pair.target, draft, tape) for count in (1, 2))
             times = race("threads", what, [one, two], 0.2 if quick else 5)
             least = wanted if kind == TABLE and not quick else None
-            results.findings.append(ratio(times, two.name, one.name, "sequences", least))
-            results.times.extend(times.values())
+            results.add(times, ratio(times, two.name, one.name, "sequences", least))
     return results
 
 
@@ -157,7 +154,7 @@ def _on_threads(count: int, decoder: Decoder, target: Process, draft: Process | 
 
 def cost(quick: bool, watch: Callable[[str], None]) -> Results:
     """The exponents of time in the number of sequences, and in V."""
-    results = Results([], [], [])
+    results = Results()
     decoder, shape = DECODERS["sjd"].decoder, (2, 16) if quick else (4, 16)
 
     def contender(vocabulary: int, sequences: int, unit: str, work: int) -> Contender:
@@ -171,8 +168,7 @@ def cost(quick: bool, watch: Callable[[str], None]) -> Results:
     ):
         watch(f"cost: {what}")
         times = race("cost", what, growing, 0.2 if quick else 8)
-        results.findings.append(_growth(list(times.values()), WANTED_GROWTH if most and not quick else None))
-        results.times.extend(times.values())
+        results.add(times, _growth(list(times.values()), WANTED_GROWTH if most and not quick else None))
     return results
 
 

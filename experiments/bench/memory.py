@@ -48,7 +48,7 @@ def commands(quick: bool) -> dict[str, str]:
 
 def memory(quick: bool, watch: Callable[[str], None]) -> Results:
     """The peak of each command."""
-    results = Results([], [], [])
+    results = Results()
     for name, line in commands(quick).items():
         what = f"simlab {line}"
         watch(f"{NAME}: {name}")

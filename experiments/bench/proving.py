@@ -35,7 +35,7 @@ LOSSLESS = make_rule("speculative")
 
 def proofs(quick: bool, watch: Watch) -> Results:
     """How much faster than the plainest prover proofs are, and how far they come in a minute."""
-    results = Results([], [], [])
+    results = Results()
     for what, fast, plain, wanted in _beside(quick):
         watch(f"{NAME}: {what}")
         own = _timed(what, OWN, fast)
@@ -59,8 +59,7 @@ def proofs(quick: bool, watch: Watch) -> Results:
 
 def _found(results: Results, times: dict[str, Time], other: str, wanted: float | None, watch: Watch) -> None:
     finding = ratio(times, OWN, other, "proofs", wanted)
-    results.findings.append(finding)
-    results.times.extend(times.values())
+    results.add(times, finding)
     watch(f"{NAME}: {finding.what}", finding)
 
 

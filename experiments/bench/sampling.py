@@ -26,7 +26,7 @@ WANTED = {"top-k": 3.0, "top-p": 5.0}  # over the larger vocabulary
 
 def sampling(quick: bool, watch: Callable[[str], None]) -> Results:
     """The ratios of rows a second."""
-    results = Results([], [], [])
+    results = Results()
     try:
         import torch
     except ImportError as error:
@@ -48,6 +48,5 @@ def sampling(quick: bool, watch: Callable[[str], None]) -> Results:
             ]
             times = race(NAME, what, contenders, 0.1 if quick else 3)
             least = WANTED.get(name) if vocabulary == SIZES[-1][1] else None
-            results.findings.append(ratio(times, COMPILED, TORCH, "rows", least))
-            results.times.extend(times.values())
+            results.add(times, ratio(times, COMPILED, TORCH, "rows", least))
     return results

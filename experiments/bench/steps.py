@@ -58,7 +58,7 @@ class Ready(Process):
 
 def steps(quick: bool, watch: Callable[[str], None]) -> Results:
     """Steps a second of both forms."""
-    results = Results([], [], [])
+    results = Results()
     try:
         import torch
     except ImportError:
@@ -76,8 +76,7 @@ def steps(quick: bool, watch: Callable[[str], None]) -> Results:
                 Contender(REFERENCE, reference_steps(decoder, Ready(rows)), {"steps": 1.0}),
             ]
             times = race(NAME, what, both, 0.2 if quick else 8)
-            results.findings.append(ratio(times, KERNEL, REFERENCE, "steps", None if quick else WANTED))
-            results.times.extend(times.values())
+            results.add(times, ratio(times, KERNEL, REFERENCE, "steps", None if quick else WANTED))
     return results
 
 

@@ -70,7 +70,7 @@ class Rows:
 
 def verification(quick: bool, watch: Callable[[str], None]) -> Results:
     """The kernel against the others, inside the cache and beyond it, on rejecting and on accepting blocks."""
-    results = Results([], [], [])
+    results = Results()
     engine = opponents.transformers()
     if isinstance(engine, str):
         results.notes.append(engine)
@@ -148,12 +148,14 @@ def _judge(results: Results, times: dict[str, Time], vocabulary: int, where: str
     """Add the times of a race, and what they say about the kernel."""
     wanted = kind == "rejecting" and vocabulary == WANTED_VOCABULARY
     best = max(opponents.NUMPY, key=lambda name: times[name].speed("blocks"))
-    results.findings.append(ratio(times, KERNEL, best, "blocks", WANTED_NUMPY[where] if wanted else None))
     least = WANTED_READING if wanted and where == "beyond" else None
-    results.findings.append(ratio(times, KERNEL, READING, "bytes", least, kind="share"))
+    found = [
+        ratio(times, KERNEL, best, "blocks", WANTED_NUMPY[where] if wanted else None),
+        ratio(times, KERNEL, READING, "bytes", least, kind="share"),
+    ]
     if ENGINE in times:
         whole, softmax = times[ENGINE], times[f"{ENGINE}: softmax"]
         rest = f"{ENGINE} without softmax"  # nobody ran it: the difference of two fastest turns
         times |= {rest: whole._replace(contender=rest, fastest=max(whole.fastest - softmax.fastest, 1e-9), seconds=[])}
-        results.findings.extend(ratio(times, KERNEL, name, "blocks") for name in (ENGINE, rest))
-    results.times.extend(times.values())
+        found += [ratio(times, KERNEL, name, "blocks") for name in (ENGINE, rest)]
+    results.add(times, *found)

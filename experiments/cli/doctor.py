@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import platform
 import sys
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from experiments.cli.terminal import output, plain_table, print_text
+from experiments.machine import cores, installed
 
 NEEDED = ("numpy", "scipy", "numba", "pandas")
 WANTED = {  # packages beyond these, what needs them, and how they are installed
@@ -32,7 +32,7 @@ def doctor_command() -> int:
     for name, (use, extra) in WANTED.items():
         found = installed(name)
         rows.append((name, found or "missing", "" if found else f"needed by {use}: pip install '{extra}'"))
-    rows += [("cores", str(usable_cores()), platform.machine()), ("kernels", *kernels()), ("device", *device())]
+    rows += [("cores", str(cores()), platform.machine()), ("kernels", *kernels()), ("device", *device())]
     console.print(plain_table(console, ("part", "found", ""), rows), highlight=False)
     broken = [name for name in NEEDED if installed(name) is None]
     if broken:
@@ -40,18 +40,6 @@ def doctor_command() -> int:
             console, f"{', '.join(broken)} missing: pip install --constraint constraints.txt --editable .", "bold"
         )
     return 1 if broken else 0
-
-
-def installed(name: str) -> str | None:
-    """The version of a package, without importing it."""
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return None
-
-
-def usable_cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def kernels() -> tuple[str, str]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from experiments.cli.options import option
-from experiments.cli.terminal import WHOLE_RUN, UsageError, error_output, output, plain_table, print_text
+from experiments.cli.terminal import UsageError, error_output, output, plain_table, print_text, progress_bar
 from simlab.registry import meant
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def _run(path: Path, out: Path | None, seeds: list[int], workers: int | None, sc
     if out.exists() and not out.is_dir():
         raise UsageError(f"--out {out}: is a file; expected a folder")
     try:
-        with _pool(workers, scheduler) as pool, _bar() as progress:
+        with _pool(workers, scheduler) as pool, progress_bar(counted=False) as progress:
             done = run_sweep(spec, work, out, pool, _Display(progress, spec, work))
     except Unreachable as error:
         raise UsageError(f"--scheduler {scheduler}: {error}") from None
@@ -122,16 +122,6 @@ def _pool(workers: int | None, scheduler: str | None) -> AbstractContextManager[
     from experiments.sweeps.cluster import cluster
 
     return nullcontext(local(workers or joblib.cpu_count())) if scheduler is None else cluster(scheduler)
-
-
-def _bar() -> Progress:
-    """A bar with the time that is left, on the terminal; nothing where there is none."""
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-
-    console = error_output()
-    columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn()
-    disable = not console.is_terminal
-    return Progress(*columns, console=console, transient=True, disable=disable, speed_estimate_period=WHOLE_RUN)
 
 
 class _Display:

@@ -78,8 +78,11 @@ def usage_errors(batch: int, lower: str = "--batch") -> Iterator[None]:
         raise UsageError(f"--batch {batch}: {error}; {less}") from None
 
 
-def progress_bar() -> Progress:
-    """A progress bar on the terminal, with the time that is spent and that is left; nothing where there is none."""
+def progress_bar(counted: bool = True) -> Progress:
+    """A progress bar on the terminal, with the time that is spent and that is left; nothing where there is none.
+
+    Where what is done is not ``counted``, but told by descriptions, only the time is beside them.
+    """
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
@@ -89,9 +92,10 @@ def progress_bar() -> Progress:
         TimeRemainingColumn,
     )
 
-    counts = BarColumn(), MofNCompleteColumn()
-    times = TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn()
-    columns, console = (TextColumn("{task.description:<34.34}"), *counts, *times), error_output()
+    spent, left = TimeElapsedColumn(), TimeRemainingColumn()
+    told = TextColumn("{task.description:<34.34}"), BarColumn(), MofNCompleteColumn(), spent, TextColumn("left"), left
+    columns = told if counted else (TextColumn("{task.description}"), BarColumn(), spent, left)
+    console = error_output()
     disable = not console.is_terminal
     return Progress(*columns, console=console, transient=True, disable=disable, speed_estimate_period=WHOLE_RUN)
 

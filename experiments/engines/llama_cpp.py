@@ -9,15 +9,13 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 
 from experiments.engines import serving
-from experiments.engines.sizes import BYTES, CONTEXT, HEADS, INNER, NOISE, SHARPNESS, SPECIAL, WIDTH
+from experiments.engines.sizes import BYTES, CONTEXT, HEADS, INNER, SHARPNESS, SPECIAL, WIDTH
 
 SLOTS = 8  # requests at a time
 BY_MODEL = "DRAFT_SIMPLE"
@@ -71,18 +69,9 @@ def write_model(path: Path, noise: float) -> None:
     writer.close()
 
 
-@contextmanager
-def served(how: str) -> Iterator[list[str]]:
+def served(how: str) -> AbstractContextManager[list[str]]:
     """The addresses of a server that drafts in the way ``how``, and of one that does not, while the context lasts."""
-    with TemporaryDirectory() as folder:
-        target, draft = Path(folder, "target.gguf"), Path(folder, "draft.gguf")
-        write_model(target, 0.0)
-        drafting = [str(target), how]
-        if DRAFTS[how][0] == BY_MODEL:
-            write_model(draft, NOISE)
-            drafting.append(str(draft))
-        with serving.served(__name__, drafting, [str(target)]) as addresses:
-            yield addresses
+    return serving.with_and_without_drafts(__name__, write_model, ".gguf", [how], DRAFTS[how][0] == BY_MODEL)
 
 
 def main(port: str, model: str, how: str | None = None, draft: str | None = None) -> None:

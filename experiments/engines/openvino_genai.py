@@ -12,17 +12,15 @@ import json
 import queue
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
 from experiments.engines import serving
-from experiments.engines.sizes import BYTES, CONTEXT, HEADS, INNER, NOISE, SHARPNESS, SPECIAL, WIDTH
+from experiments.engines.sizes import BYTES, CONTEXT, HEADS, INNER, SHARPNESS, SPECIAL, WIDTH
 
 SIZE = BYTES + len(SPECIAL)
 DRAFTED = 3  # tokens of a draft
@@ -133,15 +131,9 @@ def write_model(folder: Path, noise: float) -> None:
     (folder / "generation_config.json").write_text(json.dumps(ends), encoding="utf-8")
 
 
-@contextmanager
-def served() -> Iterator[list[str]]:
+def served() -> AbstractContextManager[list[str]]:
     """The addresses of a server that draws drafts, and of one that does not, while the context lasts."""
-    with TemporaryDirectory() as folder:
-        target, draft = Path(folder, "target"), Path(folder, "draft")
-        write_model(target, 0.0)
-        write_model(draft, NOISE)
-        with serving.served(__name__, [str(target), str(draft)], [str(target)]) as addresses:
-            yield addresses
+    return serving.with_and_without_drafts(__name__, write_model)
 
 
 # A server ---------------------------------------------------------------------------------------------------------

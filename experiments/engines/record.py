@@ -30,6 +30,7 @@ from experiments.certification.request import Request
 from experiments.certification.servers import PROMPTS, ServerRequest, certified_server
 from experiments.engines import llama_cpp, openvino_genai
 from experiments.engines.source import source_version
+from experiments.machine import installed
 from experiments.results import write_json
 from simlab.certify.adapters import ADAPTERS
 from simlab.certify.adapters.checkouts.registry import PUBLISHED, Published, commit_of
@@ -89,7 +90,7 @@ class Engine:
     def versions(self) -> dict[str, str]:
         """Of its package and of those beside it; raises ``PackageNotFoundError`` where it is not there."""
         own = source_version(self.package, self.source) if self.source else version(self.package)
-        return {self.package: own} | dict(_installed(self.beside))
+        return {self.package: own} | _installed(self.beside)
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,7 @@ class ServedEngine:
 
     def versions(self) -> dict[str, str]:
         """As :meth:`Engine.versions`."""
-        return {self.package: version(self.package)} | dict(_installed(self.beside))
+        return {self.package: version(self.package)} | _installed(self.beside)
 
 
 @dataclass(frozen=True)
@@ -151,7 +152,7 @@ class PublishedEngine:
         """The commit, and as :meth:`Engine.versions`."""
         if not self.checkout.is_dir():
             raise PackageNotFoundError(f"{self.published.repository}, as {self.checkout},")
-        return {self.published.repository: commit_of(self.checkout)[:12]} | dict(_installed(BESIDE))
+        return {self.published.repository: commit_of(self.checkout)[:12]} | _installed(BESIDE)
 
 
 AnyEngine = Engine | ServedEngine | PublishedEngine
@@ -250,12 +251,9 @@ def engines() -> list[AnyEngine]:
     return [*adapters, *SAMPLERS, *VERIFIERS, *LOOPS, *map(PublishedEngine, PUBLISHED.values()), *SERVERS]
 
 
-def _installed(packages: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    for name in packages:
-        try:
-            yield name, version(name)
-        except PackageNotFoundError:
-            continue
+def _installed(packages: tuple[str, ...]) -> dict[str, str]:
+    """Their versions, of those that are there."""
+    return {name: found for name in packages if (found := installed(name))}
 
 
 def recorded(engine: AnyEngine, versions: dict[str, str], folder: Path = FOLDER) -> bool:

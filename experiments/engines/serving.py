@@ -7,9 +7,12 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
+from experiments.engines.sizes import NOISE
 from simlab.certify.servers.client import LLAMA
 
 STARTING = 120.0  # seconds that a server has to listen, on a busy machine too; one that has ended is not waited for
@@ -36,6 +39,24 @@ def served(module: str, *arguments: Sequence[str]) -> Iterator[list[str]]:
         for server in servers:
             server.kill()
             server.wait()
+
+
+@contextmanager
+def with_and_without_drafts(
+    module: str, write: Callable[[Path, float], None], ending: str = "", how: Sequence[str] = (), model: bool = True
+) -> Iterator[list[str]]:
+    """The addresses of a server that drafts, and of one that does not, as :func:`served` starts them.
+
+    ``write`` writes the target, and with noise on its weights the draft ``model``, if there is one, to paths with this
+    ``ending``; the server that drafts is given the target, ``how`` it drafts, and the draft model.
+    """
+    with TemporaryDirectory() as folder:
+        target, draft = Path(folder, f"target{ending}"), Path(folder, f"draft{ending}")
+        write(target, 0.0)
+        if model:
+            write(draft, NOISE)
+        with served(module, [str(target), *how, *([str(draft)] if model else [])], [str(target)]) as addresses:
+            yield addresses
 
 
 def _free_ports(count: int) -> list[int]:

@@ -15,8 +15,9 @@ import argparse
 import json
 import sys
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction as F
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, get_args
@@ -49,8 +50,8 @@ from theory.claims.images.engines import rounding
 from theory.claims.images.jacobi import BEFORE, NOW, reused, rising
 from theory.claims.images.relaxed import LEAVES, local_tv, pooled
 from theory.claims.lossy.truncation import PAIR
-from theory.distances import tv
-from theory.exact import acceptance, deviation, mean, sequence_law, step_law
+from theory.distances import aligned, tv
+from theory.exact import acceptance, mean, sequence_law, step_law, target_law
 from theory.example_processes import random_process, sticky_process
 
 TEXTS = Path(__file__).with_suffix(".toml")
@@ -61,6 +62,11 @@ LOSSLESS = Speculative()
 P, Q = PAIR
 HALF = F(1, 2)
 NEAR: list[list[int]] = [[1, 2], [2, 0], [1, 0]]
+CHAIN = "chain"
+WORLDS = {  # of which the first has five tokens that stay with 4/5
+    CHAIN: sticky_process(F(4, 5), 2, 5),
+    "grid, random": random_process(3, 2, 6, (2, 3), 0.0),
+}
 
 
 # Exact numbers ----------------------------------------------------------------------------------------------------
@@ -70,10 +76,16 @@ def three(value: Any) -> str:
     return f"{float(value):.3f}"
 
 
+@cache
+def laws(decoder: Decoder, world: str = CHAIN) -> tuple[Mapping[Any, Any], Mapping[int, Any]]:
+    """Of finished sequences and of steps, enumerated once for all numbers that are of them."""
+    return sequence_law(decoder, WORLDS[world], LOSSLESS)
+
+
 def chain_numbers(decoder: Decoder) -> tuple[F, F]:
-    """Tokens a call over five tokens that stay with 4/5, and the TV of sequences."""
-    chain = sticky_process(F(4, 5), 2, 5)
-    return F(5 / mean(sequence_law(decoder, chain, LOSSLESS)[1])), F(deviation(decoder, chain, LOSSLESS))
+    """Tokens a call on the chain, and the TV of sequences."""
+    (law, steps), chain = laws(decoder), WORLDS[CHAIN]
+    return F(chain.length / mean(steps)), F(tv(*aligned(law, target_law(chain))))
 
 
 def on_chain(decoder: Decoder) -> str:
@@ -218,13 +230,12 @@ COMBINED: dict[str, Callable[[Initial], Decoder]] = {  # of four drafts a call
 
 def combinations() -> list[dict[str, Any]]:
     """Exact tokens a call of lossless combinations, on a chain and on a grid of two rows."""
-    worlds = {"chain": sticky_process(F(4, 5), 2, 5), "grid, random": random_process(3, 2, 6, (2, 3), 0.0)}
     found = []
-    for name, process in worlds.items():
+    for name, process in WORLDS.items():
         for initial in get_args(Initial):
             if process.shape[0] > 1 or "above" not in initial:
-                steps = [mean(sequence_law(make(initial), process, LOSSLESS)[1]) for make in COMBINED.values()]
-                tokens = [float(process.length / each) for each in steps]
+                steps = [laws(make(initial), name)[1] for make in COMBINED.values()]
+                tokens = [float(process.length / mean(each)) for each in steps]
                 found.append({"process": name, "initial": initial, "tokens": tokens})
     return found
 

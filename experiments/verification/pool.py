@@ -13,6 +13,7 @@ from time import process_time
 from typing import Any, NamedTuple
 
 from experiments.interrupts import held_interrupts
+from experiments.machine import cores
 
 Job = Callable[[], Any]
 
@@ -52,7 +53,7 @@ def run(tasks: Sequence[Task], follow: Callable[[Done], Sequence[Task]]) -> Iter
     Raises :class:`WorkerLost`, which names the jobs in progress, where a process ends before its task.
     """
     waiting = list(tasks)
-    workers = min(_cores(), max(1, len(waiting)))
+    workers = min(cores(), max(1, len(waiting)))
     with (
         TemporaryDirectory() as scratch,
         ProcessPoolExecutor(workers, get_context("spawn"), initializer=_settle, initargs=(scratch,)) as pool,
@@ -122,8 +123,3 @@ def attempt(name: str, job: Job) -> Done:
     except Exception:  # a check that breaks has failed, and the others go on
         result = Failure(traceback.format_exc().strip())
     return Done(name, result, process_time() - started)
-
-
-def _cores() -> int:
-    """The cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile
@@ -75,9 +76,55 @@ def _has(wanted: Collection[str], found: Iterable[str], path: Path, made_by: str
         raise unreadable(path, f"it lacks {', '.join(sorted(missing))}", made_by)
 
 
-def are_rows(rows: Any, keys: set[str]) -> bool:
-    """Whether this is a list of objects that have all ``keys``."""
-    return isinstance(rows, list) and all(isinstance(row, dict) and keys <= row.keys() for row in rows)
+@dataclass(frozen=True)
+class Rows:
+    """A list of objects that all have these keys, ``least`` of them at least."""
+
+    keys: Mapping[str, Any]
+    least: int = 1
+
+
+def having(*names: str, **shapes: Any) -> dict[str, Any]:
+    """The shape of an object: it has ``names``, whatever they hold, and ``shapes``, which hold what they say.
+
+    A shape is a type, the shape of an object, or :class:`Rows`.
+    """
+    return dict.fromkeys(names, object) | shapes
+
+
+def fits(value: Any, shape: Any) -> bool:
+    """Whether a value of JSON has a shape (:func:`having`)."""
+    if isinstance(shape, Rows):
+        several = isinstance(value, list) and len(value) >= shape.least
+        return several and all(fits(row, shape.keys) for row in value)
+    if isinstance(shape, type):
+        return isinstance(value, shape)
+    return isinstance(value, dict) and all(name in value and fits(value[name], own) for name, own in shape.items())
+
+
+@dataclass(frozen=True)
+class Document:
+    """A JSON object that a command saves."""
+
+    path: Path  # in the folder of results
+    command: str  # what makes it
+    shape: Mapping[str, Any]  # what it has at least: :func:`having`
+
+    def read(self, out: Path) -> dict[str, Any]:
+        """The one in ``out``; raises as :func:`read_json`."""
+        return self.at(out / self.path)
+
+    def at(self, path: Path) -> dict[str, Any]:
+        """The one at ``path``; raises as :func:`read_json`."""
+        found = read_json(path, self.command, self.shape)
+        wrong = [name for name, shape in self.shape.items() if not fits(found[name], shape)]
+        if wrong:
+            raise unreadable(path, f"{wrong[0]} is not what it should be", self.command)
+        return found
+
+    def there(self, out: Path) -> dict[str, Any] | None:
+        """The one in ``out``, if there is one; raises :class:`Unreadable` for another file."""
+        return self.read(out) if (out / self.path).exists() else None
 
 
 def unreadable(path: Path, reason: str, made_by: str) -> Unreadable:

@@ -9,9 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reports.data.continuous_models import is_pair
-from reports.data.files import Unreadable, read_json
-from reports.data.models import is_comparison, is_device, is_map, is_replay
+from reports.data.documents import COMPARISON, DEVICE, MAP, PAIR, REPLAY
+from reports.data.files import Unreadable, fits, having, read_json
 
 FOLDER = Path(__file__).parents[1] / "measured"
 COMMAND = "make device-day NAME=..."
@@ -30,25 +29,19 @@ class Measured(NamedTuple):
     days: Documents
 
 
-def is_certificate(document: dict[str, Any]) -> bool:
-    """Whether ``simlab certify`` wrote this."""
-    return document.keys() >= {"subject", "contract", "verdict", "summary", "lines"}
-
-
-def is_day(document: dict[str, Any]) -> bool:
-    """Whether ``simlab model device-day`` wrote this."""
-    return document.get("kind") == "day" and isinstance(document.get("steps"), dict)
-
-
-TESTS = is_device, is_comparison, is_pair, is_map, is_replay, is_certificate, is_day  # as Measured has them
+SHAPES = (  # as Measured has them
+    *(document.shape for document in (DEVICE, COMPARISON, PAIR, MAP, REPLAY)),
+    having("subject", "contract", "verdict", "summary", "lines"),
+    having("kind", "name", steps=dict),
+)
 
 
 def read_measured(folder: Path = FOLDER) -> Measured:
     """All that comes along; raises :class:`~reports.data.files.Unreadable` for a file that is none of these."""
-    found = Measured(*({} for _ in TESTS))
+    found = Measured(*({} for _ in SHAPES))
     for path in sorted(folder.glob("*.json")):
         document = read_json(path, COMMAND)
-        place = next((own for own, test in zip(found, TESTS, strict=True) if test(document)), None)
+        place = next((own for own, shape in zip(found, SHAPES, strict=True) if fits(document, shape)), None)
         if place is None:
             raise Unreadable(
                 f"{path} cannot be read: it is of none of simlab model device, compare, replay and certify"

@@ -167,17 +167,7 @@ def walltime(table: pd.DataFrame) -> Figure:
     for dash, colour, text in legend:
         first.plot([], [], dash, color=colour, label=text)
     first.plot([], [], label="printed", **PRINTED)
-    return _finished(figure, first, [text for *_, text in legend] + ["printed"])
-
-
-def _finished(figure: Figure, ax: Axes, wanted: list[str]) -> Figure:
-    """The figure with a legend of these entries below."""
-    handles, labels = ax.get_legend_handles_labels()
-    entries = dict(zip(labels, handles, strict=True))
-    figure.legend([entries[text] for text in wanted], wanted, loc="outside lower center", ncols=2, fontsize=9)
-    for each in figure.axes:
-        each.spines[["top", "right"]].set_visible(False)
-    return figure
+    return finish(figure, first, ncols=2, only=[*(text for *_, text in legend), "printed"])
 
 
 def tables(table: pd.DataFrame) -> Figure:

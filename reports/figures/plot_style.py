@@ -6,7 +6,7 @@ print is always an open red diamond; what was simulated is filled.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import matplotlib
@@ -164,12 +164,13 @@ def across(ax: Axes, row: Row, label: str) -> None:
     ax.axhline(float(row.value), label=label, color=PRINTED_COLOUR, lw=1.1, ls=(0, (4, 3)))
 
 
-def finish(figure: Figure, *sources: Axes, ncols: int = 4) -> Figure:
-    """Put the legend of the axes named below everything, each entry once."""
+def finish(figure: Figure, *sources: Axes, ncols: int = 4, only: Collection[str] = ()) -> Figure:
+    """Put the legend of the axes named below everything, each entry once; ``only`` these, in their order, if given."""
     entries: dict[str, Any] = {}
     for ax in sources:
         for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
             entries.setdefault(label, handle)
+    entries = {label: entries[label] for label in only or entries}
     if entries:
         figure.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=ncols, fontsize=9)
     return figure

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from reports.data.documents import BENCH, RATIO
+from reports.data.documents import BENCHMARKS, RATIO
 from reports.figures.benchmarks import factors
 from reports.pages.elements import Table
 from reports.site.gallery import Draw
@@ -35,7 +35,7 @@ def page(document: dict[str, Any], entries: Entries, draw: Draw) -> str:
         draw=draw,
         entries=entries,
         here=FILE,
-        command=BENCH,
+        command=BENCHMARKS.command,
     )
 
 

@@ -17,22 +17,20 @@ from experiments.certification.certificate_format import (
     seen,
     sizes,
 )
-from reports.data.documents import CERTIFICATE, read_certificate
+from reports.data.documents import CERTIFICATE
 from reports.figures.certificate import SIDES, detectable, outcomes, precision
 from reports.figures.plot_style import use_style
 from reports.site.html import save, svg, template
 
-SOURCE, FILE = CERTIFICATE, "certificate.html"
+FILE = "certificate.html"
 TONES = {"ok": "passes", "fails": "fails"}
 LEVELS = 0.1, 0.2, 0.3  # TV up to which cells of a map have a colour each
 BARS = 12  # outcomes that are drawn and listed at once; the rest unfolds
 
 
 def build(out: Path) -> Path:
-    """Write ``certificate.html`` beside ``certificate.json``; raises as
-    :func:`~reports.data.documents.read_certificate`.
-    """
-    return save(out / FILE, page(read_certificate(out)))
+    """Write ``certificate.html`` beside ``certificate.json``; raises as :meth:`~reports.data.files.Document.read`."""
+    return save(out / FILE, page(CERTIFICATE.read(out)))
 
 
 def page(certificate: dict[str, Any]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from reports.data.continuous_models import Compared
+from reports.data.models import Compared
 from reports.figures import continuous_models as figures
 from reports.figures.models import acceptance, grid
 from reports.pages.elements import Table, images, picture, texts

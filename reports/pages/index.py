@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reports.data import models as saved_models
+from reports.data.documents import COMPARISON
 from reports.pages import (
     benchmarks,
     certificate,
@@ -77,7 +77,7 @@ def page(
             for study in studies
         ],
         missing=missing,
-        compare="" if models.FILE in paths else saved_models.COMMAND,
+        compare="" if models.FILE in paths else COMPARISON.command,
         headline=_headline(studies),
         others=others,
         figures=figures,

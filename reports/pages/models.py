@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from reports.data.documents import COMPARISON, DEVICE, MAP, REPLAY
 from reports.data.measured import COMMAND as MEASURED_COMMAND
 from reports.data.measured import Measured
-from reports.data.models import COMMAND, DEVICE_COMMAND, MAP_COMMAND, RECORD_COMMAND, REPLAY_COMMAND, Compared
+from reports.data.models import RECORD_COMMAND, Compared
 from reports.figures import models as figures
 from reports.figures import payoff as payoff_figures
 from reports.pages import device_tables, models_tables, payoff_tables, published_comparison
@@ -61,8 +62,8 @@ def page(
         pays=payoff_tables.pays(payoff),
         more=device_tables.more(measured, payoff),
         commands={
-            "compare": COMMAND, "record": RECORD_COMMAND, "replay": REPLAY_COMMAND, "device": DEVICE_COMMAND,
-            "measured": MEASURED_COMMAND, "map": MAP_COMMAND,
+            "compare": COMPARISON.command, "record": RECORD_COMMAND, "replay": REPLAY.command,
+            "device": DEVICE.command, "measured": MEASURED_COMMAND, "map": MAP.command,
         },
         draw=draw,
         entries=entries,

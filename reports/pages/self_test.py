@@ -7,17 +7,17 @@ from pathlib import Path
 from string import ascii_lowercase
 from typing import Any
 
-from reports.data.documents import CERTIFY_SELF_TEST, SELF_TEST, read_self_test
+from reports.data.documents import SELF_TEST
 from reports.figures.plot_style import use_style
 from reports.figures.self_test import calls
 from reports.site.html import save, svg, template
 
-SOURCE, FILE = SELF_TEST, "selftest.html"
+FILE = "selftest.html"
 
 
 def build(out: Path) -> Path:
-    """Write ``selftest.html`` beside ``selftest.json``; raises as :func:`~reports.data.documents.read_self_test`."""
-    return save(out / FILE, page(read_self_test(out)))
+    """Write ``selftest.html`` beside ``selftest.json``; raises as :meth:`~reports.data.files.Document.read`."""
+    return save(out / FILE, page(SELF_TEST.read(out)))
 
 
 def page(document: dict[str, Any]) -> str:
@@ -33,7 +33,7 @@ def page(document: dict[str, Any]) -> str:
         runs=sum(row["runs"] for row in document["correct"]),
         stated=max(row["stated"] for row in document["correct"]),
         drawing=svg(calls(groups), "calls until each bug is found by sampling"),
-        command=CERTIFY_SELF_TEST,
+        command=SELF_TEST.command,
     )
 
 

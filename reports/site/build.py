@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from reports.data import continuous_models as continuous_models_data
 from reports.data import models as saved_models
-from reports.data.documents import read_benchmarks, read_certificate, read_self_test
+from reports.data.documents import BENCHMARKS, CERTIFICATE, DEVICE, MAP, REPLAY, SELF_TEST
 from reports.data.engines import read_engines
 from reports.data.files import Unreadable
 from reports.data.measured import Measured, read_measured
+from reports.data.models import Compared
 from reports.data.sweeps import KEPT, Run, command, find, read, shipped
 from reports.figures.plot_style import use_style
 from reports.pages import (
@@ -37,7 +37,7 @@ from reports.pages.index import Missing
 from reports.pages.study import FOLDER, Study, order, study
 from reports.pages.study import page as study_page
 from reports.site.gallery import Draw, Gallery
-from reports.site.html import remove, save
+from reports.site.html import Entries, remove, save
 from theory.published import ledger
 
 RUNS = ("runs", "sweeps")  # folders beside the other results where runs are looked for
@@ -66,10 +66,10 @@ def build(out: Path, folders: Iterable[Path] = ()) -> Site:
     claims = _report(out, gallery.on(), site)
     kept = find([KEPT]) if claims else []  # beside claims, the runs that come along
     studies = _studies(find(folders or [out / name for name in RUNS]), kept, site, out)
-    bench, own = _tried(read_benchmarks, out, site), _tried(saved_models.read, out, site)
+    bench, own = _tried(BENCHMARKS.there, out, site), _tried(saved_models.read, out, site)
     saved = {page: _tried(page.saved.read, out, site) for page in tables.PAGES.values()}
     measured_tables = {page: found for page, found in saved.items() if found}
-    compared, pair = own, _tried(continuous_models_data.read, out, site)
+    compared, pair = own, _tried(saved_models.read_pair, out, site)
     certified = _certified(out, site)
     found = (studies, claims, bench, measured_tables, compared, pair, certified, site.problems)
     if not any(found):
@@ -79,37 +79,32 @@ def build(out: Path, folders: Iterable[Path] = ()) -> Site:
     if claims:  # beside them, the comparisons that come along
         images = _tried(lambda _: image_methods.read(), out, site)
         compared = compared or _tried(lambda _: saved_models.kept(), out, site)
-        pair = pair or _tried(lambda _: continuous_models_data.read(continuous_models_data.KEPT), out, site)
+        pair = pair or _tried(lambda _: saved_models.read_pair(saved_models.KEPT_PAIR), out, site)
     verdicts = claims.verdicts["claims"] if claims else []
-    entries = [("Index", index.FILE)]
-    entries += [("Claims", report.FILE)] if claims else []
-    if any(claim["paper"] == published.PAPER for claim in verdicts):
-        entries += [("Printed numbers", published.FILE)]
-    entries += [(each.run.name, each.path) for each in studies]
-    entries += [(page.title, page.file) for page in measured_tables]
-    entries += [("Real models", models.FILE)] if compared else []
-    entries += [(continuous_models.TITLE, continuous_models.FILE)] if pair else []
-    entries += [(image_methods.TITLE, image_methods.FILE)] if images else []
-    entries += [(engines.TITLE, engines.FILE)] if others else []
-    entries += [("Benchmarks", benchmarks.FILE)] if bench else []
-    files = certified | {each.path: study_page(each, entries, gallery.on("../")) for each in studies}
-    files |= {page.file: page.html(each, verdicts, entries, gallery.on()) for page, each in measured_tables.items()}
-    if compared:
-        replay, device, payoff = (
-            _tried(reading, out, site)
-            for reading in (saved_models.read_replay, saved_models.read_device, saved_models.read_map)
-        )
-        measured = _tried(lambda _: read_measured(), out, site) or Measured({}, {}, {}, {}, {}, {}, {})
-        replay = replay or (None if own else next(iter(measured.replays.values()), None))
-        files[models.FILE] = models.page(compared, replay, device, payoff, measured, entries, gallery.on())
-    if pair:
-        files[continuous_models.FILE] = continuous_models.page(pair, entries, gallery.on())
-    if images:
-        files[image_methods.FILE] = image_methods.page(images, entries, gallery.on())
-    if others:
-        files[engines.FILE] = engines.page(others, entries)
-    if bench:
-        files[benchmarks.FILE] = benchmarks.page(bench, entries, gallery.on())
+    printed = any(claim["paper"] == published.PAPER for claim in verdicts)
+    entries: list[tuple[str, str]] = []  # of all that is linked from every page, in this order
+    draw = gallery.on()
+    pages: list[tuple[Any, str, str, Callable[[Any], str] | None]] = [  # what it is of, what it is called, its file
+        (True, "Index", index.FILE, None),
+        (claims, "Claims", report.FILE, None),
+        (printed, "Printed numbers", published.FILE, None),
+        *(
+            (each, each.run.name, each.path, lambda one: study_page(one, entries, gallery.on("../")))
+            for each in studies
+        ),
+        *(
+            (own, page.title, page.file, lambda one, page=page: page.html(one, verdicts, entries, draw))
+            for page, own in measured_tables.items()
+        ),
+        (compared, "Real models", models.FILE, lambda one: _models_page(one, one is own, out, site, entries, draw)),
+        (pair, continuous_models.TITLE, continuous_models.FILE, lambda one: continuous_models.page(one, entries, draw)),
+        (images, image_methods.TITLE, image_methods.FILE, lambda one: image_methods.page(one, entries, draw)),
+        (others, engines.TITLE, engines.FILE, lambda one: engines.page(one, entries)),
+        (bench, "Benchmarks", benchmarks.FILE, lambda one: benchmarks.page(one, entries, draw)),
+    ]
+    pages = [page for page in pages if page[0]]
+    entries += [(title, file) for _, title, file, _ in pages]
+    files = certified | {file: made(of) for of, _, file, made in pages if made}
     files[index.FILE] = index.page(
         verdicts if claims else None,
         studies,
@@ -173,14 +168,18 @@ def _tried(reading: Callable[[Path], Read], out: Path, site: Site) -> Read | Non
 def _certified(out: Path, site: Site) -> dict[str, str]:
     """The pages of what ``simlab certify`` left, by their paths; none, and a problem, where that cannot be read."""
     pages = {}
-    for page, reading in ((certificate, read_certificate), (self_test, read_self_test)):
-        try:
-            pages[f"{index.CERTIFIED}/{page.FILE}"] = page.page(reading(out / index.CERTIFIED))
-        except FileNotFoundError:
-            continue
-        except Unreadable as error:
-            site.problems.append(str(error))
+    for page, document in ((certificate, CERTIFICATE), (self_test, SELF_TEST)):
+        if found := _tried(document.there, out / index.CERTIFIED, site):
+            pages[f"{index.CERTIFIED}/{page.FILE}"] = page.page(found)
     return pages
+
+
+def _models_page(compared: Compared, own: bool, out: Path, site: Site, entries: Entries, draw: Draw) -> str:
+    """The page on real models; beside a comparison of one's ``own`` there is no replay that comes along."""
+    replay, device, payoff = (_tried(document.there, out, site) for document in (REPLAY, DEVICE, MAP))
+    measured = _tried(lambda _: read_measured(), out, site) or Measured({}, {}, {}, {}, {}, {}, {})
+    replay = replay or (None if own else next(iter(measured.replays.values()), None))
+    return models.page(compared, replay, device, payoff, measured, entries, draw)
 
 
 def _report(out: Path, draw: Draw, site: Site) -> report.Report | None:

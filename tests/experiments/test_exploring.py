@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 import pytest
 from matplotlib.figure import Figure
 
-from experiments.exploring.assertions import LONGEST, REPORT, Reporting, differs
+from experiments.exploring.assertions import REPORT, Reporting, differs
 from tests.support.browser import looked_at, needs_chromium
 
 pytestmark = pytest.mark.cli
@@ -48,14 +48,6 @@ def test_an_assertion_that_holds_says_nothing(capsys: pytest.CaptureFixture[str]
 def test_other_errors_stop_the_cell() -> None:
     with pytest.raises(ZeroDivisionError):
         run("assert 1 / 0")
-
-
-def test_long_assertions_are_cut(capsys: pytest.CaptureFixture[str]) -> None:
-    run(f"x = list(range(1000))\nassert x == {list(range(200))}")
-    first, second = capsys.readouterr().err.splitlines()
-    assert first.endswith("...")
-    assert len(first) <= LONGEST + len("Other than the text says: ")
-    assert len(second) < LONGEST
 
 
 def draw(high: float = 1.0) -> Figure:

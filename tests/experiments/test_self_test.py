@@ -10,9 +10,10 @@ import pytest
 
 from experiments.certification import self_test, self_test_known
 from experiments.certification.known_process import known
+from experiments.certification.self_test_known import process_row, processes
 from experiments.cli.main import main
 from simlab.certify.contracts.registry import CONTRACTS
-from simlab.mutants.catalogue import bugs, correct
+from simlab.mutants.catalogue import Implementation, bugs, correct
 
 pytestmark = [pytest.mark.cli, pytest.mark.slow]
 
@@ -57,3 +58,19 @@ def test_the_whole_self_test_with_few_of_each(tmp_path: Path, monkeypatch: pytes
     assert document["missed"] == document["rejected"] == []
     assert [row["contract"] for row in document["drawn"]["wrong"]] == ["verify", "verify"]
     assert (tmp_path / "selftest.html").exists()
+
+
+def test_processes_are_found_by_name_or_passed_and_those_of_no_use_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong = [bug for bug in known(True) if bug.contract == "verify"]
+    right = next(one for one in known(False) if one.contract == "verify")
+
+    def fewer(bugs: bool) -> list[Implementation]:
+        return wrong if bugs else [right]
+
+    monkeypatch.setattr(self_test_known, "known", fewer)
+    monkeypatch.setattr(self_test_known, "CALLS", 5)
+    chosen = processes(quick=False, sampled={("verify", "ratio inverted")})
+    found, passed = (process_row(one, 0, wrong) for one, wrong in chosen)
+    assert (found["name"], found["wrong"], found["verdict"], found["named"]) == ("ratio inverted", True, "lossy", True)
+    assert (passed["name"], passed["wrong"]) == (right.name, False)
+    assert passed["verdict"] == "inconclusive"

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from reports.data import continuous_models
 from reports.data import models as saved_models
 from reports.site import build as site
 
@@ -17,7 +16,7 @@ def own_results_alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None
     nothing = tmp_path_factory.mktemp("nothing-kept")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(saved_models, "kept", lambda: None)
-        patch.setattr(continuous_models, "KEPT", nothing)
+        patch.setattr(saved_models, "KEPT_PAIR", nothing)
         patch.setattr(site, "KEPT", nothing)
         yield
 

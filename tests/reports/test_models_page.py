@@ -13,19 +13,12 @@ from matplotlib.patches import Rectangle
 
 from experiments.cli import main as cli
 from experiments.results import write_arrays, write_json
-from reports.data import continuous_models
+from reports.data.documents import COMPARISON, DEVICE, REPLAY
 from reports.data.measured import read_measured
-from reports.data.models import (
-    DEVICE,
-    DEVICE_COMMAND,
-    KEPT,
-    RECORD_COMMAND,
-    REPLAY,
-    SOURCE,
-)
+from reports.data.models import KEPT, KEPT_PAIR, RECORD_COMMAND, read_pair
 from reports.figures import models as models_figures
 from reports.figures.plot_style import rule_style, use_style
-from reports.pages import device_tables, models_tables
+from reports.pages import continuous_models, device_tables, models_tables
 from reports.pages import published_comparison as models_beside
 from reports.pages.elements import texts
 from reports.pages.models import FILE
@@ -33,7 +26,7 @@ from reports.pages.published_comparison import OPEN, REVERSED, SAME
 from reports.pages.report_measured import replayed_points
 from reports.site import build as site
 from reports.site import gallery
-from tests.support.page_documents import PACE, compared, device, replay, save_compared
+from tests.support.page_documents import PACE, compared, device, replay, save_compared, save_pair
 from tests.support.pages import Page, empty
 from theory.published.ledger import published
 
@@ -69,7 +62,7 @@ def test_every_method_and_figure_is_there_and_what_is_missing_is_told_with_what_
     for told in texts()["models"]["pictures"]:
         assert (f'href="figures/models-{told["name"]}.pdf"' in text) == (told["name"] != "replay")
         assert f"models-{told['name']}" in page.anchors
-    assert all(command in unescape(text) for command in (RECORD_COMMAND, DEVICE_COMMAND))
+    assert all(command in unescape(text) for command in (RECORD_COMMAND, DEVICE.command))
 
 
 def test_a_first_table_has_no_times(tmp_path: Path, measured: Path, undrawn: None) -> None:
@@ -85,11 +78,11 @@ def test_a_first_table_has_no_times(tmp_path: Path, measured: Path, undrawn: Non
 
 def test_replay_and_device_are_shown(tmp_path: Path, undrawn: None) -> None:
     save_compared(tmp_path, compared({"ar": 1.0, "sjd": 2.2}))
-    write_json(tmp_path / REPLAY, replay())
-    write_json(tmp_path / DEVICE, device())
+    write_json(tmp_path / REPLAY.path, replay())
+    write_json(tmp_path / DEVICE.path, device())
     assert not site.build(tmp_path).problems
     text = Page(tmp_path / FILE).text
-    assert not any(command in text for command in (RECORD_COMMAND, DEVICE_COMMAND))
+    assert not any(command in text for command in (RECORD_COMMAND, DEVICE.command))
     for piece in ("NVIDIA H200", "llamagen-xl", "1.250 (0.750)", "chameleon-7b: it was not asked for"):
         assert piece in text
 
@@ -141,7 +134,7 @@ def test_what_comes_along_is_shown_beside_what_papers_print(measured: Path, tmp_
         write_json(measured / f"{name}.json", document)
     assert not site.build(out).problems
     text = Page(out / FILE).text
-    assert DEVICE_COMMAND not in text
+    assert DEVICE.command not in text
     for piece in ("llamagen-xl, NVIDIA H200", "NVIDIA H100", "CPU: a processor"):
         assert piece in text
     assert text.count("7.5") == 1
@@ -168,7 +161,7 @@ def test_comparisons_that_come_along_are_drawn_where_nothing_was_compared(tmp_pa
     page, kept = Page(tmp_path / "models.html"), json.loads(KEPT.read_text(encoding="utf-8"))
     assert all(row["method"] in page.text for row in kept["methods"])
     assert (tmp_path / "figures" / "models-replay.pdf").exists()
-    pair = continuous_models.read(continuous_models.KEPT)
+    pair = read_pair(KEPT_PAIR)
     assert pair is not None
     page = Page(tmp_path / "continuous-models.html")
     assert all(row["method"] in page.text for row in pair.document["methods"])
@@ -221,11 +214,29 @@ def test_a_method_alone_is_enough(tmp_path: Path, undrawn: None) -> None:
     assert not {"orders", "models-acceptance"} & anchors
 
 
+# Continuous tokens ------------------------------------------------------------------------------------------------
+
+
+def test_the_page_of_a_pair_says_what_was_found(tmp_path: Path) -> None:
+    assert read_pair(tmp_path) is None
+    found = read_pair(save_pair(tmp_path))
+    assert found is not None
+    html = continuous_models.page(found, [], gallery.inline)
+    for said in ("algorithm-1", "40 images", "steps 4", "TV 0.125", "1.25", "0.500"):
+        assert said in html
+    for row in found.document["methods"]:
+        row["timing"] = []  # of a first table
+    assert "speedup, batch" not in continuous_models.page(found, [], gallery.inline)
+    rows = continuous_models.told_apart_table(found.document["methods"]).rows
+    assert [cells[2] for cells in rows] == ["no", "yes"]
+    assert rows[1][5] == "nothing"
+
+
 # What cannot be read ----------------------------------------------------------------------------------------------
 
 
 def test_arrays_that_are_missing_or_of_another_run_are_named(tmp_path: Path) -> None:
-    path = save_compared(tmp_path, compared({"ar": 1.0})) / SOURCE.with_suffix(".npz")
+    path = save_compared(tmp_path, compared({"ar": 1.0})) / COMPARISON.path.with_suffix(".npz")
     write_arrays(path, compared({"sjd": 2.0}).arrays)
     assert "compare.npz cannot be read: " in site.build(tmp_path).problems[0]
     path.unlink()
@@ -234,7 +245,7 @@ def test_arrays_that_are_missing_or_of_another_run_are_named(tmp_path: Path) -> 
 
 def test_a_replay_that_cannot_be_read_leaves_the_rest(tmp_path: Path, undrawn: None) -> None:
     save_compared(tmp_path, compared({"ar": 1.0, "sjd": 2.0}))
-    write_json(tmp_path / REPLAY, {"rules": []})
+    write_json(tmp_path / REPLAY.path, {"rules": []})
     built = site.build(tmp_path)
     assert "replay.json cannot be read: it lacks recording, rows, windows" in built.problems[0]
     assert FILE in built.pages

@@ -18,7 +18,7 @@ from experiments.cli import main as cli
 from experiments.results import write_table
 from experiments.verification.claims import with_parts
 from experiments.verification.verify import verify
-from reports.data.models import DEVICE, REPLAY, SOURCE
+from reports.data.documents import COMPARISON, DEVICE, REPLAY
 from reports.pages.index import OWN
 from reports.pages.report import VERDICT_NAMES, counts
 from reports.pages.tables import PAGES
@@ -63,7 +63,7 @@ RESULTS: dict[str, tuple[Callable[[Path], object], tuple[str, ...]]] = {  # what
     "large.html": (partial(tables, "large"), ("large/naive.parquet",)),
     "continuous.html": (partial(tables, "continuous"), ("continuous-laws.parquet",)),
     "draft-length.html": (partial(tables, "draft-length"), ("draft-length-printed.parquet",)),
-    "models.html": (comparison, (SOURCE.as_posix(), SOURCE.with_suffix(".npz").as_posix())),
+    "models.html": (comparison, (COMPARISON.path.as_posix(), COMPARISON.path.with_suffix(".npz").as_posix())),
     "continuous-models.html": (save_pair, ("compare-continuous.json", "compare-continuous.npz")),
     "certify/certificate.html": (
         lambda out: write(out / "certify" / "certificate.json", CERTIFICATE),
@@ -83,8 +83,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> site.Site:
     verify(with_parts(["gsd.speed", "published.steps"]), 0, out, measure=False, progress=lambda *_: None)
     for make, _ in RESULTS.values():
         make(out)
-    write(out / REPLAY, replay())
-    write(out / DEVICE, device())
+    write(out / REPLAY.path, replay())
+    write(out / DEVICE.path, device())
     return site.build(out)
 
 

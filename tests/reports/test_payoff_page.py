@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from reports.data.documents import MAP
+from reports.data.files import fits
 from reports.data.measured import read_measured
-from reports.data.models import is_map
 from reports.figures import payoff as figures
 from reports.pages import payoff_tables
 from reports.pages.elements import texts
@@ -40,7 +41,7 @@ def document() -> dict[str, Any]:
 
 def test_what_comes_along_is_a_map() -> None:
     found = read_measured().maps["map"]
-    assert is_map(found)
+    assert fits(found, MAP.shape)
     assert {chosen["batch"] for chosen in found["auto"]} == {1, 4, 16, 64}
     assert all(np.isfinite(entry["measured"]) and entry["measured"] > 0 for entry in found["measured"])
     assert all(chosen["of_best"] >= 1 for chosen in found["auto"])

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from experiments.certification import self_test as certify_selftest
-from reports.data.documents import read_self_test
+from reports.data.documents import SELF_TEST
 from reports.pages.self_test import build, grouped, page
 from tests.support.page_documents import self_test
 from tests.support.pages import fetched, write
@@ -84,7 +84,7 @@ def test_the_command_saves_the_table_and_draws_its_page_from_it_alone(
     told = {name: value for name, value in self_test().items() if name not in ("missed", "rejected")}
     monkeypatch.setattr(certify_selftest, "selftest", lambda *_: told)
     assert certify_selftest.selftest_command(tmp_path, tmp_path / "copy.json", 7, True) == 1
-    assert read_self_test(tmp_path) == self_test() == json.loads((tmp_path / "copy.json").read_text(encoding="utf-8"))
+    assert SELF_TEST.read(tmp_path) == self_test() == json.loads((tmp_path / "copy.json").read_text(encoding="utf-8"))
     assert (tmp_path / "selftest.html").read_text(encoding="utf-8") == text
     said = capfd.readouterr()
     assert "6 of 8 bugs found, 1 of 2 correct implementations rejected" in said.out

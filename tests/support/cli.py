@@ -19,6 +19,15 @@ def simlab(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run([*COMMAND, *arguments], cwd=cwd, capture_output=True, text=True, timeout=300)
 
 
+def beside_a_decoy(folder: Path, files: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
+    """The finished command in a folder with these files, and with a package ``reports`` that is not simlab's."""
+    decoy = {"reports/__main__.py": "raise SystemExit('not the simlab package')"}
+    for name, text in (files | decoy).items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text)
+    return simlab(*arguments, cwd=folder)
+
+
 def usage_error(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     """What the command prints of a usage error, in this process; it must exit with 2 and print nothing else."""
     with pytest.raises(SystemExit) as stopped:

@@ -9,7 +9,8 @@ import numpy as np
 
 from experiments.certification import self_test_drawn
 from experiments.results import write_arrays, write_json
-from reports.data.models import PARTS, SOURCE, Compared
+from reports.data.documents import COMPARISON
+from reports.data.models import PARTS, Compared
 
 # simlab bench ------------------------------------------------------------------------------------------------------
 
@@ -128,8 +129,8 @@ def method(name: str, compression: np.ndarray, fails: bool) -> dict[str, Any]:
 
 
 def save_compared(folder: Path, found: Compared) -> Path:
-    write_json(folder / SOURCE, found.document)
-    write_arrays(folder / SOURCE.with_suffix(".npz"), found.arrays)
+    write_json(folder / COMPARISON.path, found.document)
+    write_arrays(folder / COMPARISON.path.with_suffix(".npz"), found.arrays)
     return folder
 
 

@@ -17,6 +17,7 @@ from experiments import machine
 from experiments.bench import BENCHMARKS, bench, continuous, opponents, proving, verifying
 from experiments.bench.benchmark import Contender, Finding, race, ratio
 from experiments.bench.memory import peak_of
+from experiments.bench.steps import DECODERS, NODES, Ready, kernel_steps, one_thread, reference_steps
 from experiments.cli import bench as command
 from experiments.cli.main import main
 from simlab.continuous.compiled import simulate
@@ -236,6 +237,24 @@ def test_numpys_generator_walks_the_trajectories_of_the_kernel(kind: continuous.
     wanted = simulate(Truncating(1, prefill=3), target, draft, LastStep(), tape).tokens
     assert np.allclose(found, wanted, rtol=0, atol=1e-12)
     assert not numbers
+
+
+@pytest.mark.parity
+@pytest.mark.parametrize("name", DECODERS)
+def test_both_forms_take_the_same_steps_on_ready_rows(name: str) -> None:
+    torch = pytest.importorskip("torch")
+    drawn = np.random.Generator(np.random.Philox(1)).standard_exponential((2, NODES + 1, 32))
+    rows = torch.from_numpy((drawn / drawn.sum(-1, keepdims=True)).astype(np.float32))
+    kernel, reference = (form(DECODERS[name], Ready(rows)) for form in (kernel_steps, reference_steps))
+    gained = []
+    with one_thread():
+        for _ in range(5):
+            mine, other = kernel(), reference()
+            length = int(mine.length[0])
+            assert length == int(other.length[0])
+            assert (mine.tokens[0, : length + 8] == other.tokens[0, : length + 8].numpy()).all()
+            gained.append(length)
+    assert len(set(gained)) > 1
 
 
 def test_views_use_every_row_a_rejecting_block_reads() -> None:

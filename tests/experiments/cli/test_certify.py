@@ -15,7 +15,7 @@ import pytest
 from experiments.certification.certificate_format import format_value, most_off
 from experiments.cli.main import main
 from tests.support.callables import MINE
-from tests.support.cli import COMMAND, simlab
+from tests.support.cli import COMMAND, beside_a_decoy
 
 pytestmark = pytest.mark.cli
 
@@ -45,11 +45,8 @@ def document(folder: Path) -> dict[str, Any]:
 def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.CompletedProcess[str]]:
     """A verifier with a bug, certified by the command, beside a decoy ``reports`` package."""
     folder = tmp_path_factory.mktemp("certify")
-    (folder / "mine.py").write_text(MINE)
-    (folder / "reports").mkdir()
-    (folder / "reports" / "__main__.py").write_text("raise SystemExit('not the simlab package')")
     arguments = ["certify", "mine:wrong_measured", "--calls", "512", "--out", "results", "--json", "copy.json"]
-    return folder, simlab(*arguments, *SMALL, cwd=folder)
+    return folder, beside_a_decoy(folder, {"mine.py": MINE}, *arguments, *SMALL)
 
 
 def test_a_bug_is_found_explained_and_returns_1(run: tuple[Path, Any]) -> None:

@@ -17,11 +17,11 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from experiments.cli import claims
-from experiments.cli.main import main
+from experiments.cli.main import main, run_process
 from experiments.cli.report import repeated
 from experiments.cli.terminal import numbers_table, plain_math, plain_table
 from simlab.rules import make_rule
-from tests.support.cli import simlab
+from tests.support.cli import beside_a_decoy
 from theory.acceptance import alpha
 from theory.claims import CLAIMS, VERDICTS
 from theory.exact import acceptance, step_law
@@ -35,10 +35,9 @@ QUICK = ["gsd.speed", "gsd.printed-slice", "gsd.unbiased", "leviathan.residual-c
 def verified(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.CompletedProcess[str]]:
     """One run over a few quick claims, in a folder that holds a decoy ``reports`` package."""
     folder = tmp_path_factory.mktemp("verify")
-    (folder / "reports").mkdir()
-    (folder / "reports" / "__main__.py").write_text("raise SystemExit('not the simlab package')")
     chosen = [part for id in QUICK for part in ("--claim", id)]
-    done = simlab("verify", *chosen, "--out", "results", "--json", "copy.json", "--seed", "3", cwd=folder)
+    asked = ["verify", *chosen, "--out", "results", "--json", "copy.json", "--seed", "3"]
+    done = beside_a_decoy(folder, {}, *asked)
     assert (done.returncode, done.stderr) == (0, "")  # no progress where there is no terminal
     return folder, done
 
@@ -201,16 +200,20 @@ def test_reports_explains_what_is_missing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_a_shell_completes_commands_and_options(shell: str) -> None:
+def test_a_shell_completes_commands_and_options(
+    shell: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """As its script asks: commands after the first letters, then options of the command."""
-    code = "from experiments.cli.main import run_process; run_process()"
 
     def answer(line: str) -> str:
         asked = {"_SIMLAB_COMPLETE": f"complete_{shell}", "COMP_WORDS": line, "COMP_CWORD": str(len(line.split()) - 1)}
-        asked |= {"_TYPER_COMPLETE_ARGS": line, "_TYPER_COMPLETE_FISH_ACTION": "get-args"}
-        done = subprocess.run([sys.executable, "-c", code], env=os.environ | asked, capture_output=True, text=True)
-        assert done.stderr == ""
-        return done.stdout
+        for name, value in (asked | {"_TYPER_COMPLETE_ARGS": line, "_TYPER_COMPLETE_FISH_ACTION": "get-args"}).items():
+            monkeypatch.setenv(name, value)
+        with pytest.raises(SystemExit):
+            run_process()
+        printed = capsys.readouterr()
+        assert printed.err == ""
+        return printed.out
 
     assert "verify" in answer("simlab ver")
     assert "--claim" in answer("simlab verify --cl")

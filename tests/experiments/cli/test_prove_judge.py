@@ -20,7 +20,7 @@ from experiments.judging.measures import codebook
 from reports.pages.judge import build
 from simlab import mutants
 from simlab.rules import RULES, make_rule
-from tests.support.cli import simlab
+from tests.support.cli import beside_a_decoy
 from theory.acceptance import alpha
 from theory.exact import acceptance, step_law
 
@@ -104,11 +104,8 @@ def judged(folder: Path, spec: str, seed: int = 0) -> dict[str, Any]:
 def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.CompletedProcess[str]]:
     """Two functions in a module, judged by the command, beside a decoy ``reports`` package."""
     folder = tmp_path_factory.mktemp("judge")
-    (folder / "plain.py").write_text(PLAIN)
-    (folder / "reports").mkdir()
-    (folder / "reports" / "__main__.py").write_text("raise SystemExit('not the simlab package')")
     arguments = ["prove", "plain", "--judge", "--seed", "3", "--out", "results", "--json", "copy.json"]
-    return folder, simlab(*arguments, cwd=folder)
+    return folder, beside_a_decoy(folder, {"plain.py": PLAIN}, *arguments)
 
 
 @pytest.mark.slow

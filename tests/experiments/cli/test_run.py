@@ -16,6 +16,8 @@ import sys
 import textwrap
 import time
 from collections.abc import Iterator
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 from subprocess import PIPE
 
@@ -131,10 +133,23 @@ def test_a_shipped_spec_runs_by_its_name(tmp_path: Path, monkeypatch: pytest.Mon
     assert (tmp_path / "out" / "sweeps" / "many" / "table.parquet").is_file()
 
 
-def test_tables_come_round_by_round(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.fixture(scope="module")
+def never_interrupted(tmp_path_factory: pytest.TempPathFactory) -> tuple[bytes, str]:
+    """The bytes of the table of MANY, and what is printed until it is there."""
+    folder, printed = tmp_path_factory.mktemp("many"), StringIO()
+    with redirect_stdout(printed):
+        assert main(["run", spec_file(folder, MANY), "--out", str(folder / "o"), "--workers", "1"]) == 0
+    return (folder / "o" / "table.parquet").read_bytes(), printed.getvalue()
+
+
+@pytest.fixture(scope="module")
+def many(never_interrupted: tuple[bytes, str]) -> bytes:
+    return never_interrupted[0]
+
+
+def test_tables_come_round_by_round(never_interrupted: tuple[bytes, str]) -> None:
     """80 cells of one configuration are tables of 4, 8, 16, 32 and 64, and the last."""
-    assert main(["run", spec_file(tmp_path, MANY), "--out", str(tmp_path / "o"), "--workers", "1"]) == 0
-    said = capsys.readouterr().out
+    _, said = never_interrupted
     told = [f"Many quick cells, so far {3 * 4 << k} of 240 sequences" for k in range(5)]
     assert [line for line in said.splitlines() if "cells" in line][:6] == [*told, "Many quick cells"]
     assert "cells     80 computed, 0 there already" in said
@@ -168,14 +183,6 @@ def test_two_runs_in_one_folder(tmp_path: Path, capsys: pytest.CaptureFixture[st
 
 
 # Killed ------------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def many(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """The bytes of the table of MANY, never interrupted."""
-    folder = tmp_path_factory.mktemp("many")
-    assert main(["run", spec_file(folder, MANY), "--out", str(folder / "o"), "--workers", "1"]) == 0
-    return (folder / "o" / "table.parquet").read_bytes()
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""``simlab large``, ``convert`` and ``doctor``, and what is said of the first step."""
+"""``simlab large``, ``convert`` and ``doctor``, and what is compiled meanwhile."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ import torch
 from numba import njit
 
 from experiments.cli import doctor, large
-from experiments.cli.compiling import BEGUN, compiling
-from experiments.cli.generate import first_step
+from experiments.cli.compiling import compiling
 from experiments.cli.main import main
 from reports.data.tables import LARGE
 from simlab.continuous.networks.mar.files import load_kl16, load_mar
@@ -95,11 +94,3 @@ def test_kernels_that_are_compiled_are_told_apart_from_others() -> None:
     with compiling() as compiled:
         assert outer(2.0) == 6.0
     assert compiled.seconds == 0
-
-
-def test_the_first_step_is_told_with_the_time_of_compiling_where_it_was_long() -> None:
-    times = [BEGUN + 2.5, BEGUN + 9.0]
-    assert "2.5 s" in first_step(times, 0.0)
-    assert "compile" not in first_step(times, 0.0)
-    assert "1.2 s of them to compile" in first_step(times, 1.24)
-    assert " s " not in first_step([], 0.0)
