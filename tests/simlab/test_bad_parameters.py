@@ -48,6 +48,10 @@ NO_VALUES: dict[str, tuple[Any, ...]] = {  # by what a signature says; None besi
 }
 NO_CHOICE = ("", "nonsense", 1, True)  # of words
 SIGNED = ("normaliser",)  # any finite number
+COUNTS = (  # of which there is at least one
+    *("window", "gamma", "skipped", "phrase", "candidates", "top_k", "total", "budget", "limit", "size"),
+    *("vocabulary", "length", "dimension", "clusters", "order", "radius", "contexts"),
+)
 SMALL = {"vocabulary": 4, "length": 4, "shape": (2, 2), "entropy": 1.0, "contexts": 4, "clusters": 2}  # of processes
 TABLES = ("labels", "neighbours", "distances", "branching", "rule", "first")  # not of one value
 
@@ -59,6 +63,8 @@ def bad_values(key: str, parameter: inspect.Parameter) -> Iterator[Any]:
         return
     if optional != "None":
         yield None
+    if kind == "int" and key in COUNTS:
+        yield 0
     yield from (value for value in NO_VALUES.get(kind, NO_CHOICE) if not (value == -1 and key in SIGNED))
 
 

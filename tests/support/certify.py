@@ -14,6 +14,7 @@ from simlab.certify.contracts.blocks import Tokens
 from simlab.certify.engine.evidence import Evidence, calls_needed
 from simlab.certify.engine.scripted import Call, Piece, mispredicted, random_scripts
 from simlab.certify.engine.tasks import Sample
+from simlab.mutants.gated.chains import excess
 from simlab.randomness.coins import outcomes
 
 REACHABLE = 300_000  # calls of a case that a minute has room for
@@ -25,33 +26,50 @@ def exact_law(verify: Callable[..., Any], *arguments: Any) -> dict[Any, float]:
     return outcomes(partial(verify, *arguments))
 
 
-def accepted(p: np.ndarray, q: np.ndarray, x: int) -> float:
-    """The probability with which a draft x is accepted."""
-    return min(1.0, float(p[x] / q[x])) if q[x] > 0 else float(p[x] > 0)
-
-
 def taken(weights: Array, coin: float) -> int:
     """The token at a coin, by inverse CDF."""
     upto = weights.cumsum()
     return int(np.searchsorted(upto, coin * upto[-1], side="right"))
 
 
-def drawn_from(weights: Array, rng: np.random.Generator) -> int:
-    return taken(weights, rng.random())
+def speculated(
+    p: Array,
+    q: Array,
+    drafts: Array,
+    coin: Callable[[int], float],
+    last: Callable[[int], float],
+    left: Callable[[int], Array] | None = None,
+) -> list[int]:
+    """Speculative sampling of a block by these numbers in [0, 1): ``coin(i)`` decides on draft i.
+
+    Behind i drafts that are kept ``last(i)`` draws a token: of a rejection from ``left(i)``, by default the residual.
+    """
+    for i, x in enumerate(drafts.tolist()):
+        if coin(i) * q[i, x] >= p[i, x]:
+            rest = excess(p[i], q[i]) if left is None else left(i)
+            return [*drafts[:i].tolist(), taken(rest, last(i))]
+    return [*drafts.tolist(), taken(p[len(drafts)], last(len(drafts)))]
 
 
 def verifier(wrong: Callable[[int, int, int], bool] = lambda size, gamma, i: False) -> Function:
     """Speculative sampling whose residual is drawn from p where it is ``wrong``."""
 
     def verify(p: Array, q: Array, drafts: Array, rng: np.random.Generator) -> list[int]:
-        for i, x in enumerate(drafts):
-            if rng.random() * q[i, x] >= p[i, x]:
-                left = np.maximum(p[i] - q[i], 0)
-                left = p[i] if not left.any() or wrong(p.shape[1], len(drafts), i) else left
-                return [*drafts[:i], drawn_from(left, rng)]
-        return [*drafts, drawn_from(p[-1], rng)]
+        def left(i: int) -> Array:
+            return p[i] if wrong(p.shape[1], len(drafts), i) else excess(p[i], q[i])
+
+        return speculated(p, q, drafts, lambda i: rng.random(), lambda i: rng.random(), left)
 
     return verify
+
+
+def evidence(cases: Sequence[Case], function: Function, calls: int, seed: int = 0, only: str | None = None) -> Evidence:
+    """What so many calls with the real generator show of every case, or of the one with the name ``only``."""
+    found = Evidence(cases)
+    for i, case in enumerate(cases):
+        if only in (None, case.name):
+            found.add(Sample(i, 0, calls).run(case, function, seed))
+    return found
 
 
 def calls_to_tell_apart(cases: Sequence[Case], name: str) -> float:
@@ -66,9 +84,7 @@ def calls_to_tell_apart(cases: Sequence[Case], name: str) -> float:
 
 def found_in(case: Case, function: Function, calls: int) -> bool:
     """Whether so many calls with the real generator raise the alarm in a case, of false ones 1e-6."""
-    evidence = Evidence([case])
-    evidence.add(Sample(0, 0, calls).run(case, function, 0))
-    return evidence.finding is not None
+    return evidence([case], function, calls).finding is not None
 
 
 def missed(call: Call, tree: Piece | Tokens, n: int, seed: int) -> int:

@@ -39,8 +39,3 @@ def floats(world: TableProcess) -> TableProcess:
     return TableProcess(
         world.vocabulary, world.length, lambda prefix: [float(mass) for mass in world.row(prefix)], world.shape
     )
-
-
-def batches(count: int, size: int) -> list[range]:
-    """The replicates 0 to ``count`` - 1 in batches of ``size``."""
-    return [range(first, min(first + size, count)) for first in range(0, count, size)]

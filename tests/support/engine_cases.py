@@ -14,17 +14,13 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import torch
 
-from simlab.decoders import make_decoder, run
-from simlab.models.architectures.eagle import EagleDraft
+from simlab.decoders import make_decoder
 from simlab.models.engine import Request, Result, serve
-from simlab.models.process.cached import Cached
 from simlab.models.process.sampling import Sampling
-from simlab.randomness import Tape
 from simlab.rules import Speculative, make_rule
 from tests.support.interpreted import prepare_once
-from tests.support.networks import CLASSES, head, model
+from tests.support.networks import CLASSES, Broken, alone, head, model
 
 RULE = Speculative()
 COMB = {"window": 2, "candidates": 2, "depth": 1}
@@ -62,32 +58,6 @@ CASES = {
 }
 
 
-class Broken(torch.nn.Module):
-    """A model whose rows are no numbers for one class."""
-
-    def __init__(self, inner: Any, nan: int) -> None:
-        super().__init__()
-        self.inner, self.nan, self.config = inner, nan, inner.config
-
-    def __getattr__(self, name: str) -> Any:
-        return super().__getattr__(name) if name == "inner" else getattr(self.inner, name)
-
-    def condition(self, given: torch.Tensor) -> torch.Tensor:
-        made: torch.Tensor = self.inner.condition(given)
-        return made.masked_fill((given == self.nan)[:, None, None], torch.nan)
-
-
-def alone(case: Case, asked: Request, device: str) -> tuple[np.ndarray, int]:
-    """Tokens and steps of a request by the reference form."""
-    given = torch.tensor([asked.given], device=device)
-    target = Cached(model("target"), given, asked.sampling)
-    draft = None
-    if asked.decoder.needs_draft:
-        draft = EagleDraft(head(), target) if case.eagle else Cached(model("draft"), given, asked.sampling, lag=1)
-    found = run(asked.decoder, target, asked.rule, Tape(asked.seed, [asked.replicate]), draft)
-    return found.tokens[0].cpu().numpy(), int(found.steps[0])
-
-
 def expected(case: Case, asked: Request, index: int) -> str | None:
     """The error that a request is to have."""
     if case.nan == asked.given:
@@ -99,7 +69,7 @@ def difference(case: Case, device: str = "cpu") -> str | None:
     """How the results differ from those of each request alone, None where they do not."""
     for which in (model("target"), model("draft"), head()):
         which.to(device)
-    target: Any = model("target") if case.nan is None else Broken(model("target"), case.nan)
+    target: Any = model("target") if case.nan is None else Broken(case.nan)
     requests = case.requests()
     drafter = head() if case.eagle else model("draft")
     results = sorted(
@@ -117,7 +87,7 @@ def _differs(case: Case, found: Result, asked: Request, device: str) -> str | No
         return f"request {found.index} ends with {found.error}; expected {error}"
     if error is not None:
         return None
-    tokens, steps = alone(case, asked, device)
+    tokens, steps = alone(asked, case.eagle, device)
     if not np.array_equal(found.tokens, tokens) or found.steps != steps:
         return f"request {found.index} is {found.tokens}, {found.steps}; expected {tokens.tolist()}, {steps}"
     if found.committed.sum() != len(tokens) or len(found.accepted) != steps:
@@ -147,7 +117,7 @@ def ends(device: str = "cpu") -> str | None:
     ]
     model("target").to(device)
     for found in serve(model("target"), requests, 3, device="cuda"):
-        tokens, steps = alone(case, whole[found.index], device)
+        tokens, steps = alone(whole[found.index], device=device)
         count = int(found.committed.sum())
         over = found.index % 2 == 0
         if found.error or (count < len(tokens)) == over or (found.steps == steps) != over or count < 3:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Sequence
+
 
 class Layers(dict[str, tuple[int, ...]]):
     """The shape of every tensor by its name, in the order of the layers."""
@@ -32,3 +34,42 @@ class Layers(dict[str, tuple[int, ...]]):
         self.norm(f"{name}.norm", channels, by)
         for part in ("q", "k", "v", "proj_out"):
             self.convolution(f"{name}.{part}", channels, channels, 1)
+
+    def autoencoder(
+        self,
+        widths: Sequence[int],
+        blocks: int,
+        moments: int,
+        latent: int,
+        attention: Container[str] = (),
+        by: int | None = None,
+        numbered: bool = False,
+    ) -> None:
+        """An encoder to ``moments`` channels and a decoder from ``latent``, of ``widths`` from the highest level on.
+
+        A level has so many ``blocks``, in the decoder one more; the lowest of the sides that are named has
+        ``attention``. Norms of the decoder are ``by`` codes of so many numbers, if by any. ``numbered`` is as in
+        LlamaGen's files: the decoder's levels from the lowest on, and the parts of the middle by numbers.
+        """
+        lowest = len(widths) - 1
+        for side, way, inputs in (("encoder", "down", widths[0]), ("decoder", "up", widths[lowest])):
+            levels = list(range(len(widths)))[:: 1 if side == "encoder" else -1]
+            of, extra = (None, 0) if side == "encoder" else (by, 1)
+            for place, level in enumerate(levels):
+                stage = f"{side}.conv_blocks.{place}" if numbered else f"{side}.{way}.{level}"
+                for block in range(blocks + extra):
+                    self.residual(f"{stage}.{'res' if numbered else 'block'}.{block}", inputs, widths[level], of)
+                    inputs = widths[level]
+                    if level == lowest and side in attention:
+                        self.attention(f"{stage}.attn.{block}", inputs, of)
+                if level != levels[-1]:
+                    self.convolution(f"{stage}.{way}sample.conv", inputs, inputs, 3)
+            first, between, last = ("0", "1", "2") if numbered else ("block_1", "attn_1", "block_2")
+            self.residual(f"{side}.mid.{first}", widths[lowest], widths[lowest], of)
+            self.attention(f"{side}.mid.{between}", widths[lowest], of)
+            self.residual(f"{side}.mid.{last}", widths[lowest], widths[lowest], of)
+            self.norm(f"{side}.norm_out", inputs, of)
+        self.convolution("encoder.conv_in", 3, widths[0], 3)
+        self.convolution("encoder.conv_out", widths[lowest], moments, 3)
+        self.convolution("decoder.conv_in", latent, widths[lowest], 3)
+        self.convolution("decoder.conv_out", widths[0], 3, 3)

@@ -47,25 +47,7 @@ def vq_shapes(
 ) -> Shapes:
     shapes = Layers({"quantize.embedding.weight": (codes, dim)})
     widths = [multiple * width for multiple in multiples]
-    lowest = widths[-1]
-    for side, inputs, order, extra in (("encoder", width, widths, 0), ("decoder", lowest, widths[::-1], 1)):
-        for index, outputs in enumerate(order):
-            stage = f"{side}.conv_blocks.{index}"
-            for block in range(blocks + extra):
-                shapes.residual(f"{stage}.res.{block}", outputs if block else inputs, outputs)
-                if index == (len(order) - 1 if side == "encoder" else 0):
-                    shapes.attention(f"{stage}.attn.{block}", outputs)
-            if index < len(order) - 1:
-                shapes.convolution(f"{stage}.{'down' if side == 'encoder' else 'up'}sample.conv", outputs, outputs, 3)
-            inputs = outputs
-        shapes.residual(f"{side}.mid.0", lowest, lowest)
-        shapes.attention(f"{side}.mid.1", lowest)
-        shapes.residual(f"{side}.mid.2", lowest, lowest)
-        shapes.norm(f"{side}.norm_out", order[-1])
-    shapes.convolution("encoder.conv_in", 3, width, 3)
-    shapes.convolution("encoder.conv_out", lowest, latent, 3)
-    shapes.convolution("decoder.conv_in", latent, lowest, 3)
-    shapes.convolution("decoder.conv_out", width, 3, 3)
+    shapes.autoencoder(widths, blocks, latent, latent, ("encoder", "decoder"), numbered=True)
     shapes.convolution("quant_conv", latent, dim, 1)
     shapes.convolution("post_quant_conv", dim, latent, 1)
     return shapes

@@ -227,37 +227,7 @@ WIDTH, MULTIPLES, BLOCKS, LATENT = 32, (1, 1, 2), 2, 4
 def kl16_shapes() -> Shapes:
     """Of ``kl16.ckpt``: attention behind the encoder's lowest blocks and in both middles, none behind the decoder's."""
     shapes = Layers()
-    widths = [WIDTH * multiple for multiple in MULTIPLES]
-
-    def middle(side: str) -> None:
-        shapes.residual(f"{side}.mid.block_1", widths[-1], widths[-1])
-        shapes.attention(f"{side}.mid.attn_1", widths[-1])
-        shapes.residual(f"{side}.mid.block_2", widths[-1], widths[-1])
-
-    shapes.convolution("encoder.conv_in", 3, WIDTH, 3)
-    last = WIDTH
-    for level, width in enumerate(widths):
-        for block in range(BLOCKS):
-            shapes.residual(f"encoder.down.{level}.block.{block}", last, width)
-            last = width
-            if level == len(widths) - 1:
-                shapes.attention(f"encoder.down.{level}.attn.{block}", width)
-        if level < len(widths) - 1:
-            shapes.convolution(f"encoder.down.{level}.downsample.conv", width, width, 3)
-    middle("encoder")
-    shapes.norm("encoder.norm_out", last)
-    shapes.convolution("encoder.conv_out", last, 2 * LATENT, 3)
-
-    shapes.convolution("decoder.conv_in", LATENT, last, 3)
-    middle("decoder")
-    for level, width in reversed(list(enumerate(widths))):
-        for block in range(BLOCKS + 1):
-            shapes.residual(f"decoder.up.{level}.block.{block}", last, width)
-            last = width
-        if level:
-            shapes.convolution(f"decoder.up.{level}.upsample.conv", width, width, 3)
-    shapes.norm("decoder.norm_out", last)
-    shapes.convolution("decoder.conv_out", last, 3, 3)
+    shapes.autoencoder([WIDTH * multiple for multiple in MULTIPLES], BLOCKS, 2 * LATENT, LATENT, ("encoder",))
     shapes.convolution("quant_conv", 2 * LATENT, 2 * LATENT, 1)
     shapes.convolution("post_quant_conv", LATENT, LATENT, 1)
     return shapes

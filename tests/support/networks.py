@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 import numpy as np
 import torch
@@ -10,6 +11,7 @@ import torch
 from simlab.decoders import Decoder, Run, run
 from simlab.models.architectures.eagle import EagleDraft, EagleUncached, Head
 from simlab.models.architectures.transformer import Config, Transformer
+from simlab.models.engine.requests import Request
 from simlab.models.process.cached import Cached
 from simlab.models.process.sampling import Sampling
 from simlab.models.process.uncached import Uncached
@@ -83,3 +85,35 @@ def decoded(
 
 def same(one: Run, other: Run) -> bool:
     return np.array_equal(one.tokens, other.tokens) and np.array_equal(one.steps, other.steps)
+
+
+def alone(asked: Request, eagle: bool = False, device: str = "cpu") -> tuple[np.ndarray, int]:
+    """Tokens and steps of a request by the reference form."""
+    given = torch.tensor([asked.given], device=device)
+    target = Cached(model("target"), given, asked.sampling)
+    draft = None
+    if asked.decoder.needs_draft:
+        draft = EagleDraft(head(), target) if eagle else Cached(model("draft"), given, asked.sampling, lag=1)
+    found = run(asked.decoder, target, asked.rule, Tape(asked.seed, [asked.replicate]), draft)
+    return found.tokens[0].cpu().numpy(), int(found.steps[0])
+
+
+class Broken(torch.nn.Module):
+    """The target, but that its rows are no numbers for the class ``nan``, or that it finds no memory for ``least``."""
+
+    def __init__(self, nan: int | None = None, least: int = 10**9) -> None:
+        super().__init__()
+        self.inner, self.nan, self.least = model("target"), nan, least
+        self.config = self.inner.config
+
+    def __getattr__(self, name: str) -> Any:
+        return super().__getattr__(name) if name == "inner" else getattr(self.inner, name)
+
+    def condition(self, given: torch.Tensor) -> torch.Tensor:
+        made = self.inner.condition(given)
+        return made if self.nan is None else made.masked_fill((given == self.nan)[:, None, None], torch.nan)
+
+    def features(self, inputs: torch.Tensor, *more: Any) -> torch.Tensor:
+        if len(inputs) >= self.least:
+            raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 1 bytes")
+        return self.inner.features(inputs, *more)

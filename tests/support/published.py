@@ -221,23 +221,7 @@ ENTRIES = len(CODES)
 def vqgan_shapes() -> Layers:
     """Of ``vqgan.ckpt``: two levels, a block each, no attention but in the middle."""
     shapes = Layers({"quantize.embedding.weight": (ENTRIES, CODE_DIM)})
-    widths = [level * WIDTH for level in LEVELS]
-    for side, way, inputs in (("encoder", "down", WIDTH), ("decoder", "up", widths[-1])):
-        order = list(enumerate(widths)) if side == "encoder" else list(enumerate(widths))[::-1]
-        for level, outputs in order:
-            for block in range(1 if side == "encoder" else 2):
-                shapes.residual(f"{side}.{way}.{level}.block.{block}", outputs if block else inputs, outputs)
-            if level != order[-1][0]:
-                shapes.convolution(f"{side}.{way}.{level}.{way}sample.conv", outputs, outputs, 3)
-            inputs = outputs
-        for block in ("block_1", "block_2"):
-            shapes.residual(f"{side}.mid.{block}", widths[-1], widths[-1])
-        shapes.attention(f"{side}.mid.attn_1", widths[-1])
-        shapes.norm(f"{side}.norm_out", order[-1][1])
-    shapes.convolution("encoder.conv_in", 3, WIDTH, 3)
-    shapes.convolution("encoder.conv_out", widths[-1], LATENT, 3)
-    shapes.convolution("decoder.conv_in", LATENT, widths[-1], 3)
-    shapes.convolution("decoder.conv_out", WIDTH, 3, 3)
+    shapes.autoencoder([level * WIDTH for level in LEVELS], 1, LATENT, LATENT)
     shapes.convolution("quant_conv", LATENT, CODE_DIM, 1)
     shapes.convolution("post_quant_conv", CODE_DIM, LATENT, 1)
     return shapes
@@ -255,23 +239,10 @@ def vqgan_files(file: Path) -> Weights:
 def emu3_tokenizer_shapes() -> Layers:
     """Of Emu3-VisionTokenizer: two levels, a block each, attention at the lower, the decoder's norms by the codes."""
     shapes = Layers({"quantize.embedding.weight": (ENTRIES, CODE_DIM)})
-    widths = [level * WIDTH for level in LEVELS]
-    for side, way, inputs, by in (("encoder", "down", WIDTH, None), ("decoder", "up", widths[-1], CODE_DIM)):
-        order = list(enumerate(widths)) if side == "encoder" else list(enumerate(widths))[::-1]
-        for level, outputs in order:
-            for block in range(1 if side == "encoder" else 2):
-                shapes.residual(f"{side}.{way}.{level}.block.{block}", outputs if block else inputs, outputs, by)
-                if level == len(widths) - 1:
-                    shapes.attention(f"{side}.{way}.{level}.attn.{block}", outputs, by)
-            if level != order[-1][0]:
-                shapes.convolution(f"{side}.{way}.{level}.{way}sample.conv", outputs, outputs, 3)
-            inputs = outputs
-        for block in ("block_1", "block_2"):
-            shapes.residual(f"{side}.mid.{block}", widths[-1], widths[-1], by)
-        shapes.attention(f"{side}.mid.attn_1", widths[-1], by)
-        shapes.norm(f"{side}.norm_out", order[-1][1], by)
+    shapes.autoencoder([level * WIDTH for level in LEVELS], 1, LATENT, LATENT, ("encoder", "decoder"), by=CODE_DIM)
+    for side, long in (("encoder", 4), ("decoder", 3)):
         for number in range(2):
-            shapes[f"{side}.time_conv.{number}.conv.conv.weight"] = (LATENT, LATENT, 4 if by is None else 3, 3, 3)
+            shapes[f"{side}.time_conv.{number}.conv.conv.weight"] = (LATENT, LATENT, long, 3, 3)
             shapes[f"{side}.time_conv.{number}.conv.conv.bias"] = (LATENT,)
         for part in ("1", "2"):
             stack = f"{side}.time_res_stack.0"
@@ -280,10 +251,6 @@ def emu3_tokenizer_shapes() -> Layers:
             for kind in ("weight", "bias", "running_mean", "running_var"):
                 shapes[f"{stack}.norm{part}.{kind}"] = (LATENT,)
             shapes[f"{stack}.norm{part}.num_batches_tracked"] = ()
-    shapes.convolution("encoder.conv_in", 3, WIDTH, 3)
-    shapes.convolution("encoder.conv_out", widths[-1], LATENT, 3)
-    shapes.convolution("decoder.conv_in", LATENT, widths[-1], 3)
-    shapes.convolution("decoder.conv_out", WIDTH, 3, 3)
     for name in ("quant_conv", "post_quant_conv"):
         shapes[f"{name}.conv.weight"], shapes[f"{name}.conv.bias"] = (CODE_DIM, LATENT, 3, 1, 1), (LATENT,)
     return shapes

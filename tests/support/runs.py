@@ -11,7 +11,7 @@ from simlab.decoders import Decoder, run
 from simlab.randomness import Tape
 from simlab.rules import Rule
 from simlab.statistics import tally
-from tests.support.dense import DenseProcess, batches
+from tests.support.dense import DenseProcess
 from theory.exact import sequence_law
 from theory.example_processes import random_process
 
@@ -34,6 +34,7 @@ def laws(decoder: Decoder, rule: Rule) -> Laws:
 def observed(decoder: Decoder, rule: Rule, tape: type[Tape] = Tape) -> dict[str, dict[Any, int]]:
     """How often each sequence, and each number of steps, comes out of ``SEQUENCES`` runs on the tape."""
     target, draft = DenseProcess(TARGET), DenseProcess(DRAFT) if decoder.needs_draft else None
-    runs = [run(decoder, target, rule, tape(SEED, part), draft) for part in batches(SEQUENCES, BATCH)]
+    batches = [range(first, first + BATCH) for first in range(0, SEQUENCES, BATCH)]
+    runs = [run(decoder, target, rule, tape(SEED, batch), draft) for batch in batches]
     tokens, steps = (np.concatenate(side) for side in zip(*runs, strict=True))
     return {"sequences": tally(tokens), "steps": tally(steps)}

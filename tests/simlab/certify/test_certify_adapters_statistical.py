@@ -14,7 +14,7 @@ import pytest
 from simlab.certify import CONTRACTS, certify
 from simlab.certify.adapters import adapter
 from simlab.certify.engine.evidence import Evidence
-from simlab.certify.engine.tasks import Sample
+from tests.support.certify import evidence as sampled
 
 pytestmark = [pytest.mark.statistical, pytest.mark.slow]
 
@@ -45,10 +45,7 @@ def evidence(name: str, calls: int, seed: int = 1) -> Evidence:
         cases = [case for case in cases if case.name in FEW[name]]
     else:
         cases = [case for case in cases if case.length < 5 and len(case.events) == 1][:22]
-    seen = Evidence(cases)
-    for i, case in enumerate(cases):
-        seen.add(Sample(i, 0, calls).run(case, function, seed))
-    return seen
+    return sampled(cases, function, calls, seed)
 
 
 @pytest.mark.parametrize(("name", "calls"), LOSSLESS.items())

@@ -20,8 +20,6 @@ from simlab.certify.contracts.arrays import SINGLE, Arrays
 from simlab.certify.contracts.base import Case, Function
 from simlab.certify.contracts.registry import CONTRACTS
 from simlab.certify.contracts.trees import PARENTS, SIBLINGS, TreeLayout
-from simlab.certify.engine.evidence import Evidence
-from simlab.certify.engine.tasks import Sample
 from simlab.mutants.gated.base import Block, Call, Generated, Source, Wrong
 from simlab.mutants.gated.chains import RIGHT as RIGHTLY
 from simlab.mutants.gated.chains import emitted, excess
@@ -29,7 +27,7 @@ from simlab.mutants.gated.contracts import implementation, reference
 from simlab.mutants.gated.correct import CORRECT, all_coins_at_once
 from simlab.mutants.gated.decoding import DecodeFault, Decoding, _stale
 from simlab.mutants.gated.gates import ALWAYS
-from tests.support.certify import accepted
+from tests.support.certify import evidence, speculated, taken
 
 pytestmark = pytest.mark.statistical
 DEFAULT_EVERY = 3
@@ -40,26 +38,15 @@ Generator = np.random.Generator
 
 def found(cases: Sequence[Case], name: str, function: Function, calls: int) -> bool:
     """Whether so many calls of the case of this name are evidence enough in the whole battery."""
-    evidence = Evidence(cases)
-    number = next(i for i, case in enumerate(cases) if case.name == name)
-    evidence.add(Sample(number, 0, calls).run(cases[number], function, SEED))
-    return evidence.finding is not None
-
-
-def inverted(weights: Array, uniform: float) -> int:
-    upto = weights.cumsum()
-    return int(np.searchsorted(upto, uniform * upto[-1], side="right"))
+    return evidence(cases, function, calls, SEED, name).finding is not None
 
 
 def with_uniforms(uniforms: Callable[[Generator, int], Array]) -> Function:
     """A verifier that draws all uniforms of a block at once."""
 
     def verify(p: Array, q: Array, drafts: Array, rng: Generator) -> list[int]:
-        given = uniforms(rng, len(p) + 1)
-        for i, x in enumerate(drafts.tolist()):
-            if given[i] >= accepted(p[i], q[i], x):
-                return [*drafts[:i].tolist(), inverted(excess(p[i], q[i]), given[i + 1])]
-        return [*drafts.tolist(), inverted(p[-1], given[len(drafts)])]
+        given, gamma = uniforms(rng, len(p) + 1), len(drafts)
+        return speculated(p, q, drafts, given.__getitem__, lambda i: given[min(i + 1, gamma)])
 
     return verify
 
@@ -85,7 +72,7 @@ def kept_of(gamma: int) -> Function:
 
     def verify(p: Array, q: Array, drafts: Array, rng: Generator) -> Sequence[int]:
         if len(drafts) == gamma:
-            return [*drafts.tolist(), inverted(p[-1], rng.random())]
+            return [*drafts.tolist(), taken(p[-1], rng.random())]
         return all_coins_at_once(p, q, drafts, rng)
 
     return verify
@@ -107,7 +94,7 @@ class Swapped:
 
 def drafted_with(uniforms: Callable[[Generator, int], Array]) -> Function:
     def draft(q: Array, rng: Generator) -> list[int]:
-        return [inverted(row, uniform) for row, uniform in zip(q, uniforms(rng, len(q)), strict=True)]
+        return [taken(row, uniform) for row, uniform in zip(q, uniforms(rng, len(q)), strict=True)]
 
     return draft
 
@@ -116,17 +103,15 @@ def shared_from(place: int) -> Function:
     """All sequences have the same coins from this position on."""
 
     def verify(p: Array, q: Array, drafts: Array, rng: Generator) -> list[list[int]]:
-        shared, rows = rng.random(drafts.shape[1]), []
-        for b, gamma in enumerate((drafts >= 0).sum(axis=1).tolist()):
-            kept = 0
-            while kept < gamma:
-                coin = shared[kept] if kept >= place else rng.random()
-                if coin >= accepted(p[b, kept], q[b, kept], int(drafts[b, kept])):
-                    break
-                kept += 1
-            rest = p[b, kept] if kept == gamma else excess(p[b, kept], q[b, kept])
-            rows.append([*drafts[b, :kept].tolist(), inverted(rest, rng.random())])
-        return rows
+        shared = rng.random(drafts.shape[1])
+        return [
+            speculated(
+                *(p[b], q[b], drafts[b, :gamma]),
+                lambda i: shared[i] if i >= place else rng.random(),
+                lambda i: rng.random(),
+            )
+            for b, gamma in enumerate((drafts >= 0).sum(axis=1).tolist())
+        ]
 
     return verify
 
@@ -149,13 +134,11 @@ def cut_to(count: int) -> Function:
     """The residual of rows of more than 512 tokens is drawn from its largest entries."""
 
     def verify(p: Array, q: Array, drafts: Array, rng: Generator) -> list[int]:
-        for i, x in enumerate(drafts.tolist()):
-            if rng.random() >= accepted(p[i], q[i], x):
-                rest = excess(p[i], q[i])
-                if len(rest) > 512:
-                    rest = np.where(rest >= np.sort(rest)[-count], rest, 0)
-                return [*drafts[:i].tolist(), inverted(rest, rng.random())]
-        return [*drafts.tolist(), inverted(p[-1], rng.random())]
+        def left(i: int) -> Array:
+            rest = excess(p[i], q[i])
+            return np.where(rest >= np.sort(rest)[-count], rest, 0) if len(rest) > 512 else rest
+
+        return speculated(p, q, drafts, lambda i: rng.random(), lambda i: rng.random(), left)
 
     return verify
 
@@ -190,26 +173,22 @@ class OnceIn:
     def __call__(self, p: Array, q: Array, drafts: Array, rng: Generator) -> Sequence[int]:
         self.calls += 1
         if self.calls % self.period == 0:
-            return [*drafts.tolist(), inverted(p[-1], rng.random())]
+            return [*drafts.tolist(), taken(p[-1], rng.random())]
         return all_coins_at_once(p, q, drafts, rng)
 
 
 def bound_together(p: Array, q: Array, drafts: Array, rng: Generator) -> list[Sequence[int]]:
     """Where two sequences reject at the same place, the second one draws from the residual of the first."""
-    rows: list[list[int]] = []
     rejected: dict[int, Array] = {}
-    for b, gamma in enumerate((drafts >= 0).sum(axis=1).tolist()):
-        kept, x = 0, -1
-        while kept < gamma:
-            x = int(drafts[b, kept])
-            if rng.random() >= accepted(p[b, kept], q[b, kept], x):
-                break
-            kept += 1
-        rest = p[b, kept]
-        if kept < gamma:
-            rest = rejected.setdefault(kept, excess(p[b, kept], q[b, kept]))
-        rows.append([*drafts[b, :kept].tolist(), inverted(rest, rng.random())])
-    return list(rows)
+    return [
+        speculated(
+            *(p[b], q[b], drafts[b, :gamma]),
+            lambda i: rng.random(),
+            lambda i: rng.random(),
+            lambda i, b=b: rejected.setdefault(i, excess(p[b, i], q[b, i])),
+        )
+        for b, gamma in enumerate((drafts >= 0).sum(axis=1).tolist())
+    ]
 
 
 def greedy_beside_certain(block: Block, uniforms: Array, source: Source) -> list[int]:

@@ -11,12 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from simlab.certify.battery.decoding import both_ends, cases, simplest
+from simlab.certify.battery.decoding import cases, simplest
 from simlab.certify.contracts.base import Broken
 from simlab.certify.contracts.blocks import Tokens
 from simlab.certify.contracts.decoding import DecodeCase, Model
 from simlab.certify.contracts.registry import contract_named
-from simlab.certify.engine.exact import AtTheEdge, check_edges, enumerate_law
 from simlab.statistics import Sequential
 
 pytestmark = pytest.mark.exact
@@ -27,14 +26,6 @@ BROKEN = "end of the sequence inside a block missed"  # emits no sequences where
 
 def named(name: str) -> DecodeCase:
     return next(case for case in cases() if case.name == name)
-
-
-def drawn(model: Any, length: int, rng: np.random.Generator, eos: int | None = None) -> list[int]:
-    """One token at a time."""
-    tokens: list[int] = []
-    while len(tokens) < length and eos not in tokens:
-        tokens.append(int(rng.choice(len(model(())), p=model(tuple(tokens)))))
-    return tokens
 
 
 def sequences(model: Model) -> dict[Tokens, float]:
@@ -152,16 +143,7 @@ def test_eos_is_given_only_where_there_is_one() -> None:
         assert seen == [rest]
 
 
-# Enumeration of somebody's code, and what is said of it ------------------------------------------------------------
-
-
-def test_coins_at_their_ends() -> None:
-    for case in both_ends():
-        check_edges(case, drawn)
-        with pytest.raises(AtTheEdge, match="never emits"):
-            enumerate_law(
-                0, case, lambda model, length, rng: [int(rng.random() < 2)] * length, np.random.default_rng(0)
-            )
+# What is said of a case -------------------------------------------------------------------------------------------
 
 
 def test_simplest_cases_come_first() -> None:

@@ -17,8 +17,7 @@ from simlab.certify import certify
 from simlab.certify.battery.decoding import cases
 from simlab.certify.contracts.base import Function
 from simlab.certify.contracts.decoding import DecodeCase
-from simlab.certify.engine.evidence import FALSE_ALARMS, Evidence, Finding, calls_needed
-from simlab.certify.engine.tasks import Sample
+from simlab.certify.engine.evidence import FALSE_ALARMS, Finding, calls_needed
 from simlab.decoders import Decoder, make_decoder, run
 from simlab.mutants.decoders import TailRelabelled
 from simlab.mutants.gated.contracts import implementation
@@ -28,6 +27,7 @@ from simlab.processes import Process, TableProcess
 from simlab.randomness import Tape
 from simlab.rules import make_rule
 from simlab.statistics import Sequential
+from tests.support.certify import evidence
 
 pytestmark = [pytest.mark.statistical, pytest.mark.slow]
 
@@ -37,10 +37,7 @@ TESTS = sum(len(case.events) for case in cases())
 
 def found(function: Function, calls: int, tried: Sequence[DecodeCase] = cases()) -> Finding | None:
     """What ``calls`` of every case show."""
-    evidence = Evidence(tried)
-    for i, case in enumerate(tried):
-        evidence.add(Sample(i, 0, calls).run(case, function, SEED))
-    return evidence.finding
+    return evidence(tried, function, calls, SEED).finding
 
 
 def of_simlab(decoder: Decoder[Any], drafts: bool = False) -> Function:

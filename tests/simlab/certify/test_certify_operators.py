@@ -35,7 +35,6 @@ from tests.support.certify import missed
 pytestmark = pytest.mark.exact
 
 LAYOUTS = (UNIFORMS, EXPONENTIAL, GUMBEL, TOKENS)
-RESIDUAL = "residual drawn from p"
 
 
 def wrong(contract: str, fault: str) -> Any:

@@ -23,11 +23,12 @@ from simlab.certify.shapes import rows
 from simlab.certify.shapes.drawing import Drawing, cells
 from simlab.certify.shapes.events import EXAMINED
 from simlab.certify.shapes.ranges import Ranges, parsed
+from simlab.mutants.gated.chains import excess
 from simlab.mutants.gated.contracts import implementation, reference
 from simlab.mutants.gated.gates import ALWAYS, Gate
 from simlab.mutants.gated.gates import GATES as GATED
 from simlab.statistics import Sequential
-from tests.support.certify import taken, verifier
+from tests.support.certify import speculated, taken, verifier
 
 GATES: dict[str, tuple[str, Callable[[int, int, int], bool]]] = {
     "between two lengths": ("V=8..900,gamma=6", lambda size, gamma, i: gamma == 6),
@@ -97,12 +98,11 @@ def test_what_is_wrong_by_design_is_found_in_a_drawn_shape(fault: str, name: str
 
 def _chained(p: Array, q: Array, drafts: Array, coins: Array, sparse: bool = False) -> list[int]:
     """Speculative sampling by these coins; where ``sparse``, rejected drafts of rows with few tokens come from p."""
-    for i, x in enumerate(drafts):
-        if coins[i] * q[i, x] >= p[i, x]:
-            left = np.maximum(p[i] - q[i], 0)
-            few = sparse and np.count_nonzero(p[i]) * 8 < p.shape[1]
-            return [*drafts[:i], taken(left if left.any() and not few else p[i], coins[-1])]
-    return [*drafts, taken(p[len(drafts)], coins[-1])]
+
+    def left(i: int) -> Array:
+        return p[i] if sparse and np.count_nonzero(p[i]) * 8 < p.shape[1] else excess(p[i], q[i])
+
+    return speculated(p, q, drafts, coins.__getitem__, lambda i: coins[-1], left)
 
 
 def _coins_again(p: Array, q: Array, drafts: Array, rng: np.random.Generator) -> list[int]:

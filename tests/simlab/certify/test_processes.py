@@ -18,12 +18,12 @@ from simlab.arrays import total_variation
 from simlab.certify import certify
 from simlab.certify.contracts.base import Broken, Function
 from simlab.certify.contracts.registry import CONTRACTS
-from simlab.certify.engine.evidence import Evidence
 from simlab.certify.engine.exact import ROUNDING, AtTheEdge, Exact
 from simlab.certify.engine.tasks import Counts, Edges, Enumerate, Impossible, Sample
 from simlab.certify.engine.workers import WorkerPool
 from simlab.certify.processes import command, protocol
 from simlab.mutants.catalogue import bugs, correct
+from tests.support.certify import evidence
 
 CLIENTS = Path(__file__).parents[3] / "simlab" / "certify" / "clients"
 CARGO = Path.home() / ".cargo" / "bin"
@@ -168,10 +168,7 @@ def client(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 def test_the_reference_clients_follow_the_target(client: str, contract: str) -> None:
     """64 calls of each case, 1e-6 false alarms in all; given its coins the first is enumerated, and at its ends."""
     function, cases = command(client, contract), CONTRACTS[contract].cases()
-    evidence = Evidence(cases)
-    for i, case in enumerate(cases):
-        evidence.add(Sample(i, 0, 64).run(case, function, 0))
-    assert evidence.finding is None
+    assert evidence(cases, function, 64).finding is None
     exact = Enumerate(0).run(cases[0], function, 0)
     if contract == "verify":
         assert exact == Impossible("randomness of its own")
@@ -191,11 +188,9 @@ def test_a_known_bug_is_found_in_a_process(tmp_path: Path) -> None:
     (tmp_path / "verifier.py").write_text(text.replace(right, "p[i]"))
     function = command(f"{PYTHON} {tmp_path / 'verifier.py'}")
     case = CONTRACTS["verify"].cases()[0]
-    counts = Sample(0, 0, 4000).run(case, function, 0)
-    evidence = Evidence([case])
-    evidence.add_counts(0, counts.counts, counts.calls)
-    assert evidence.finding is not None
-    assert "residual drawn from p" in evidence.diagnosis().names
+    found = evidence([case], function, 4000)
+    assert found.finding is not None
+    assert "residual drawn from p" in found.diagnosis().names
 
 
 def test_the_clients_have_at_most_sixty_lines() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 from collections.abc import Callable
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from simlab.certify.servers.logprobs import ReportedLogprobs
 from simlab.certify.servers.toy import CORRECT, WRONG, Server, Toy, logprobs_of, tokens_of
 
 PROMPTS = ("one", "two", "three", "four")
+Answer = Callable[[str], tuple[int, str, str]]  # to a request, in the place of a toy's
 MIXING = "5 % of draws from a wrong row where requests run together"
 
 
@@ -106,33 +108,21 @@ def test_draws_from_wrong_rows_at_concurrency_eight_are_found_over_http() -> Non
     assert found.false_alarms == FALSE_ALARMS
 
 
+def completed(request: Request, answer: Answer | None = None, openai: bool = False, seed: int = 0) -> Completion:
+    """The completion of one prompt by a toy over HTTP, or by what ``answer`` says in its place."""
+    with Server(Toy(), answer) as server:
+        endpoint = Endpoint(server.openai if openai else server.url, 10.0)
+        with closing(endpoint.connect()) as connection:
+            return endpoint.complete(connection, request, "one", seed)
+
+
 @pytest.mark.parametrize("openai", [False, True])
 @pytest.mark.parametrize("stream", [False, True])
-def test_both_interfaces_give_the_tokens_of_a_seed(openai: bool, stream: bool) -> None:
-    request = Request(tokens=3, stream=stream)
-    with Server(Toy()) as server:
-        endpoint = Endpoint(server.openai if openai else server.url, 10.0)
-        connection = endpoint.connect()
-        first = endpoint.complete(connection, request, "one", 5)
-        assert endpoint.complete(connection, request, "one", 5) == first
-        connection.close()
+def test_both_interfaces_give_the_tokens_of_a_seed_and_logprobs_if_asked(openai: bool, stream: bool) -> None:
+    asked, silent = (completed(Request(tokens=3, stream=stream, logprobs=on), None, openai, 5) for on in (True, False))
     wanted = tokens_of(Toy(), "one", 3, [], np.random.default_rng(5))
-    assert first.tokens == (tuple(f"token_id:{token}" for token in wanted) if openai else tuple(wanted))
-
-
-@pytest.mark.parametrize("openai", [False, True])
-@pytest.mark.parametrize("stream", [False, True])
-def test_both_interfaces_give_logprobs_if_asked(openai: bool, stream: bool) -> None:
-    with Server(Toy()) as server:
-        endpoint = Endpoint(server.openai if openai else server.url, 10.0)
-        connection = endpoint.connect()
-        asked, silent = (
-            endpoint.complete(connection, Request(tokens=3, stream=stream, logprobs=on), "one", 5)
-            for on in (True, False)
-        )
-        connection.close()
-    tokens = tokens_of(Toy(), "one", 3, [], np.random.default_rng(5))
-    assert asked.logprobs == pytest.approx(logprobs_of(Toy(), "one", tokens))
+    assert asked.tokens == (tuple(f"token_id:{token}" for token in wanted) if openai else tuple(wanted))
+    assert asked.logprobs == pytest.approx(logprobs_of(Toy(), "one", wanted))
     assert silent == (asked.tokens, ())
 
 
@@ -141,9 +131,7 @@ def test_both_interfaces_give_logprobs_if_asked(openai: bool, stream: bool) -> N
 )
 def test_logprobs_that_do_not_go_with_the_tokens_are_none(told: list[object]) -> None:
     text = json.dumps({"choices": [{"text": "ab", "logprobs": {"tokens": ["a", "b"], "token_logprobs": told}}]})
-    with Server(Toy(), said(200, "application/json", text)) as server:
-        endpoint = Endpoint(server.openai, 10.0)
-        found = endpoint.complete(endpoint.connect(), Request(tokens=2, logprobs=True), "one", 0)
+    found = completed(Request(tokens=2, logprobs=True), said(200, "application/json", text), openai=True)
     assert found == (("a", "b"), ())
 
 
@@ -188,7 +176,7 @@ def test_logprobs_that_nobody_tells_and_rows_behind_filters() -> None:
     assert "no token after the same tokens" in filtered.logprobs(told, other)[0]
 
 
-def said(status: int, kind: str, text: str) -> Callable[[str], tuple[int, str, str]]:
+def said(status: int, kind: str, text: str) -> Answer:
     return lambda _: (status, kind, text)
 
 
@@ -213,12 +201,8 @@ BAD = {
 @pytest.mark.parametrize("what", BAD)
 def test_a_bad_answer_is_named(what: str) -> None:
     answer, named = BAD[what]
-    with Server(Toy(), answer) as server:
-        endpoint = Endpoint(server.url, 10.0)
-        connection = endpoint.connect()
-        with pytest.raises(Unanswered) as bad:
-            endpoint.complete(connection, Request(), "one", 0)
-        connection.close()
+    with pytest.raises(Unanswered) as bad:
+        completed(Request(), answer)
     assert named in str(bad.value)
 
 
@@ -228,11 +212,7 @@ def test_an_end_is_an_outcome_and_text_is_read_where_there_are_no_tokens() -> No
         ('{"content": "ab"}', ("a", "b", ENDED)),
         ('{"content": "abcdef"}', ("a", "b", "c")),
     ):
-        with Server(Toy(), said(200, "application/json", text)) as server:
-            endpoint = Endpoint(server.url, 10.0)
-            connection = endpoint.connect()
-            assert endpoint.complete(connection, Request(tokens=3), "one", 0).tokens == wanted
-            connection.close()
+        assert completed(Request(tokens=3), said(200, "application/json", text)).tokens == wanted
 
 
 def test_dropped_connections_are_asked_again_counted_and_given_up(monkeypatch: pytest.MonkeyPatch) -> None:

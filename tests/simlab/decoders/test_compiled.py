@@ -270,7 +270,5 @@ def test_bad_input() -> None:
     exact.uniform = np.full(2, Fraction(1, 2))
     with pytest.raises(ValueError, match="process gives rows of object; expected NumPy rows, or torch's on a CPU"):
         simulate(right, exact, Speculative(), Tape(0, 1))
-    with pytest.raises(ValueError, match="draft is None; expected a draft process"):
-        simulate(make_decoder("speculative", gamma=2), WORLD, Speculative(), Tape(0, 1))
     with pytest.raises(ValueError, match="threads is 0; expected a whole number >= 1"):
         simulate(right, WORLD, Speculative(), Tape(0, 1), threads=0)

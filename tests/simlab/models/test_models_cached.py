@@ -28,7 +28,7 @@ from simlab.processes import Ending
 from simlab.randomness import Tape
 from simlab.rules import RULES, Speculative, make_rule
 from tests.support.cases import CANDIDATE_TREES, DECODERS, RENEWED, by_decoder, others, tables, tree
-from tests.support.networks import CLASSES, SAMPLINGS, V, classes, config, decoded, head, model, same
+from tests.support.networks import CLASSES, SAMPLINGS, Broken, V, classes, config, decoded, head, model, same
 
 pytestmark = pytest.mark.parity
 DEFAULT_EVERY = 11  # odd: samplings take turns
@@ -194,14 +194,7 @@ def test_a_cache_answers_only_for_what_it_holds(form: type[Cached]) -> None:
 
 @forms
 def test_rows_with_nan_are_told(form: type[Cached]) -> None:
-    class Broken:
-        def __getattr__(self, name: str) -> Any:
-            return getattr(model("target"), name)
-
-        def logits(self, features: Tensor) -> Tensor:
-            return model("target").logits(features) / 0 * 0
-
-    process = form(Broken(), torch.tensor([0]))  # type: ignore[arg-type]
+    process = form(Broken(nan=0), torch.tensor([0]))  # type: ignore[arg-type]
     with pytest.raises(RuntimeError, match="sequence 0: the model's rows hold NaN"):
         run(make_decoder("sjd", window=3), process, Speculative(), Tape(0, 1))
 

@@ -96,12 +96,6 @@ def test_the_tree_they_are_made_from_does_not(tree: str) -> None:
     assert not any(off(right, random_process(seed, 3, 3, zeros=0.35)) for seed in range(6))
 
 
-@pytest.mark.parametrize("initial", ["repeat-left", "sample-above"])
-def test_the_decoders_they_are_made_from_do_not(initial: str) -> None:
-    assert deviation(make_decoder("speculative", gamma=2)) == 0
-    assert deviation(make_decoder("sjd", window=2, initial=initial)) == 0
-
-
 @pytest.mark.parametrize(
     ("wrong", "right"),
     [

@@ -1,6 +1,7 @@
 """Table processes: a row for every prefix, asked for once, and token 0 for ever after the end.
 
-The dense form that the parity and statistical tests run on gives the same rows in NumPy and torch.
+The dense form that the parity and statistical tests run on is held against it in
+:mod:`tests.simlab.decoders.test_runs`.
 """
 
 from __future__ import annotations
@@ -11,10 +12,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 from simlab.processes import TableProcess
-from tests.support.dense import DenseProcess, floats
 from theory.example_processes import random_process
 
 pytestmark = pytest.mark.property
@@ -35,15 +34,6 @@ def test_rows_follow_each_prefix_and_end_in_token_0() -> None:
     assert rows.shape == (5, 4, V)
     for b, start in enumerate(STARTS.tolist()):
         assert rows[b].tolist() == [expected(TOKENS[b].tolist(), start + j) for j in range(4)]
-
-
-@pytest.mark.parametrize("convert", [lambda array: array, torch.from_numpy], ids=["numpy", "torch"])
-def test_the_dense_form_has_the_same_rows(convert: Any) -> None:
-    table = floats(WORLD).forward(TOKENS, STARTS, 4)
-    dense = DenseProcess(WORLD, convert).forward(convert(TOKENS), convert(STARTS), 4)
-    assert np.array_equal(np.asarray(dense), table)
-    one = DenseProcess(WORLD, convert).forward(convert(TOKENS[:, :2]), convert(STARTS * 0 + 2), 1)
-    assert np.array_equal(np.asarray(one), floats(WORLD).forward(TOKENS, STARTS * 0 + 2, 1))
 
 
 @pytest.mark.parametrize(("mass", "kind"), [(F(1, 2), F), (0.5, float)])

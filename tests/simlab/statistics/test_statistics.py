@@ -247,14 +247,6 @@ def test_the_power_of_g_is_that_of_statsmodels(size: float) -> None:
     assert test.power(n, 1e-3, size) == pytest.approx(theirs, rel=1e-9)
 
 
-def test_what_is_stated_is_one_line() -> None:
-    assert str(Stated(200_000, 1e-6, 0.01328)) == (
-        "n = 200,000, false alarms 1e-06, detects TV 0.0133 with power 0.999"
-    )
-    assert POWER == 0.999
-    assert GTest(THREE).stated(1000, 0.01).unit == "TV"
-
-
 def test_the_smallest_detectable_deviation_is_detected() -> None:
     """In cells of equal mass, an even deviation of that TV has just the promised power, any other has more."""
     test, level = GTest(np.full(4, 0.25)), 1e-6

@@ -14,6 +14,7 @@ from simlab.continuous import InPlace, Pair, Tokens, Truncating, ddpm, make_rule
 from simlab.continuous.decoders import Decoded
 from simlab.continuous.models.diffusion import learned_range, noiseless_end, tempered
 from simlab.continuous.networks.adapter import NetworkTokens
+from simlab.continuous.rules import Rule
 from simlab.randomness import Tape
 
 pytestmark = pytest.mark.parity
@@ -87,19 +88,24 @@ RULES = [
 ]
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: f"{rule.name}{'' if rule.aligned else '-apart'}")
-def test_tokens_and_decisions_of_an_affine_map(rule) -> None:
-    pair, tape = affine_pair(0.7), Tape(11, COUNT)
-    decoder = Truncating(3, prefill=1, limit=200)
-    affine = decoder.run(pair.target, pair.draft, rule, tape)
-    assert 0 < affine.acceptance < 1
-    same(decoder.run(*as_networks(pair), rule, tape), affine)
+# with the coefficient of the tokens, whether the last step adds noise, and a seed
+CASES: list[tuple[Rule, Truncating | InPlace, float, bool, int]] = [
+    *((rule, Truncating(3, prefill=1, limit=200), 0.7, True, 11) for rule in RULES),
+    *((rule, InPlace(3, prefill=2, limit=200), 0.0, True, 12) for rule in RULES[:3]),
+    # also the means that are walked back, which a network does by Newton's method
+    *((make_rule(name), Truncating(3, prefill=1, limit=200), 0.7, False, 14) for name in ("last-noise", "target-end")),
+]
 
 
-@pytest.mark.parametrize("rule", RULES[:3], ids=lambda rule: f"{rule.name}{'' if rule.aligned else '-apart'}")
-def test_in_place_as_well(rule) -> None:
-    pair, tape = affine_pair(0.0), Tape(12, COUNT)
-    decoder = InPlace(3, prefill=2, limit=200)
+@pytest.mark.parametrize(
+    ("rule", "decoder", "ar_coefficient", "noisy", "seed"),
+    CASES,
+    ids=[f"{type(decoder).__name__}-{rule.name}{'' if rule.aligned else '-apart'}" for rule, decoder, *_ in CASES],
+)
+def test_tokens_and_decisions_of_an_affine_map(
+    rule: Rule, decoder: Truncating | InPlace, ar_coefficient: float, noisy: bool, seed: int
+) -> None:
+    pair, tape = affine_pair(ar_coefficient, noisy), Tape(seed, COUNT)
     affine = decoder.run(pair.target, pair.draft, rule, tape)
     assert 0 < affine.acceptance < 1
     same(decoder.run(*as_networks(pair), rule, tape), affine)
@@ -107,21 +113,11 @@ def test_in_place_as_well(rule) -> None:
 
 def test_the_published_code_with_its_noiseless_end() -> None:
     pair, tape = affine_pair(0.7, noisy=False), Tape(13, COUNT)
-    for decoder, rule in ((Truncating(2, limit=100), make_rule("cspd-reference")),):
-        affine = decoder.run(pair.target, pair.draft, rule, tape)
-        same(decoder.run(*as_networks(pair), rule, tape), affine)
+    decoder, rule = Truncating(2, limit=100), make_rule("cspd-reference")
+    affine = decoder.run(pair.target, pair.draft, rule, tape)
+    same(decoder.run(*as_networks(pair), rule, tape), affine)
     with pytest.raises(ValueError, match="the last step adds no noise"):
         Truncating(2).run(*as_networks(pair), make_rule("last-step"), tape)
-
-
-@pytest.mark.parametrize("name", ["last-noise", "target-end"])
-def test_the_rules_for_a_noiseless_end(name: str) -> None:
-    """Also the means that are walked back, which a network does by Newton's method."""
-    pair, tape = affine_pair(0.7, noisy=False), Tape(14, COUNT)
-    decoder, rule = Truncating(3, prefill=1, limit=200), make_rule(name)
-    affine = decoder.run(pair.target, pair.draft, rule, tape)
-    assert 0 < affine.acceptance < 1
-    same(decoder.run(*as_networks(pair), rule, tape), affine)
 
 
 def test_another_map_makes_other_tokens() -> None:

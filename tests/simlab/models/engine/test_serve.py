@@ -24,7 +24,7 @@ from simlab.randomness import Tape
 from simlab.rules import Rule, Speculative, make_rule
 from tests.support.cases import CANDIDATE_TREES, by_decoder, tree
 from tests.support.cases import DECODERS as ALL
-from tests.support.networks import CLASSES, SAMPLINGS, config, head, model, randomised
+from tests.support.networks import CLASSES, SAMPLINGS, Broken, alone, config, head, model, randomised
 
 pytestmark = pytest.mark.parity
 
@@ -46,17 +46,6 @@ DECODERS: list[tuple[str, dict[str, Any]]] = [
 
 def request(k: int, name: str, parameters: dict[str, Any], sampling: str = "plain", rule: Rule = RULE) -> Request:
     return Request(k % CLASSES, make_decoder(name, **parameters), rule, 5 + k % 2, k, SAMPLINGS[sampling])
-
-
-def alone(asked: Request, eagle: bool = False) -> tuple[np.ndarray, int]:
-    """Tokens and steps of a request by the reference form."""
-    given = torch.tensor([asked.given])
-    target = Cached(model("target"), given, asked.sampling)
-    draft = None
-    if asked.decoder.needs_draft:
-        draft = EagleDraft(head(), target) if eagle else Cached(model("draft"), given, asked.sampling, lag=1)
-    found = run(asked.decoder, target, asked.rule, Tape(asked.seed, [asked.replicate]), draft)
-    return found.tokens[0].numpy(), int(found.steps[0])
 
 
 def served(requests: list[Request], batch: int, eagle: bool = False, **more: Any) -> list[Result]:
@@ -197,27 +186,6 @@ def test_conditions_with_padding_of_their_own() -> None:
 # What goes wrong -------------------------------------------------------------------------------------------------
 
 
-class Broken(torch.nn.Module):
-    """A model whose rows are no numbers for one class, or that finds no memory for more than one sequence."""
-
-    def __init__(self, nan: bool = False, least: int = 10**9) -> None:
-        super().__init__()
-        self.inner, self.nan, self.least = model("target"), nan, least
-        self.config = self.inner.config
-
-    def __getattr__(self, name: str) -> Any:
-        return super().__getattr__(name) if name == "inner" else getattr(self.inner, name)
-
-    def condition(self, given: torch.Tensor) -> torch.Tensor:
-        found = self.inner.condition(given)
-        return found.masked_fill((given == 1)[:, None, None], torch.nan) if self.nan else found
-
-    def features(self, inputs: torch.Tensor, *more: Any) -> torch.Tensor:
-        if len(inputs) >= self.least:
-            raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 1 bytes")
-        return self.inner.features(inputs, *more)
-
-
 class OfMyOwn(Speculative):
     """A rule without a compiled form."""
 
@@ -227,7 +195,7 @@ class OfMyOwn(Speculative):
 def test_rows_that_are_no_numbers_are_told_of_their_request_alone(name: str, rule: Rule) -> None:
     parameters = {} if name == "autoregressive" else {"window": 4}
     requests = [request(k, name, parameters, rule=rule) for k in range(6)]
-    found = sorted(serve(Broken(nan=True), requests, 4), key=lambda result: result.index)
+    found = sorted(serve(Broken(nan=1), requests, 4), key=lambda result: result.index)
     for k, each in enumerate(found):
         if requests[k].given == 1:
             assert each.tokens is None
