@@ -82,6 +82,7 @@ TENSORS = (
     "choose a contract that gives them, such as chain_uniforms, and --arrays torch (simlab certify --list); what "
     "takes a torch.Generator is wrapped as the guide shows"
 )
+GIVEN_ARRAYS = "it is called with NumPy arrays: --arrays torch calls it with tensors"  # of what takes its coins
 
 
 def of_tensors(message: str) -> bool:

@@ -56,7 +56,8 @@ def format_value(value: Any) -> str:
     if not isinstance(value, float):
         return str(value)
     text = f"{value:.6g}"
-    return repr(value) if 0 < abs(value - float(text)) < ROUNDING else text
+    off = abs(value - float(text))
+    return repr(value) if off and (text == "1" or off < ROUNDING) else text
 
 
 # Where it looked -----------------------------------------------------------------------------------------------

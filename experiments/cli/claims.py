@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 UNKNOWN = "-"
 ID = re.compile(r"[a-z][\w-]*\.[\w.-]+")
+LEAST = 0.25  # of the best answer's score, as in the report: what has less has little to do with a question
 FOUND, LINES = 10, 3  # claims that answer a question, of which the first mostly does, and lines of each
 SAYS = {
     "paper": "what the paper states",
@@ -44,7 +45,7 @@ def claims_command(
     and one that answers to three. In a file or a pipe each line is whole: the claim, its verdict, where the statement
     stands, and the statement, with tabs in between.
     """
-    from theory.claims import CLAIMS, asked, find
+    from theory.claims import CLAIMS, find
 
     saved = out / "verdicts.json"
     decided = read_decided("--out", saved) if saved.exists() else {}
@@ -58,7 +59,7 @@ def claims_command(
         except ValueError as error:
             raise UsageError(str(error)) from None
         return 0
-    listed = [CLAIMS[id] for id in (asked(question) if question else CLAIMS)]
+    listed = [CLAIMS[id] for id in (_answers(question) if question else CLAIMS)]
     listed = [claim for claim in listed if not paper or claim.paper in paper]
     if not listed:
         raise UsageError(f"no claim has to do with {question!r}; expected other words, or none to list all")
@@ -66,6 +67,21 @@ def claims_command(
     if len(listed) > FOUND and question:
         print_text(error_output(), f"the first {FOUND} of {len(listed)} claims that have to do with it", "dim")
     return 0
+
+
+def _answers(question: str) -> list[str]:
+    """The claims that answer a question, as the report lists them, the best first; words that no claim has are told."""
+    from theory.claims.registry import by_words
+    from theory.words import alike, found, spelled, words
+
+    index = by_words()
+    scores = found(index, question)
+    for word in dict.fromkeys(words(spelled(index, question)) if scores else []):
+        near = [other for other in alike(index, word) if not other.startswith(word)]
+        if word not in index["weights"] and (near or not alike(index, word)):
+            instead = f"; {near[0]!r} is looked for" if near else ""
+            print_text(error_output(), f"no claim has {word!r}{instead}", "dim")
+    return [id for id, score in scores if score >= LEAST * scores[0][1]]
 
 
 def _verdict(verdicts: dict[str, str], id: str) -> Text:
@@ -77,7 +93,7 @@ def _verdict(verdicts: dict[str, str], id: str) -> Text:
 
 def _list(claims: Sequence[Claim], verdicts: dict[str, str], lines: int) -> None:
     console = output()
-    stated = [plain_math(" ".join(_said(claim).split())) for claim in claims]
+    stated = [plain_math(" ".join((claim.statement if lines == 1 else _said(claim)).split())) for claim in claims]
     if not console.is_terminal:
         for claim, statement in zip(claims, stated, strict=True):
             print(claim.id, verdicts.get(claim.id, UNKNOWN), claim.source.where, statement, sep="\t")

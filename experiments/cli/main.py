@@ -118,7 +118,9 @@ def _moved(command: str, *given: str) -> str:
 def _message(error: Exception) -> str:
     """The error of a parameter as "--option value: expected ..."; any other as it is."""
     if not isinstance(error, typer.BadParameter):
-        return error.format_message() if isinstance(error, typer.TyperException) else str(error)
+        told = error.format_message() if isinstance(error, typer.TyperException) else str(error)
+        extra = told.startswith("Got unexpected extra argument") and re.search(r"\w+\.[\w.]+", told)
+        return f"{told}; a claim is named as --claim {extra[0]}, several times for several" if extra else told
     name = error.param.opts[0] if error.param is not None else ""
     if not isinstance(error.__cause__, ValueError):
         return error.format_message()
@@ -126,7 +128,7 @@ def _message(error: Exception) -> str:
     _, _, choices = str(found["msg"]).partition(" is not one of ")
     if choices:
         known = re.findall(r"'([^']*)'", choices)
-        return f"{name} {found['input']}: {meant(found['input'], known)}expected one of {', '.join(known)}"
+        return f"{name} {found['input']}: {meant(found['input'], known)}expected one of {', '.join(map(repr, known))}"
     return f"{name} {found['input']}: expected {expectation(found)}"
 
 

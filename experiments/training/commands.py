@@ -94,13 +94,17 @@ def train_model(request: Request, notify: Notify) -> dict[str, Any]:
     size = " ".join(map(str, request.size)) if request.size else None
     if request.size and (request.model not in SIZES or min(request.size) < 1):
         raise ValueError(f"--size {size}: expected numbers of at least 1, and {' or '.join(SIZES)} to train")
+    needs = {need: request.out / f"{need}.safetensors" for need in NEEDS[request.model]}
+    for path in needs.values():  # before anything is fetched
+        if not path.is_file():
+            raise ValueError(f"{path}: there is no such file; expected the model that {request.model} builds on")
     data = load_fashion(request.data)
     learned, held_out = (
         Side(as_images(part.pixels).to(request.device), torch.from_numpy(part.labels).to(request.device))
         for part in (data.train, data.held_out)
     )
     task, metrics = TRAININGS[request.model](request, learned, held_out)
-    needed = {need: sha256(request.out / f"{need}.safetensors") for need in NEEDS[request.model]}
+    needed = {need: sha256(path) for need, path in needs.items()}
     built_on = {"data": data.sha256} | needed | ({"size": size} if size else {})
     trained = train(task, request.plan, state(request), request.device, notify, built_on)
     record = {

@@ -35,7 +35,7 @@ from simlab.certify.engine.workers import WorkerPool, check_processes
 from simlab.certify.shapes.drawing import Drawing, cells
 from simlab.certify.shapes.ranges import MOST, limits, parsed
 from simlab.checks import check_at_least, check_number
-from simlab.messages import TENSORS, of_tensors
+from simlab.messages import GIVEN_ARRAYS, TENSORS, of_tensors
 from simlab.statistics.power import check_share
 
 FIRST_CALLS = 64  # calls of each case before any is called more often
@@ -46,6 +46,7 @@ NAMING = 4.0  # seconds of enumeration once a law is sure, for the same
 LIMIT = 10.0  # seconds of a call
 LARGEST_EXPONENT = 9999.0  # of an exponent: what the target excludes has none
 BY_SHAPES = 0.45  # the part of false alarms that drawn shapes may raise
+FEW_CALLS = 4  # times what is missing that is said to be, at most, where bounds are of few calls
 SHARE, LATER_SHARE = 0.3, 0.75  # of the time of calls that drawn shapes get; the latter once fixed cases need no more
 DISTINGUISHING = 8  # enumerated cases that tell known bugs apart
 
@@ -218,7 +219,7 @@ class _Run:
         shapes = mapped(self.region)
         bounds, detectable = self.evidence.bounds(self.confidence), self.evidence.detectable()
         passed, missing = self._passed(bounds), self.plan.missing(bounds)
-        more = self._more(missing, seconds) if missing else ""
+        more = self._more(missing, bounds, seconds) if missing and failure is None else ""
         unseen = [one.told for one in shapes.own if not one.seen]
         if failure is None:
             short = missing or self._unsure or unseen or shapes.region is None
@@ -283,7 +284,7 @@ class _Run:
             f"{each}, at confidence {self.confidence:g}"
         )
 
-    def _more(self, missing: dict[int, int], seconds: float) -> str:
+    def _more(self, missing: dict[int, int], bounds: list[list[float]], seconds: float) -> str:
         """What would be enough, where so many calls of some cases are missing."""
         if self.calls:
             return f"calls={rounded(max(int(self.evidence.calls[i]) + calls for i, calls in missing.items()))} may do"
@@ -291,7 +292,10 @@ class _Run:
             return "some cases were never called: a larger budget is needed"
         each = self.evidence.seconds / self.evidence.calls
         lost = seconds / max(1e-9, float(self.evidence.seconds.sum()))  # seconds that pass for one of calls
-        return f"about {_lasting(lost * sum(float(each[i]) * calls for i, calls in missing.items()))} more may do"
+        least = lost * sum(float(each[i]) * calls for i, calls in missing.items())
+        # four times the time halves a bound, once there are many calls: of few it is worse than that by far
+        longer = seconds * (max(max(bounds[i]) / self.plan.goal(i) for i in missing) ** 2 - 1)
+        return f"about {_lasting(max(least, min(longer, FEW_CALLS * least)))} more may do"
 
     @property
     def _unsure(self) -> str:
@@ -334,7 +338,7 @@ class _Run:
         at_edge = failing.of_fault(edge) if edge else None
         if isinstance(found, Fault):
             if of_tensors(found.message):
-                self.notes.append(TENSORS)
+                self.notes.append(TENSORS if "rng" in self.contract.signature else GIVEN_ARRAYS)
             if "positional argument" in found.message:
                 self.notes.append(f"it is called as {self.contract.signature}; --contract chooses another call")
             return failing.of_fault(found), at_edge
