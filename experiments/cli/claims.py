@@ -93,7 +93,7 @@ def _verdict(verdicts: dict[str, str], id: str) -> Text:
 
 def _list(claims: Sequence[Claim], verdicts: dict[str, str], lines: int) -> None:
     console = output()
-    stated = [plain_math(" ".join((claim.statement if lines == 1 else _said(claim)).split())) for claim in claims]
+    stated = [" ".join(plain_math(claim.statement if lines == 1 else _said(claim)).split()) for claim in claims]
     if not console.is_terminal:
         for claim, statement in zip(claims, stated, strict=True):
             print(claim.id, verdicts.get(claim.id, UNKNOWN), claim.source.where, statement, sep="\t")
