@@ -30,7 +30,7 @@ def outcomes(rows: list[dict[str, Any]]) -> Figure:
 
 def precision(lines: list[dict[str, Any]], epsilon: float) -> Figure:
     """A row a line: how far from the target it can still be, and what would have been noticed."""
-    figure, (ax,) = panels(1, width=5.6, height=1.2 + 0.3 * len(lines))
+    figure, (ax,) = panels(1, width=5.6, height=1.4 + 0.34 * len(lines))
     places = np.arange(len(lines))[::-1]
     bound = np.maximum([line["tv_at_most"] for line in lines], FLOOR)
     seen = np.maximum([detectable(line) for line in lines], FLOOR)
@@ -40,8 +40,10 @@ def precision(lines: list[dict[str, Any]], epsilon: float) -> Figure:
     ax.plot(seen, places, "o", mfc="white", mec="#0072B2", ms=6, label="detected")
     colours = ["#b3261e" if line["fails"] else "#1c2530" for line in lines]
     ax.scatter(bound, places, 26, c=colours, zorder=3, label="at most (red: fails)")
+    behind = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}  # the line of what was asked for
     for place, line in zip(places, lines, strict=True):  # above its row, so that the rows have the whole width
-        ax.text(low, place + 0.2, named(line), fontsize=8, color="0.3")
+        ax.text(low, place + 0.26, named(line), fontsize=8, color="0.3", bbox=behind, zorder=2)
+    ax.tick_params(axis="x", which="major", top=True, labeltop=True)
     logarithmic(ax, "x")
     ax.set(xlim=(low, 1.05), ylim=(-0.6, len(lines)), yticks=[], xlabel="TV from the target")
     figure.legend(loc="outside upper center", ncols=3, handletextpad=0.2, columnspacing=1)
