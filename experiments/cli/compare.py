@@ -47,6 +47,10 @@ PARTS = "parts"  # a folder: what is finished of a comparison that is not
 METHODS = "What is compared"  # a section of the help
 TIMED = (1, 16)  # images at a time
 FRECHET = "distance on features of simlab's classifier, larger of fewer images, to as many of"
+MEANT = (
+    "bits: of a token by the target, in the mean; accuracy: how often simlab's classifier sees the label; ranks: where "
+    "tokens fall in the CDF of their row"
+)
 HARDLY = 0.05  # of drafts accepted, in the median of methods
 COMPARED = 256  # images from which such a distance is told: of fewer it is mostly that of their labels
 
@@ -168,6 +172,7 @@ def _codes(console: Console, document: dict[str, Any]) -> None:
     console.print(table, highlight=False)
     _tell_speedup(console, document, "ar", "what was predicted of this machine")
     _tell_frechet(console, document, "ar")
+    print_text(console, MEANT)
 
 
 def _images(document: dict[str, Any]) -> str:
