@@ -196,7 +196,7 @@ def _quality(quality: dict[str, Any], n: int) -> tuple[str, str]:
 
 
 def _tell_frechet(console: Console, document: dict[str, Any], target: str) -> None:
-    told = f"{FRECHET} {target}" if document["n"] >= COMPARED else f"from {COMPARED} images a method on"
+    told = f"{FRECHET} {target}" if document["n"] >= COMPARED else f"told from {COMPARED} images on"
     print_text(console, f"Frechet: {told}")
 
 
