@@ -49,9 +49,16 @@ UP = "{up}"  # stands for the way from a page to the root of the site
 def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("builder-inited", write_pages)
     app.connect("source-read", lead_to_pages)
+    app.connect("html-page-context", unname_folded)
     app.connect("build-finished", copy_report)
     app.connect("build-finished", offer_notebooks)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def unname_folded(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Folded cells of notebooks are called what they show: the label that myst-nb gives them says something else."""
+    if "body" in context:
+        context["body"] = context["body"].replace(' aria-label="Toggle hidden content"', "")
 
 
 def write_pages(app: Sphinx) -> None:
