@@ -62,7 +62,7 @@ AT_IMPORT = {  # what is run, what comes of it, and of what it is told
     "changes NumPy": ("np.bincount = lambda *a, **k: None", FOUND, "replaces numpy.bincount"),
     "stops the clock": ("time.monotonic = lambda: 0.0", FOUND, "replaces time.monotonic"),
     "closes all files": ("os.closerange(3, 200)", FOUND, "ends the process"),
-    "an alarm": ("signal.alarm(1)", FOUND, "exit status -14"),
+    "an alarm": ("signal.setitimer(signal.ITIMER_REAL, 0.05)", FOUND, "exit status -14"),  # before a quick one is done
     "interrupts": ("raise KeyboardInterrupt", FOUND, "raises KeyboardInterrupt"),
     "hangs": ("time.sleep(1000)", FOUND, "does not return within 1 s"),
     "never ends a thread": ("threading.Thread(target=time.sleep, args=(1000,)).start()", FINE, ""),
