@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import simlab.certify
 from experiments.certification import self_test_drawn
 from experiments.certification.self_test_drawn import (
     drawn,
@@ -166,3 +167,28 @@ def test_a_wrong_one_is_certified(tmp_path: Path) -> None:
     (row,) = drawn_self_test(tmp_path, 1, 5.0, contracts=("draft",), runs=0)["wrong"]
     assert row["seconds"] > 0
     assert row["verdict"] in ("lossy", "lossless", "inconclusive")
+
+
+@pytest.mark.exact
+def test_the_guide_tells_what_was_found() -> None:
+    """Of the rows that come along, each group by itself."""
+    found = json.loads(Path(self_test_drawn.__file__).with_name("drawn.json").read_text("utf-8"))["rows"]
+    guide = " ".join((Path(simlab.certify.__file__).parent / "README.md").read_text("utf-8").split())
+    many = [row for row in found if not row["single"]]
+
+    def told(rows: list[dict[str, Any]]) -> str:
+        return f"{sum(row['found'] for row in rows)} of {len(rows)}"
+
+    def of(*starts: str) -> list[dict[str, Any]]:
+        return [row for row in many if row["contract"].startswith(starts)]
+
+    batches = of("verify_batch", "batch", "flat", "chain_logits")
+    others = of("tree", "decode")
+    blocks = [row for row in many if row not in batches and row not in others]
+    low, high = wilson(sum(row["found"] for row in many), len(many))
+    assert f"held against {len(found)} " in guide
+    assert f"{told(many)} were found ({100 * low:.0f} to {100 * high:.0f} %)" in guide
+    assert f"{told([row for row in found if row['single']])} whose gate is a single shape" in guide
+    assert f"one block {told(blocks)} were found, of trees and loops {told(others)}, of batches and logits" in guide
+    assert f"of batches and logits {told(batches)}:" in guide
+    assert sum(row["verdict"] == "lossless" for row in many) == 3

@@ -215,3 +215,4 @@ def test_the_outcomes_that_are_off_by_most_are_kept_in_their_order() -> None:
 
 def test_what_is_almost_one_is_not_shown_as_one() -> None:
     assert format_value([1.0, 0.25, 1 - 1e-9, 1 / 3]) == "[1, 0.25, 0.999999999, 0.333333]"
+    assert format_value([0.5, 0.5 + 2**-51]) == "[0.5, 0.5000000000000004]"

@@ -140,6 +140,26 @@ def test_claims_lists_all_of_them_whole_where_there_is_no_terminal(
         assert statement == " ".join(plain_math(CLAIMS[id].statement).split())
 
 
+def test_what_no_claim_has_is_told_and_a_question_has_few_answers(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["claims", "is", "gsd", "lossless", "qqqqqq"]) == 0
+    said = capsys.readouterr()
+    first, *others = said.out.splitlines()
+    assert first.startswith("gsd.unbiased.group-residual\t")
+    assert "GSD is not lossless" in first
+    assert len(others) < 10
+    assert "no claim has 'qqqqqq'" in said.err
+
+
+def test_a_claim_is_explained_with_what_its_verdict_rests_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    evidence = [{"kind": "counterexample", "summary": "a counterexample"}]
+    saved = {"claims": [{"id": "gsd.speed", "verdict": "refuted", "evidence": evidence}]}
+    (tmp_path / "verdicts.json").write_text(json.dumps(saved), encoding="utf-8")
+    assert main(["claims", "gsd.speed", "--out", str(tmp_path)]) == 0
+    assert "evidence\n  a counterexample\n" in capsys.readouterr().out
+
+
 def test_claims_lists_verdicts_that_are_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     saved = {"claims": [{"id": "gsd.speed", "verdict": "refuted"}]}
     (tmp_path / "verdicts.json").write_text(json.dumps(saved), encoding="utf-8")

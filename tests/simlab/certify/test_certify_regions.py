@@ -412,3 +412,15 @@ def test_a_region_says_where_the_size_of_a_call_cuts_it(name: str, most: dict[st
     text = region_text(axes, [own], every, most)
     assert told in text
     assert text.count("as far as") == 2 * told.count("as far as")
+
+
+@pytest.mark.exact
+def test_every_second_case_is_of_a_band_that_was_called_least_wherever_it_is() -> None:
+    """The others are of the first band of which too little was seen, so that slow code has a region."""
+    axes, make = CONTRACTS["verify"].axes, makes("verify", None, "")
+    region = Region(Drawing((), axes, lambda _: make, cells(axes, {}), 0), 1e-6, 0.999, 2.5)
+    count = len(region.drawing.ranges)
+    bands = [region.visits[asked[0]].at for _ in range(count) if (asked := region.next_case())]
+    assert len(bands) == count
+    assert len(set(bands[1::2])) == count // 2
+    assert max(bands[::2]) < count // 2 < max(bands[1::2])

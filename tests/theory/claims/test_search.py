@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from experiments.cli.claims import LEAST
 from theory import words
 from theory.claims import CLAIMS, asked
 from theory.claims.registry import by_words
@@ -49,6 +50,10 @@ def test_what_is_nowhere_finds_nothing() -> None:
     assert not asked("zzzzzz")
     assert not asked("")
     assert not asked("what is the")
+
+
+def test_the_command_cuts_answers_where_the_report_does() -> None:
+    assert f"const LEAST = {LEAST};" in SCRIPT.with_name("filter.js").read_text(encoding="utf-8")
 
 
 @pytest.mark.property
