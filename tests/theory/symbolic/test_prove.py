@@ -411,7 +411,7 @@ def test_a_rule_that_catches_the_limit_is_not_proven_by_it() -> None:
             except Exception:
                 return Step(np.array([Fraction(1)]), p)
 
-    answer = prove_rule(Patient(), sizes=[3], limits=Limits(seconds=0.05))
+    answer = prove_rule(Patient(), sizes=[3], limits=Limits(seconds=1e-4))
     assert answer.outcome == "unknown"
 
 
