@@ -47,7 +47,10 @@ LIMIT = 10.0  # seconds of a call
 LARGEST_EXPONENT = 9999.0  # of an exponent: what the target excludes has none
 BY_SHAPES = 0.45  # the part of false alarms that drawn shapes may raise
 FEW_CALLS = 4  # times what is missing that is said to be, at most, where bounds are of few calls
-SHARE, LATER_SHARE = 0.3, 0.75  # of the time of calls that drawn shapes get; the latter once fixed cases need no more
+SHARE = 0.3  # of the time of calls that drawn shapes get
+LARGE_SHARE = 0.75  # the same until each range of them was seen, and once fixed cases need no more, or far too much
+FAR_TOO_MUCH = 2.0  # times the time that is left
+EACH = 1 / 64  # seconds that a call of a drawn case may take, on average
 DISTINGUISHING = 8  # enumerated cases that tell known bugs apart
 
 Progress = Callable[[str, float], None]
@@ -479,7 +482,7 @@ class _Run:
             if not self.calls and planned.all() and self._turn_of_shapes(planned):
                 drawn = self.region.next_case()
                 if drawn:
-                    yield Sample(*drawn, self._part(0.02))
+                    yield Sample(*drawn, min(self._part(0.02), EACH * drawn[-1]))
                     continue
             i = int(planned.argmin()) if self.calls else self.plan.next_case(planned)
             turn = FIRST_CALLS if planned[i] == 0 else min(int(planned[i]), LARGEST)
@@ -490,7 +493,9 @@ class _Run:
 
     def _turn_of_shapes(self, planned: Array) -> bool:
         """Whether drawn shapes have had less than their share of the time."""
-        drawn, share = float(self.region.seconds.sum()), LATER_SHARE if self.plan.content(planned) else SHARE
+        drawn, needed = float(self.region.seconds.sum()), self.plan.seconds_needed(planned)
+        left = (1 - self._spent()) * self.budget * max(1, self.processes)
+        share = LARGE_SHARE if self.region.unseen or not 0 < needed < FAR_TOO_MUCH * left else SHARE
         return drawn <= share * (drawn + float(self.evidence.seconds.sum()))
 
     def _turn(self, i: int, turn: int) -> int:

@@ -58,9 +58,11 @@ class Plan:
             return min(wanting, key=lambda i: planned[i])
         return int((planned * each**0.5).argmin())
 
-    def content(self, planned: Array) -> bool:
-        """Whether all needs are met, where so many calls of each case are planned."""
-        return not self._loose(planned) and not self._wanting
+    def seconds_needed(self, planned: Array) -> float:
+        """About how many seconds of calls are needed yet, where so many of each case are planned; 0 if all is met."""
+        each = self.evidence.seconds / np.maximum(1, self.evidence.calls)
+        short = {*self._loose(planned), *self._wanting}
+        return float(sum(each[i] * max(self._enough(i, self.goal(i)) - planned[i], planned[i] // 10, 1) for i in short))
 
     def _loose(self, planned: Array) -> list[int]:
         """The cases in which not even a large TV is excluded."""

@@ -31,6 +31,7 @@ from simlab.certify.shapes.rows import LAWS, classes
 from simlab.statistics import Sequential
 from simlab.statistics.tv_bounds import mean_bound
 
+GLANCE = 16  # calls of the first case of every range, before any has more
 CALLS, LEAST_CALLS = 128, 64  # of a drawn case at first, and where each has the outcomes of many sequences
 MOST_CALLS = 1 << 14  # of one that looks odd
 ODD, STILL_ODD = 0.02, 0.1  # p-values below which a case is called more often, and goes on being
@@ -149,8 +150,9 @@ class Region:
     def next_case(self) -> tuple[int, int, int] | None:
         """The number of a case, of its batch, and calls: an odd one again, or a new one where least has been seen.
 
-        Every second one is of the range that a region would have next, so that slow code has one, too; the others are
-        of those called least.
+        A few calls of every range come first, wherever it is: what is wrong in many shapes, or by much, shows soon.
+        Then every second case is of the range that a region would have next, so that slow code has one, too; the others
+        are of those called least.
         """
         again = self._again()
         if again:
@@ -160,13 +162,18 @@ class Region:
         others = [at for at in open_ones if at not in self.own]
         first = mine and (not others or self.seconds[self.own].sum() <= self.seconds.sum() / 2)
         self.cases += 1
-        key = self._turn if first or self.cases % 2 else self._least
+        key = self._turn if first or (self.cases % 2 and not self.unseen) else self._least
         for at in sorted(mine if first else others, key=key):
-            visit = self._new(at)
+            glance, visit = at in self.unseen and at not in self.own, self._new(at)
             self.slow[at] = visit is None
             if visit:
-                return self._asked(visit, max(LEAST_CALLS, CALLS // visit.shape.batch))
+                return self._asked(visit, GLANCE if glance else max(LEAST_CALLS, CALLS // visit.shape.batch))
         return None
+
+    @property
+    def unseen(self) -> list[int]:
+        """The ranges of which no case was called yet, as far as any may be."""
+        return [at for at, planned in enumerate(self.planned) if not any(planned.values()) and self._open(at)]
 
     def _open(self, at: int) -> bool:
         """Whether more of a range is called: not if the code declines it, or as long as it seems too slow."""
@@ -209,16 +216,25 @@ class Region:
         return None
 
     def _new(self, at: int) -> Visit | None:
-        """Another case of a range; ``None`` where none of a few is quick enough.
+        """Another case of a range, of a shape that was not called before if a few draws have one.
 
-        One that seemed slow is called after all where larger ones have turned out to be quick.
+        ``None`` where none of them is quick enough. One that seemed slow is called after all where larger ones have
+        turned out to be quick.
         """
+        again = None
         for index, shape in chain(self._late(at), (self._draw(at) for _ in range(TRIES))):
             if not self._hindrance(at, shape):
-                self.skipped[at].pop(index, None)
-                return self.visits.setdefault(index, Visit(index, at, shape, len(self.visits) + 1))
-            self.skipped[at][index] = shape
-        return None
+                if shape not in self.answered:
+                    return self._visited(at, index, shape)
+                again = again or (index, shape)
+            elif not again:
+                self.skipped[at][index] = shape
+        return self._visited(at, *again) if again else None
+
+    def _visited(self, at: int, index: int, shape: Shape) -> Visit:
+        """The case of that number, which will be called."""
+        self.skipped[at].pop(index, None)
+        return self.visits.setdefault(index, Visit(index, at, shape, len(self.visits) + 1))
 
     def _draw(self, at: int) -> tuple[int, Shape]:
         """The number and the shape of the next case of a range."""

@@ -17,7 +17,7 @@ from simlab.certify.certificate import RangeEvidence
 from simlab.certify.contracts.base import Function
 from simlab.certify.contracts.registry import makes
 from simlab.certify.engine.mapping import largest_region, mapped, region_text
-from simlab.certify.engine.region import CALLS, Region
+from simlab.certify.engine.region import CALLS, GLANCE, Region
 from simlab.certify.engine.tasks import Sample
 from simlab.certify.shapes import rows
 from simlab.certify.shapes.drawing import Drawing, cells
@@ -415,12 +415,35 @@ def test_a_region_says_where_the_size_of_a_call_cuts_it(name: str, most: dict[st
 
 
 @pytest.mark.exact
-def test_every_second_case_is_of_a_band_that_was_called_least_wherever_it_is() -> None:
+def test_each_band_is_looked_at_first_and_then_every_second_case_is_of_those_called_least() -> None:
     """The others are of the first band of which too little was seen, so that slow code has a region."""
     axes, make = CONTRACTS["verify"].axes, makes("verify", None, "")
     region = Region(Drawing((), axes, lambda _: make, cells(axes, {}), 0), 1e-6, 0.999, 2.5)
     count = len(region.drawing.ranges)
-    bands = [region.visits[asked[0]].at for _ in range(count) if (asked := region.next_case())]
-    assert len(bands) == count
-    assert len(set(bands[1::2])) == count // 2
-    assert max(bands[::2]) < count // 2 < max(bands[1::2])
+
+    def bands() -> tuple[list[int], set[int]]:
+        asked = [asked for _ in range(count) if (asked := region.next_case())]
+        return [region.visits[case].at for case, _, _ in asked], {calls for _, _, calls in asked}
+
+    glanced, calls = bands()
+    assert sorted(glanced) == list(range(count))
+    assert calls == {GLANCE}
+    later, calls = bands()
+    assert calls == {CALLS}
+    assert len(set(later[1::2])) == count // 2
+    assert max(later[::2]) < count // 2 < max(later[1::2])
+
+
+@pytest.mark.exact
+def test_a_band_is_called_in_shapes_that_were_not_called_before_as_long_as_a_few_draws_have_one() -> None:
+    axes, make = CONTRACTS["verify"].axes, makes("verify", None, "")
+    far = Ranges({"V": (65_537, 262_144), "gamma": (33, 96)}).within(axes, {})
+    assert far
+    region = Region(Drawing((), axes, lambda _: make, (far,), 0), 1e-6, 0.999, 2.5)
+    shapes = []
+    for _ in range(8):
+        asked = region.next_case()
+        assert asked
+        shapes.append(region.visits[asked[0]].shape)
+        region.answered.add(shapes[-1])
+    assert len(set(shapes)) >= 6  # of draws in turn three of four are of its smallest shape
