@@ -134,11 +134,11 @@ def threads(quick: bool, watch: Callable[[str], None]) -> Results:
         return results
     for kind in (TABLE,) if quick else (TABLE, LOCAL):
         pair = make_pair(kind, shape=(2, 16) if quick else SHAPE)
-        for name, (decoder, _, _, wanted) in DECODERS.items():
+        for name, (decoder, batch, _, wanted) in DECODERS.items():
             what = f"{name}, {kind} process, V = {VOCABULARY}"
             watch(f"threads: {what}")
             draft = pair.draft if decoder.needs_draft else None
-            tape = Tape(0, 8 if quick else 256)
+            tape = Tape(0, 8 if quick else 16 * batch)
             one, two = (_on_threads(count, decoder, pair.target, draft, tape) for count in (1, 2))
             times = race("threads", what, [one, two], 0.2 if quick else 5)
             least = wanted if kind == TABLE and not quick else None

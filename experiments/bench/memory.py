@@ -37,7 +37,7 @@ def verify(p, q, drafts, rng):
 
 def commands(quick: bool) -> dict[str, str]:
     """What is run, by name, in a folder that has ``VERIFIER``."""
-    small = "--methods ar,sjd --count 10 --timing-batch 1" if quick else "--count 64"
+    small = "--methods ar,sjd --count 10 --timing-batch 1" if quick else "--count 16"
     return {
         "verify": "verify --claim leviathan.acceptance" if quick else "verify",
         "certify": f"certify verifier.py:verify --budget {2 if quick else 60}",

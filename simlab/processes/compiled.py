@@ -12,7 +12,7 @@ import numpy as np
 
 from simlab.arrays import Array
 from simlab.checks import check_at_least, check_choice, check_shape
-from simlab.processes.base import Process
+from simlab.processes.base import Process, places
 
 PRECISIONS = ("float64", "float32")
 
@@ -29,6 +29,15 @@ class Compiled(Process):
         self.length = self.shape[0] * self.shape[1]
         check_choice("precision", precision, PRECISIONS)
         self.uniform = np.full(self.vocabulary, 1 / self.vocabulary, dtype=precision)
+
+    def forward_tree(self, tokens: Array, start: Array, nodes: Array, paths: Array) -> Array:
+        """As for any process: every path is a sequence of its own."""
+        from simlab.processes.paths_compiled import unfold
+
+        place = places(start, paths)
+        sequences = unfold(integers(tokens), integers(start), integers(nodes), integers(paths))
+        rows = self._rows(sequences.reshape(-1, tokens.shape[1]), place.reshape(-1), 1)
+        return self._ended(rows.reshape(*place.shape, self.vocabulary), place)
 
     def _ended(self, rows: Array, position: Array) -> Array:
         """As for any process, but in place: the rows were made for this call."""

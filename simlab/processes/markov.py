@@ -38,10 +38,9 @@ class Markov(Compiled):
     def _rows(self, tokens: Array, start: Array, count: int) -> Array:
         from simlab.processes.markov_compiled import look_up
 
-        found = np.zeros((len(tokens), count), np.int64)
-        seen = integers(tokens), integers(start), self.length, *self._seen
-        look_up(len(self.table), self.vocabulary, *seen, found)
-        return self.table.take(found, axis=0)
+        rows = np.empty((len(tokens), count, self.vocabulary), self.table.dtype)
+        look_up(self.table, integers(tokens), integers(start), self.length, *self._seen, rows)
+        return rows
 
 
 def markov_pair(
