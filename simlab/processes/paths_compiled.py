@@ -1,4 +1,4 @@
-"""Sequences of a tree's paths, one for each row that it asks for: :meth:`simlab.processes.base.Process.forward_tree`."""
+"""Sequences of a tree's paths, one a row of its call: :meth:`simlab.processes.base.Process.forward_tree`."""
 
 from __future__ import annotations
 
