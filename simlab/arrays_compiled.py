@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import extending, njit, types
+from numba import carray, extending, njit, types
+from numba.core.cgutils import alloca_once
 
 from simlab.arrays import BLOCK, LANES
 
@@ -20,6 +21,7 @@ DOUBLE, WORD, BYTES = ir.DoubleType(), ir.IntType(32), ir.IntType(8).as_pointer(
 VECTOR = ir.VectorType(DOUBLE, LANES)
 LINE = 64  # bytes that come from memory at once
 AHEAD = 4  # blocks from the one that is added up to the one that is fetched
+STACK = 1024  # numbers that a function keeps on its stack at most
 
 
 intrinsic: Any = extending.intrinsic  # what it makes takes no argument for the typing context
@@ -56,6 +58,37 @@ def block_excess(typing: Any, p: Any, q: Any, start: Any, ahead: Any) -> Any:
     return types.float64(p, q, types.intp, types.intp), build
 
 
+@intrinsic
+def on_stack(typing: Any) -> Any:
+    """Room for ``STACK`` doubles that lasts until the function that asks for it returns."""
+
+    def build(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        return alloca_once(builder, DOUBLE, size=STACK)
+
+    return types.CPointer(types.float64)(), build
+
+
+@intrinsic
+def fetch(typing: Any, row: Any, entry: Any) -> Any:
+    """Have ``row[entry]`` come from memory; whatever it is, nothing waits for it."""
+
+    def build(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, values[0]).data
+        _fetch(builder, builder.bitcast(builder.gep(data, [values[1]]), BYTES))
+        return context.get_dummy_value()
+
+    return types.none(row, types.intp), build
+
+
+def _fetch(builder: Any, place: Any) -> None:
+    """Have the line at ``place`` come from memory, to be read and kept."""
+    kind = ir.FunctionType(ir.VoidType(), [BYTES, WORD, WORD, WORD])
+    builder.call(
+        builder.module.declare_intrinsic("llvm.prefetch", [BYTES], kind),
+        [place, *(ir.Constant(WORD, value) for value in (0, 3, 1))],
+    )
+
+
 def _loader(context: Any, builder: Any, kind: Any, row: Any, start: Any, ahead: Any) -> Callable[[int], Any]:
     """Loads the ``LANES`` entries from ``start`` + offset on as doubles, and has those from ``ahead`` + offset on come.
 
@@ -65,17 +98,13 @@ def _loader(context: Any, builder: Any, kind: Any, row: Any, start: Any, ahead: 
     data = context.make_array(kind)(context, builder, row).data
     vector = ir.VectorType(context.get_data_type(kind.dtype), LANES)
     size = kind.dtype.bitwidth // 8
-    fetch = builder.module.declare_intrinsic(
-        "llvm.prefetch", [BYTES], ir.FunctionType(ir.VoidType(), [BYTES, WORD, WORD, WORD])
-    )
-    reading, keep, of_data = (ir.Constant(WORD, value) for value in (0, 3, 1))
 
     def place(first: Any, offset: int, kind: Any) -> Any:
         return builder.bitcast(builder.gep(data, [builder.add(first, ir.Constant(first.type, offset))]), kind)
 
     def load(offset: int) -> Any:
         for line in range(0, LANES, LINE // size):
-            builder.call(fetch, [place(ahead, offset + line, BYTES), reading, keep, of_data])
+            _fetch(builder, place(ahead, offset + line, BYTES))
         loaded = builder.load(place(start, offset, vector.as_pointer()), align=size)
         return loaded if kind.dtype == types.float64 else builder.fpext(loaded, VECTOR)
 
@@ -99,31 +128,41 @@ def _sum_of_lanes(builder: Any, load: Callable[[int], Any]) -> Any:
 # Whole rows ----------------------------------------------------------------------------------------------------
 
 
+@njit(inline="always")
+def fetch_beginning(row: np.ndarray) -> None:
+    """Have the blocks come from memory that :func:`block_sums` adds up before those that it has come."""
+    for entry in range(0, min(AHEAD * BLOCK, len(row)), LINE // row.itemsize):
+        fetch(row, entry)
+
+
+@njit(inline="always")
+def room(stack: Any, size: int) -> np.ndarray:
+    """``float64[size]``, not set to anything: on the ``stack``, where memory takes no time to be had, or beyond it."""
+    return carray(stack, size) if size <= STACK else np.empty(size)
+
+
 @njit(nogil=True, cache=True)
-def block_sums(row: np.ndarray) -> np.ndarray:
-    """The cumulative block sums of ``row[V]``; what is missing from the last block counts as 0."""
+def block_sums(row: np.ndarray, cumulative: np.ndarray) -> None:
+    """Write the cumulative block sums of ``row[V]``; what is missing from the last block counts as 0."""
     whole = len(row) // BLOCK
-    cumulative = np.empty(-(-len(row) // BLOCK))
     for k in range(whole):
         cumulative[k] = block_sum(row, k * BLOCK, min(k + AHEAD, whole - 1) * BLOCK)
     if whole < len(cumulative):
         cumulative[whole] = block_sum(_filled(row[whole * BLOCK :]), 0, 0)
     accumulate(cumulative)
-    return cumulative
 
 
 @njit(nogil=True, cache=True)
-def excess_sums(p: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """The cumulative block sums of max(p - q, 0)."""
+def excess_sums(p: np.ndarray, q: np.ndarray, cumulative: np.ndarray) -> None:
+    """Write the cumulative block sums of max(p - q, 0)."""
     whole = len(p) // BLOCK
-    cumulative = np.empty(-(-len(p) // BLOCK))
     for k in range(whole):
         cumulative[k] = block_excess(p, q, k * BLOCK, min(k + AHEAD, whole - 1) * BLOCK)
     if whole < len(cumulative):
-        rest = whole * BLOCK
-        cumulative[whole] = block_sum(_filled(excess(p[rest:], q[rest:])), 0, 0)
+        part, rest = np.zeros(BLOCK), whole * BLOCK
+        excess(p[rest:], q[rest:], part)
+        cumulative[whole] = block_sum(part, 0, 0)
     accumulate(cumulative)
-    return cumulative
 
 
 @njit(nogil=True, cache=True)
@@ -140,7 +179,9 @@ def accumulate(values: np.ndarray) -> None:
 @njit(nogil=True, cache=True)
 def total(row: np.ndarray) -> float:
     """The sum of ``row[V]``, as :func:`simlab.arrays.total`."""
-    return block_sums(row)[-1]
+    cumulative = room(on_stack(), -(-len(row) // BLOCK))
+    block_sums(row, cumulative)
+    return cumulative[-1]
 
 
 @njit(nogil=True, cache=True)
@@ -152,9 +193,7 @@ def _filled(part: np.ndarray) -> np.ndarray:
 
 
 @njit(nogil=True, cache=True)
-def excess(p: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """max(p - q, 0) of a part of the rows."""
-    part = np.empty(len(p))
+def excess(p: np.ndarray, q: np.ndarray, part: np.ndarray) -> None:
+    """Write max(p - q, 0) of a part of the rows."""
     for i in range(len(p)):
         part[i] = max(np.float64(p[i]) - np.float64(q[i]), 0.0)
-    return part

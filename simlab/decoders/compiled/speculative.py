@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from simlab.arrays_compiled import fetch, fetch_beginning
 from simlab.decoders.compiled.base import Kernel, copy, forward, next_token, scan
 from simlab.decoders.drafted import SpeculativeState
 from simlab.decoders.speculative import SpeculativeDecoder
@@ -69,15 +70,40 @@ def draw_draft(
 
 @njit(nogil=True, cache=True)
 def verify_drafts(rule: CompiledRule, chains: Chains, unverified: int) -> np.ndarray:
-    """Leviathan et al., Algorithm 1, for the drafts behind those ``unverified``; returns how many are accepted."""
+    """Leviathan et al., Algorithm 1, for the drafts behind those ``unverified``; returns how many are accepted.
+
+    Entries decide how many, and then one row a sequence is read: which, is known while the one before it is.
+    """
     p, q, tokens, length, coins, noise, end = chains
     gamma = q.shape[1]
     counts = np.empty(len(p), np.int64)
     for b in range(len(p)):
-        first = length[b]
+        if b + 1 < len(p):
+            fetch_entries(p[b + 1], q[b + 1], tokens[b + 1], length[b + 1])
+        x = tokens[b, length[b] : length[b] + gamma]
+        counts[b] = unverified + scan(rule, p[b], q[b], x, coins[b], unverified, gamma)
+
+    for b in range(len(p)):
+        if b + 1 < len(p):
+            fetch_rows(p[b + 1], q[b + 1], counts[b + 1])
+        count, first = counts[b], length[b]
         x = tokens[b, first : first + gamma]
-        count = unverified + scan(rule, p[b], q[b], x, coins[b], unverified, gamma)
         tokens[b, first + count] = next_token(rule, p[b], q[b], x, count, gamma, noise[b, count])
         length[b] = min(first + count + 1, end)
-        counts[b] = count
     return counts
+
+
+@njit(inline="always")
+def fetch_entries(p: np.ndarray, q: np.ndarray, tokens: np.ndarray, first: int) -> None:
+    """Have what decides on a chain of drafts come from memory."""
+    for j in range(len(q)):
+        fetch(p[j], tokens[first + j])
+        fetch(q[j], tokens[first + j])
+
+
+@njit(inline="always")
+def fetch_rows(p: np.ndarray, q: np.ndarray, count: int) -> None:
+    """Have the beginning of the rows behind ``count`` accepted drafts come from memory."""
+    fetch_beginning(p[count])
+    if count < len(q):
+        fetch_beginning(q[count])
