@@ -143,7 +143,8 @@ EXACT: dict[str, Callable[[], str]] = {  # of a method, its numbers on small pro
         f"{on_pair(Mixture(0), LEAVES)}; drawn from the draft, as `skipping` does, {on_pair(Mixture(0))}"
     ),
     "MuLo-SD, locality alone": lambda: (
-        f"TV {three(local_tv(Local(3, reach=1), 3))} with one neighbour redrawn, above {three(F(3, 40))} with more, short of all"
+        f"TV {three(local_tv(Local(3, reach=1), 3))} with one neighbour redrawn, above {three(F(3, 40))} with more, "
+        "short of all"
     ),
     "CASCADE, given sets": cascade,
     "speculative sampling of diffusions": lambda: f"{three(accepted_steps(1.0, 1.0)[0])} of two",
@@ -170,7 +171,10 @@ def points() -> list[dict[str, Any]]:
     drafts = {
         "GSD": by_rule(Grouped((0, 1, 0))),
         "LANTERN": by_rule(Lantern(NEAR, F(2, 5))),
-        "SJD++, the newest row declared": (tv(newest, NOW), tv(newest, NOW)),  # all is accepted where the row is the same again
+        "SJD++, the newest row declared": (
+            tv(newest, NOW),
+            tv(newest, NOW),
+        ),  # all is accepted where the row is the same again
         "SJD-VP, the newest row declared": (tv(predicted, NOW), tv(predicted, NOW)),
         "SCD, published rows": (scd_accepts() - 1, F(1, 8)),
         "SJD-PV, a rejected phrase discarded": ((accepted(Phrase(2), case) - block) / 2, off(Phrase(2), case)),
