@@ -50,6 +50,7 @@ from theory.claims.images.engines import rounding
 from theory.claims.images.jacobi import BEFORE, NOW, reused, rising
 from theory.claims.images.relaxed import LEAVES, local_tv, pooled
 from theory.claims.lossy.truncation import PAIR
+from theory.continuous.quadrature import normal_pdf, panels
 from theory.distances import aligned, tv
 from theory.exact import acceptance, mean, sequence_law, step_law, target_law
 from theory.example_processes import random_process, sticky_process
@@ -122,13 +123,13 @@ EXACT: dict[str, Callable[[], str]] = {  # of a method, its numbers on small pro
     "SCD, published rows": lambda: on_chain(Sjd(4, renewal="maximal-reference")),
     "SJD": lambda: on_chain(Sjd(4)),
     "SJD++, mended": lambda: on_chain(SjdPp(4)),
-    "SJD++": lambda: on_chain(SjdPp(4, declared="newest")),
+    "SJD++, the newest row declared": lambda: on_chain(SjdPp(4, declared="newest")),
     "SJD-VP, its row declared": lambda: on_chain(SjdVp(4, strength=HALF)),
     "SJD-VP, the newest row declared": lambda: (
         f"{on_chain(SjdVp(4, strength=HALF, declared='newest'))}; {predicted_row()}"
     ),
-    "SJD-PV": lambda: f"{on_chain(SjdPv(4))}; {of_two(Phrase(2))}",
-    "SJD-PV, shortened as SJD-SV's": lambda: (
+    "SJD-PV, a rejected phrase discarded": lambda: f"{on_chain(SjdPv(4))}; {of_two(Phrase(2))}",
+    "SJD-PV, a rejected phrase shortened as in SJD-SV": lambda: (
         f"{on_chain(SjdPv(4, failing='shorten'))}; {of_two(Phrase(2, failing='shorten'))}"
     ),
     "SJD2, no noise accepted": lambda: on_chain(Sjd2(4)),
@@ -142,7 +143,8 @@ EXACT: dict[str, Callable[[], str]] = {  # of a method, its numbers on small pro
         f"{on_pair(Mixture(0), LEAVES)}; drawn from the draft, as `skipping` does, {on_pair(Mixture(0))}"
     ),
     "MuLo-SD, locality alone": lambda: (
-        f"TV {three(local_tv(Local(3, reach=1), 3))} with one neighbour redrawn, {three(F(3, 40))} at best"
+        f"TV {three(local_tv(Local(3, reach=1), 3))} with one neighbour redrawn, above {three(F(3, 40))} with more, "
+        "short of all"
     ),
     "CASCADE, given sets": cascade,
     "speculative sampling of diffusions": lambda: f"{three(accepted_steps(1.0, 1.0)[0])} of two",
@@ -169,27 +171,32 @@ def points() -> list[dict[str, Any]]:
     drafts = {
         "GSD": by_rule(Grouped((0, 1, 0))),
         "LANTERN": by_rule(Lantern(NEAR, F(2, 5))),
-        "SJD++": (tv(newest, NOW), tv(newest, NOW)),  # all is accepted where the row is the same again
+        "SJD++, the newest row declared": (
+            tv(newest, NOW),
+            tv(newest, NOW),
+        ),  # all is accepted where the row is the same again
         "SJD-VP, the newest row declared": (tv(predicted, NOW), tv(predicted, NOW)),
         "SCD, published rows": (scd_accepts() - 1, F(1, 8)),
-        "SJD-PV": ((accepted(Phrase(2), case) - block) / 2, off(Phrase(2), case)),
-        "SJD-PV, shortened as SJD-SV's": (
+        "SJD-PV, a rejected phrase discarded": ((accepted(Phrase(2), case) - block) / 2, off(Phrase(2), case)),
+        "SJD-PV, a rejected phrase shortened as in SJD-SV": (
             (accepted(Phrase(2, failing="shorten"), case) - block) / 2,
             off(Phrase(2, failing="shorten"), case),
         ),
         "MuLo-SD, locality alone": (F(1, 12), local_tv(Local(3, reach=1), 3)),  # with 1/4 one of three drafts stays
         "VVS, a skipped token": (tv(P, LEAVES), tv(P, LEAVES)),  # a draft from u is always accepted
         "CASCADE, given sets": (accepts - P[1] - P[2], tv(law, P)),
+        "CSpD, Algorithm 1": by_variances(2),
+        "drafts of another row than declared": by_another_row((Q[0], Q[1] * F(5, 6), Q[2] + Q[1] / 6)),
     }
     chains: dict[str, Decoder] = {
         "SJD": Sjd(4),
         "SCD, maximal or Gumbel; adaptive continuation": Sjd(4, renewal="maximal"),
         "block verification in a window, coupled": SjdBlock(4),
         "SCD, published rows": Sjd(4, renewal="maximal-reference"),
-        "SJD++": SjdPp(4, declared="newest"),
+        "SJD++, the newest row declared": SjdPp(4, declared="newest"),
         "SJD-VP, the newest row declared": SjdVp(4, strength=HALF, declared="newest"),
-        "SJD-PV": SjdPv(4),
-        "SJD-PV, shortened as SJD-SV's": SjdPv(4, failing="shorten"),
+        "SJD-PV, a rejected phrase discarded": SjdPv(4),
+        "SJD-PV, a rejected phrase shortened as in SJD-SV": SjdPv(4, failing="shorten"),
         "SJD2, no noise accepted": Sjd2(4),
         "SJD2, noise accepted": Sjd2(4, criterion="noisy"),
     }
@@ -206,6 +213,21 @@ def points() -> list[dict[str, Any]]:
 def by_rule(rule: Rule) -> tuple[F, F]:
     """What a rule gains and spends on the pair."""
     return acceptance(rule, P, Q) - 1 + tv(P, Q), tv(step_law(rule, P, Q), P)
+
+
+def by_another_row(r: Any) -> tuple[F, F]:
+    """The same of the lossless rule for drafts from r that are declared as q."""
+    return acceptance(LOSSLESS, P, Q, drawn=r) - 1 + tv(P, r), tv(step_law(LOSSLESS, P, Q, drawn=r), P)
+
+
+def by_variances(product: float) -> tuple[float, float]:
+    """The same of Algorithm 1 of CSpD where last steps are N(1, 1) and N(0, 1), by quadrature, to four digits."""
+    x, mass = panels(np.linspace(-9, 10, 401))
+    p, q = normal_pdf(x, 1.0), normal_pdf(x)
+    kept, rest = np.minimum(q, product * p), np.maximum(product * p - q, 0)
+    law = kept + (1 - mass @ kept) / (mass @ rest) * rest
+    gained = mass @ (kept - np.minimum(q, p))
+    return round(float(gained), 4), round(float(mass @ abs(law - p)) / 2, 4)
 
 
 def scd_accepts() -> F:

@@ -10,6 +10,9 @@ others. Two readings of what follows when a phrase of gamma drafts, accepted wit
     the phrase without its last token is tried with a coin of its own, and so on; what is accepted is followed by a
     token from [p - q]+.
 
+Behind the end of a sequence stand tokens that are always accepted: with ``shorten`` a phrase that reaches over it is
+tried once more without them.
+
 A window of SJD is a row of such phrases (:class:`SjdPv`); the paper's come from a library of tokens that occur
 together, here all have one length. Neither reading is lossless: accepting x with min(1, P/Q) leaves out [P - Q]+, a law
 of whole sequences, which no residual of one token has. :class:`~simlab.decoders.block.Block` verifies the same drafts

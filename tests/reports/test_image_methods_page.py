@@ -30,8 +30,7 @@ def test_every_lossy_method_is_in_the_figure() -> None:
     shown = {point["method"] for point in found["points"]} | counted
     lossless = {row["method"] for row in found["rows"] if row["lossless"]}
     assert drawn == (shown - lossless) | {"lossless", "frontier: gained is spent"}
-    left = {row["method"] for row in found["rows"]} - lossless - drawn
-    assert left == {"CSpD, Algorithm 1", "drafts of another row than declared"}  # neither is a rule of one pair of rows
+    assert {row["method"] for row in found["rows"]} - lossless <= drawn
 
 
 def test_no_draft_gains_more_than_it_spends() -> None:

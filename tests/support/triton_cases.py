@@ -56,7 +56,7 @@ class Case:
 
     def processes(self, device: str) -> tuple[Process, Process | None]:
         """The target, and the draft where there is one, made afresh."""
-        drafts = self.decoder == "speculative"
+        drafts = make_decoder(self.decoder, **self.parameters).needs_draft
         draft_rows = Ready(self.vocabulary, self.shape, device, seed=5) if drafts else None
         return Ready(self.vocabulary, self.shape, device), draft_rows
 
@@ -99,6 +99,7 @@ SMALL = {SMALLEST: Case("sjd-pac", {"window": 2, "candidates": 2, "depth": 1}, b
 DECODERS = {
     "autoregressive": Case("autoregressive", {}),
     "speculative": Case("speculative", {"gamma": 2}, shape=(1, 3), batch=1),
+    "skipping": Case("skipping", {"gamma": 3, "skipped": 2}, shape=(1, 4), batch=1),
     "sjd-ac": Case("sjd-ac", {"window": 3}),
     "sjd-block": Case("sjd-block", {"window": 3}),
     "block, fresh": Case("sjd-block", {"window": 2, "renewal": "fresh", "bonus": False}, shape=(1, 3), batch=1),

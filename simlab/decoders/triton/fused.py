@@ -40,6 +40,7 @@ from simlab.decoders.sjd2 import Sjd2
 from simlab.decoders.sjd_block import SjdBlock
 from simlab.decoders.sjd_pd import SjdPd
 from simlab.decoders.sjd_vp import SjdVp
+from simlab.decoders.skipping import Skipping
 from simlab.decoders.speculative import SpeculativeDecoder
 from simlab.decoders.triton.block import step_back, weigh
 from simlab.decoders.triton.candidates import draw_candidates
@@ -273,6 +274,7 @@ def sizes_of(decoder: Any, process: Process) -> dict[str, Any]:
         "RISING": decoder.declared if isinstance(decoder, SjdVp) else "",
         "LEVELS": levels,
         "CLEAN": levels > 0 and decoder.criterion == "clean",
+        "SKIPPED": decoder.skipped if isinstance(decoder, Skipping) else 0,
         "PAST": past,
         "KEPT": past + (window.width if isinstance(decoder, SjdVp) else 0),
         "ROWS": 1 + (window.width if tree is None else tree.nodes),

@@ -16,12 +16,14 @@ from simlab.decoders.sjd_pd import SjdPd
 from simlab.decoders.sjd_reference import PointMassSjd, UnrefinedPointMassSjd
 from simlab.decoders.sjd_unrefined import SjdUnrefined
 from simlab.decoders.sjd_vp import SjdVp
+from simlab.decoders.skipping import Skipping
 from simlab.decoders.speculative import SpeculativeDecoder
 from simlab.rules import Rule, Speculative
 
 FUSED: tuple[type[Decoder], ...] = (
     Autoregressive,
     SpeculativeDecoder,
+    Skipping,
     Sjd,
     PointMassSjd,
     UnrefinedPointMassSjd,

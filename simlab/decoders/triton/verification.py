@@ -140,6 +140,7 @@ def walk(
     RISING: tl.constexpr,
     LEVELS: tl.constexpr,
     CLEAN: tl.constexpr,
+    SKIPPED: tl.constexpr,
     DRAFTS: tl.constexpr,
     SPAN: tl.constexpr,
 ):
@@ -173,6 +174,7 @@ def walk(
     if DEPTH < W:
         on_chain = descending & (row == DEPTH)
         accepted, _, codes = toss(i, tokens, begin, declared, tape, here, before, W, V, ROWS)
+        accepted |= i < SKIPPED
         if CLEAN:  # noise is never accepted, and a token from its row follows
             noisy = noise_left(i, born + b * WIDTH + begin, tape, W, LEVELS) > 0
             accepted, codes = accepted & ~noisy, tl.where(noisy, POINT - V, codes)

@@ -244,20 +244,30 @@ def rising(now: Any, before: Any) -> np.ndarray:
 def verification_prediction(seed: int) -> Finding:
     r"""Both are declared-draft.law with $r = s$: for $q = s$ the TV is 0, for $q = p'$ it is at most $\mathrm{TV}(s,
     p')$, which $p = p'$ reaches. With $s$ declared the next call accepts $1 - \mathrm{TV}(p, s)$, so that the
-    prediction helps just where $s$ is nearer to the next row than $p'$ is.
+    prediction helps just where $s$ is nearer to the next row than $p'$ is. Sequences of the decoder, which draws from
+    $[p' + (p' - q)/2]^+$, scaled up, $q$ the row declared before, are enumerated both ways.
     """
+    tried = [(SjdVp(window, bonus=bonus, strength=HALF), each) for each in worlds(seed) for window, bonus in SHAPES]
+    worst, enumerated = sequences(tried, "s declared, V = 2, 3, windows of 2 and 3")
+    newest = SjdVp(3, strength=HALF, declared="newest")
+    apart = [deviation(newest, process) for process in worlds(seed)]
     drawn = rising(NOW, BEFORE)
     rule, further = Speculative(), (Fraction(1, 8), Fraction(7, 8))
     honest = [tv(step_law(rule, p, drawn), p) for p in (NOW, further)]
     unchanged = [step_law(rule, p, NOW, drawn=drawn) for p in (NOW, further)]
     return holds_if(
-        proven("sjd-vp.law") and honest == [0, 0] and tv(unchanged[0], drawn) == 0,
+        proven("sjd-vp.law") and honest == [0, 0] and tv(unchanged[0], drawn) == 0 and worst == 0,
         over_more_tokens("sjd-vp.law", seed),
+        enumerated,
         example(
             f"rows {fmt_row(BEFORE)} and then p' = {fmt_row(NOW)}, s in proportion to [p' + (p' - the row before)/2]+: "
             f"{fmt_row(drawn)}. Declared as p', it emits {fmt_row(unchanged[0])} where the next row is p' (TV "
             f"{fmt(tv(unchanged[0], NOW))}) and {fmt_row(unchanged[1])} where it is {fmt_row(further)} (TV "
-            f"{fmt(tv(unchanged[1], further))})"
+            f"{fmt(tv(unchanged[1], further))}). Sequences of three tokens of a chain and of a random table, V = 3, "
+            f"with three drafts and p' declared: TV {fmt(apart[0])} and {fmt(apart[1])}"
+        ),
+        rejects_mutants(
+            {"the newest row declared": newest}, lambda d: deviation(d, worlds(seed)[0]), "the sequence law"
         ),
     )
 

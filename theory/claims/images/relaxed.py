@@ -345,11 +345,11 @@ def excess(p: Row, candidates: Sequence[int], near: Sets, zeroed: str = "set") -
         "Abstract read, no code found. It does not give the sets of interchangeable tokens, or how acceptance is "
         "relaxed: read as the target's mass of the set in the place of the token's, for given sets.",
     ),
-    r"For every $p$ and sets $R(x)$ of interchangeable tokens, accepting one candidate $x$ with $p(R(x))$ emits a law "
-    r"at TV $p(R(x)) - p(x)$, the least at that acceptance. For $p = (1/2, 3/10, 1/5)$ and the second and third "
-    r"token as candidates, interchangeable with each other, the law is at TV 3/10 at an acceptance of $1/2$ that costs "
-    r"nothing, if a rejected set is taken out of the row; with sets that hold one candidate each, and are disjoint, "
-    r"several candidates are at the least TV too.",
+    r"For every $p$ and sets $R(x)$ of interchangeable tokens, accepting one candidate $x$ with $p(R(x))$, and else "
+    r"drawing from $p$ without $R(x)$, emits a law at TV $p(R(x)) - p(x)$, the least at that acceptance. For $p = "
+    r"(1/2, 3/10, 1/5)$ and the second and third token as candidates, interchangeable with each other, the law is at "
+    r"TV 3/10 at an acceptance of $1/2$, which could be had without loss, if a rejected set is taken out of the row; "
+    r"with sets that hold one candidate each, and are disjoint, several candidates are at the least TV too.",
 )
 def interchangeable(seed: int) -> Finding:
     r"""$x$ gains $p(R(x)) - p(x)$, and what the others lose is as much. A rule with candidates $C$ emits each of them
