@@ -144,6 +144,20 @@ def test_a_plan_calls_all_cases_then_principal_ones_until_they_are_bounded() -> 
     assert missing[0] > 10 * missing[1]
 
 
+def test_the_time_that_a_pass_needs_yet_falls_with_calls_and_is_nothing_once_all_is_met() -> None:
+    """By it shapes get their share of the time."""
+    cases = verifying.cases()[:6]
+    evidence = Evidence(cases)
+    plan = Plan(evidence, (cases[0].name,), 0.03, 0.999)
+    for i in range(len(cases)):
+        evidence.add(Sample(i, 0, 64).run(cases[i], FAST, 0))
+    few, more = np.full(len(cases), 8), np.full(len(cases), 64)
+    assert plan.seconds_needed(few) > plan.seconds_needed(more) > 0
+    evidence.laws = {i: Exact(i, case.events[0].law, 1e9, False) for i, case in enumerate(cases)}
+    plan = Plan(evidence, (cases[0].name,), 0.03, 0.999)
+    assert plan.seconds_needed(few) == 0
+
+
 def test_a_deviation_is_described_by_what_is_off_and_where() -> None:
     cases = verifying.cases()
     large = [i for i, case in enumerate(cases) if case.vocabulary > 512]
