@@ -63,7 +63,7 @@ def certificate(folder: Path) -> dict[str, Any]:
     return found
 
 
-def tested(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def pytest_in(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """What pytest says in ``folder``, with the plugin and with nothing of these tests."""
     command = [sys.executable, "-m", "pytest", "-p", "simlab.pytest_plugin", "-p", "no:cacheprovider", "-q"]
     return subprocess.run([*command, *arguments], cwd=folder, capture_output=True, text=True, timeout=300)

@@ -15,7 +15,7 @@ from experiments.certification.gates import is_new, junit, read_baseline, sarif
 from experiments.cli.main import main
 from simlab.pytest_plugin import seconds
 from tests.support import page_documents
-from tests.support.cli import tested
+from tests.support.cli import pytest_in
 
 pytestmark = pytest.mark.cli
 
@@ -174,7 +174,7 @@ def test_the_fixture_passes_and_fails_and_says_so(tmp_path: Path) -> None:
         "    assert_lossless(mine.verify, 'chain_uniforms', epsilon=0.99)\n\n\n"
         "def test_wrong(assert_lossless):\n    assert_lossless(mine.wrong, 'chain_uniforms', calls=16)\n"
     )
-    done = tested(tmp_path, "--certify-budget", "12", "--junitxml", "tests.xml", ".")
+    done = pytest_in(tmp_path, "--certify-budget", "12", "--junitxml", "tests.xml", ".")
     assert done.returncode == 1, done.stdout + done.stderr
     assert "1 failed, 1 passed" in done.stdout
     table = done.stdout.partition("certificates")[2]
@@ -187,7 +187,7 @@ def test_what_the_command_line_names_is_a_test_without_a_file(tmp_path: Path) ->
     (tmp_path / "mine.py").write_text(OPERATOR)
     named = ["mine:wrong@chain_uniforms", "mine:nothing", "mine"]
     asked = [word for name in named for word in ("--simlab-certify", name)]
-    done = tested(tmp_path, *asked, "--certify-budget", "6")
+    done = pytest_in(tmp_path, *asked, "--certify-budget", "6")
     assert done.returncode == 1, done.stdout + done.stderr
     assert "3 failed" in done.stdout
     assert "mine:wrong is lossy" in done.stdout.partition("certificates")[2]

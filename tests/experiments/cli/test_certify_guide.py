@@ -21,7 +21,7 @@ from simlab.certify.adapters.checkouts.registry import PUBLISHED
 from simlab.certify.certificate import VERDICTS
 from simlab.certify.servers.toy import Server, Toy
 from simlab.mutants.catalogue import bugs
-from tests.support.cli import certificate, files_of, tested, written
+from tests.support.cli import certificate, files_of, pytest_in, written
 
 pytestmark = pytest.mark.cli
 
@@ -153,7 +153,7 @@ def test_the_gates_are_commands_of_the_program(gate: int, torch_folder: Path, mo
 @pytest.mark.slow
 def test_the_test_of_the_guide_passes(torch_folder: Path) -> None:
     asked = ["--certify-at-most", "V=8,gamma=2", "--certify-budget", "20"]  # several times what a slow machine needs
-    done = tested(torch_folder, *asked)
+    done = pytest_in(torch_folder, *asked)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "test_chain_is_lossless: chain:verify is" in done.stdout
 

@@ -18,7 +18,7 @@ from experiments.certification.request import Request
 from experiments.cli.main import main
 from simlab.certify.shapes.drawing import cells
 from simlab.certify.shapes.ranges import BATCH, CANDIDATES, GAMMA, Axis, V
-from tests.support.cli import certificate, tested
+from tests.support.cli import certificate, pytest_in
 
 pytestmark = pytest.mark.cli
 
@@ -212,7 +212,7 @@ def test_the_fixture_passes_shapes_on(tmp_path: Path) -> None:
         "def test_right(assert_lossless):\n    assert_lossless(len, calls=8, shapes=['V=9'])\n    assert 0\n"
     )
     more = ["--certify-shape", "V=8,gamma=2", "--certify-shape=emu3", "--certify-at-most", "V=9", "--certify-strict"]
-    done = tested(tmp_path, *more, ".")
+    done = pytest_in(tmp_path, *more, ".")
     options = [("at_most", "V=9"), ("calls", 8), ("shapes", ("V=9", "V=8,gamma=2", "emu3")), ("strict", True)]
     assert str(options) in done.stdout, done.stdout + done.stderr
 
