@@ -23,11 +23,11 @@ from experiments.results import write_json
 from experiments.verification import pool
 from experiments.verification.claims import with_parts
 from experiments.verification.pool import Task
+from tests.support.cli import HEEDED
 
 pytestmark = pytest.mark.cli
 
 CLAIMS = ["gsd.support", "sjd.theorem-1.token"]
-HEEDED = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "  # ignored in the background
 WORKERS_THAT_GO_ON = """
 import os, subprocess, sys
 from experiments.interrupts import held_interrupts

@@ -14,7 +14,6 @@ from experiments.cli.terminal import plain_math
 from experiments.verification.claims import with_parts
 from reports.pages.claims import NOTEBOOKS, ROOT, notebook
 from reports.pages.report import build
-from reports.site import examples
 from reports.site.html import GENERATOR, mathematics
 from tests.support.pages import Page, dead, empty
 from theory.claims import CLAIMS
@@ -92,13 +91,6 @@ def test_the_mathematics_of_every_claim_can_be_set_on_pages_and_in_terminals() -
 def test_a_formula_that_cannot_be_set_is_named() -> None:
     with pytest.raises(ValueError, match=r"frac"):
         mathematics(r"half is $\frac{1}{$")
-
-
-def test_what_is_repeated_in_a_long_list_is_written_once() -> None:
-    """Short lists stay as they are: 0 × 3 among six numbers would be read as a product."""
-    assert examples.text(["1/40"] * 40) == "(1/40 × 40)"
-    assert examples.text(["1/2", "0", "0", *["1/40"] * 20]) == "(1/2, 0, 0, 1/40 × 20)"
-    assert examples.text([0, 0, 0, 0.5, 0.25, 0.25]) == "(0, 0, 0, 0.5, 0.25, 0.25)"
 
 
 def test_every_link_leads_somewhere(out: Path) -> None:

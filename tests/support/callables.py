@@ -1,4 +1,4 @@
-"""A module of callables for ``simlab certify``, good and bad, as somebody might write them."""
+"""Modules as somebody might write them, good and bad: callables for ``simlab certify``, rules for ``simlab prove``."""
 
 MINE = """
 import ctypes
@@ -90,4 +90,95 @@ def chatters(p, q, drafts, rng):
 def slow(p, q, drafts, rng):
     time.sleep(0.05)
     return good(p, q, drafts, rng)
+"""
+
+PLAIN = """
+import numpy as np
+
+def accept(p, q, x):
+    return min(1, p[x] / q[x])
+
+def residual(p, q, x):
+    left = np.maximum(p - q, 0)
+    return left / left.sum() if left.sum() > 0 else p
+"""
+RULES = f"""{PLAIN}
+import itertools
+import random
+from fractions import Fraction
+from types import SimpleNamespace
+from simlab.decoders import Sjd
+from simlab.rules import Amplify, Speculative
+
+class Other:
+    residual = staticmethod(residual)
+
+    def accept(self, p, q, x):
+        return accept(p, q, x)
+
+class Mine(Other):
+    def residual(self, p, q, x):
+        return p
+
+class Floats(Other):
+    def accept(self, p, q, x):
+        return min(1, 1.2 * p[x] / q[x])
+
+class Asks(Other):
+    def accept(self, p, q, x):
+        return float(p[x]) > 0.5
+
+class Loops(Other):
+    def accept(self, p, q, x):
+        for _ in itertools.count():
+            pass
+
+class Raises(Other):
+    def accept(self, p, q, x):
+        raise RuntimeError("not today")
+
+class Fickle(Other):
+    def accept(self, p, q, x):
+        return accept(p, q, x) if random.random() < 0.5 else p[x] * q[0]
+
+class Scaled(Other):
+    def __init__(self, k=1):
+        self.k = k
+
+    def accept(self, p, q, x):
+        return min(1, self.k * p[x] / q[x])
+
+class Changes(Other):
+    def residual(self, p, q, x):
+        left = residual(p, q, x)
+        p[:] = 0
+        return left
+
+class Leaves(Other):
+    def accept(self, p, q, x):
+        import os
+        os._exit(0)
+
+class Subclass(Speculative):
+    pass
+
+def of_size(size):
+    return Amplify(Fraction(3, 2))
+
+class Fails(Speculative):
+    def step_rows(self, p, q):
+        raise IndexError("no such row")
+
+wide = Sjd(window=2)
+number = 3
+only = SimpleNamespace(accept=accept)
+
+def needs(k, labels):
+    return Scaled()
+
+def wrong():
+    return 3
+
+def broken():
+    raise KeyError("missing")
 """

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from experiments.cli.main import main
 
+HEEDED = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "  # ignored in the background
 COMMAND = [sys.executable, "-P", "-c", "import sys; from experiments.cli.main import main; sys.exit(main())"]
 
 
@@ -22,10 +25,24 @@ def simlab(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
 def beside_a_decoy(folder: Path, files: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
     """The finished command in a folder with these files, and with a package ``reports`` that is not simlab's."""
     decoy = {"reports/__main__.py": "raise SystemExit('not the simlab package')"}
-    for name, text in (files | decoy).items():
-        (folder / name).parent.mkdir(exist_ok=True)
-        (folder / name).write_text(text)
+    written(folder, files | decoy)
     return simlab(*arguments, cwd=folder)
+
+
+def written(folder: Path, files: dict[str, str]) -> Path:
+    """The folder, with these files in it."""
+    for name, text in files.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    return folder
+
+
+def alive(pid: int) -> bool:
+    """Whether a process has not ended; nobody may have asked how it did."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
 
 
 def usage_error(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
@@ -37,6 +54,19 @@ def usage_error(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str
     assert printed.out == ""
     assert printed.err.startswith("simlab: ")
     return printed.err
+
+
+def certificate(folder: Path) -> dict[str, Any]:
+    """The certificate in a user's ``folder``, which is JSON to the letter."""
+    text = (folder / "out" / "certify" / "certificate.json").read_text(encoding="utf-8")
+    found: dict[str, Any] = json.loads(text, parse_constant=lambda constant: pytest.fail(f"{constant} is no JSON"))
+    return found
+
+
+def pytest_in(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """What pytest says in ``folder``, with the plugin and with nothing of these tests."""
+    command = [sys.executable, "-m", "pytest", "-p", "simlab.pytest_plugin", "-p", "no:cacheprovider", "-q"]
+    return subprocess.run([*command, *arguments], cwd=folder, capture_output=True, text=True, timeout=300)
 
 
 def files_of(guide: str) -> dict[str, str]:

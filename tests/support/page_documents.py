@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shutil import copytree
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,8 @@ import numpy as np
 from experiments.certification import self_test_drawn
 from experiments.results import write_arrays, write_json
 from reports.data.documents import COMPARISON
-from reports.data.models import PARTS, Compared
+from reports.data.measured import read_measured
+from reports.data.models import KEPT_PAIR, PARTS, Compared
 
 # simlab bench ------------------------------------------------------------------------------------------------------
 
@@ -135,11 +137,8 @@ def save_compared(folder: Path, found: Compared) -> Path:
 
 
 def replay() -> dict[str, Any]:
-    """As ``simlab replay`` leaves it."""
-    rule = {"acceptance": 0.6, "gained": 0.1, "tv": 0.15, "wasted": 0.05, "wasserstein": None, "kept": 2.0}
-    names = ("speculative", ""), ("amplify", "k 2"), ("amplify", "k 4"), ("gsd-reference", "")
-    rules = [{"rule": name, "parameters": parameters} | rule for name, parameters in names]
-    return {"recording": {"method": "sjd"}, "rows": 256, "windows": 64, "rules": rules, "versions": {}}
+    """The one that comes along."""
+    return read_measured().replays["fashion-replay"]
 
 
 def device(name: str = "NVIDIA H200") -> dict[str, Any]:
@@ -158,33 +157,9 @@ def device(name: str = "NVIDIA H200") -> dict[str, Any]:
     }
 
 
-# simlab compare, of continuous tokens -------------------------------------------------------------------------------
-
-TIME = {"batch": 2, "seconds": 0.5, "speedup": 1.25, "speedup_error": 0.1, "cost": 0.2, "predicted": 1.5}
-QUALITY = {"accuracy": 0.75, "accuracy_error": 0.1, "frechet_to_ar": 2.5, "frechet_to_held_out": None}
-
-
-def pair_row(method: str, share: float | None, passes: bool) -> dict[str, Any]:
-    check = {"p_value": 0.25 if passes else 1e-9, "passes": passes, "n": 40, "detects": 0.125 if passes else None}
-    return {
-        "method": method, "lossless": passes, "noisy_end": True, "steps": {"mean": 3.0},
-        "acceptance": {"mean": share, "error": None if share is None else 0.01},
-        "proposals": {"mean": None, "exhausted": 2, "rejected": 0}, "log_sigma": None, "gap": None,
-        "timing": [TIME], "quality": QUALITY, "checks": {"accuracy": check},
-    }  # fmt: skip
-
-
 def save_pair(folder: Path) -> Path:
-    """As ``simlab compare --model fashion-continuous`` leaves it."""
-    document = {
-        "model": {}, "shape": [2, 2], "dimension": 3, "settings": {"steps": 4, "order": "raster"}, "gamma": 5,
-        "prefill": 1, "n": 40, "seed": 0, "device": "CPU", "testing": {}, "classes": ["Bag", "Coat"],
-        "methods": [pair_row("autoregressive", None, True), pair_row("algorithm-1", 0.5, False)],
-    }  # fmt: skip
-    write_json(folder / "compare-continuous.json", document)
-    arrays = {"method": np.array(["a", "b"]), "labels": np.array([1, 0, 0]), "accepted": np.full((2, 2, 2), 0.5)}
-    write_arrays(folder / "compare-continuous.npz", arrays | {"images": np.zeros((2, 3, 8, 8), np.uint8)})
-    return folder
+    """The comparison of continuous tokens that comes along."""
+    return copytree(KEPT_PAIR, folder, dirs_exist_ok=True)
 
 
 # simlab certify ----------------------------------------------------------------------------------------------------

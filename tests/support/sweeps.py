@@ -1,4 +1,4 @@
-"""A small sweep, and others that differ from it in a line."""
+"""A small sweep, others that differ from it in a line, and one of many quick cells."""
 
 from __future__ import annotations
 
@@ -27,6 +27,24 @@ gamma = 2
 name = "lantern"
 neighbours = { count = 2 }
 grid.delta = [0.0, 0.5]
+"""
+
+MANY = """
+name = "many"
+title = "Many quick cells"
+seeds = "1..20"
+replicates = 12
+chunk = 3
+record = ["lengths"]
+[[process]]
+name = "markov"
+vocabulary = 32
+length = 128
+[[decoder]]
+name = "sjd"
+window = 8
+[[rule]]
+name = "speculative"
 """
 
 CODEBOOK = 'name = "codebook"\nvocabulary = 9\nlength = 6\nclusters = 3'

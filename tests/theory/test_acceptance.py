@@ -1,33 +1,44 @@
-"""The theory of acceptance, and the frontier no rule with one candidate crosses.
+"""The theory of acceptance, the frontiers no rule crosses, with one candidate or several, and speedup by rows.
 
 The closed forms are compared with sums over what can happen. The frontier is searched for a violation by every
-rule on random rows; the same search finds one as soon as the line is drawn a little lower, and amplify,
-addition and the optimal rule are seen to lie on it exactly.
+rule on random rows; amplify, addition and the optimal rule are seen to lie on it exactly, so that none lower would do.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction as F
+from itertools import permutations, product
+from random import Random
 from typing import Any
 
+import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from simlab.rules import RULES, Addition, Amplify, OptimalLossy, make_rule
+from simlab.rules import RULES, Addition, Amplify, OptimalLossy, Rule, Speculative, make_rule
 from tests.support.strategies import Row, pairs, parameters
 from theory.acceptance import (
     alpha,
     expected_tokens,
     frontier,
+    nearest_frontier,
     speedup,
     trials_per_rejection,
     trials_per_token,
 )
-from theory.distances import tv
+from theory.candidates import (
+    candidate_sets,
+    candidates_frontier,
+    candidates_law,
+    given_candidates_law,
+    optimal_acceptance,
+    optimal_transport,
+)
+from theory.cost_of_rows import affine, best_draft_length, break_even_batch, speedup_by_rows
+from theory.distances import tv, wasserstein1
 from theory.exact import acceptance, step_law
-from theory.search import pairs as searched_pairs
-from theory.search import smallest_violation
+from theory.example_processes import random_row
 
 pytestmark = pytest.mark.exact
 
@@ -45,15 +56,6 @@ def test_expected_tokens_is_the_mean_of_a_geometric_scan(rate: F, gamma: int) ->
     assert expected_tokens(rate, gamma) == sum((k + 1) * mass for k, mass in enumerate(kept))
     if rate < 1:
         assert expected_tokens(rate, gamma) == (1 - rate ** (gamma + 1)) / (1 - rate)
-
-
-def test_expected_tokens_and_speedup_by_hand() -> None:
-    assert expected_tokens(F(1, 2), 2) == F(7, 4)
-    assert expected_tokens(1.0, 5) == 6
-    assert expected_tokens(0.0, 5) == 1
-    assert type(expected_tokens(0.5, 2)) is float
-    assert speedup(F(1, 2), 2, F(1, 8)) == F(7, 5)
-    assert speedup(0.9, 5, 0.05) == pytest.approx((1 - 0.9**6) / 0.1 / 1.25)
 
 
 @given(pairs())
@@ -94,13 +96,229 @@ def test_amplify_addition_and_the_optimal_rule_are_on_the_frontier(pair: tuple[R
         assert gain == spent
 
 
-def test_a_lower_line_is_seen_to_be_crossed() -> None:
-    def crosses(share: F) -> Any:
-        def crossed(e: tuple[Row, Row]) -> bool:
-            gain, spent = gained(Amplify(2), *e)
-            return gain > share * spent
+# Speedup by rows -----------------------------------------------------------------------------------------------------
 
-        return smallest_violation(searched_pairs, crossed, 0, tries=20)
 
-    assert crosses(F(99, 100)) is not None
-    assert crosses(F(1)) is None
+prices = st.integers(1, 30).map(lambda k: F(k, 10))
+batches = st.integers(1, 100)
+
+
+def test_speedup_by_hand() -> None:
+    cost = affine(F(1), F(1, 16))
+    assert speedup_by_rows(F(2), 3, 4, cost) == 2 * F(5, 4) / F(7, 4)
+    assert speedup_by_rows(F(2), 3, 4, cost, F(1, 4)) == 2 * F(5, 4) / 2
+    assert speedup_by_rows(1, 1, 7, cost) == 1
+    assert type(speedup_by_rows(2.0, 3, 4, affine(1.0, 0.5))) is float
+
+
+@given(shares, st.integers(0, 6), batches, prices, prices)
+def test_a_constant_cost_gives_equation_51(alpha: F, gamma: int, batch: int, price: F, c: F) -> None:
+    found = speedup_by_rows(expected_tokens(alpha, gamma), gamma + 1, batch, affine(price, F(0)), gamma * c * price)
+    assert found == speedup(alpha, gamma, c)
+
+
+@given(st.integers(1, 40), shares, batches, prices, prices)
+def test_it_lies_between_the_share_of_rows_that_become_tokens_and_tokens(
+    rows: int, share: F, batch: int, fixed: F, per_row: F
+) -> None:
+    tokens = 1 + (rows - 1) * share
+    found = speedup_by_rows(tokens, rows, batch, affine(fixed, per_row))
+    assert tokens / rows <= found <= tokens
+    assert speedup_by_rows(tokens, rows, batch, affine(F(0), per_row)) == tokens / rows
+
+
+@given(st.integers(2, 40), st.integers(1, 11), prices, prices)
+def test_at_the_break_even_batch_it_is_as_fast_as_plain_decoding(
+    rows: int, twelfths: int, fixed: F, per_row: F
+) -> None:
+    tokens = 1 + (rows - 1) * F(twelfths, 12)
+    edge = break_even_batch(tokens, rows, fixed, per_row)
+    for batch in (1, 8, 64):
+        assert (speedup_by_rows(tokens, rows, batch, affine(fixed, per_row)) > 1) == (batch < edge)
+
+
+def test_without_lost_rows_there_is_no_break_even() -> None:
+    with pytest.raises(ZeroDivisionError, match="a larger batch loses nothing"):
+        break_even_batch(F(5), 5, F(1), F(1))
+    assert break_even_batch(F(5), 5, F(1), F(1), drafting_per_sequence=F(2)) == 2
+    with pytest.raises(ZeroDivisionError):
+        break_even_batch(F(2), 3, F(1), F(1), per_sequence=F(1))  # keys and values are read once for two tokens
+    assert break_even_batch(F(2), 3, F(1), F(1), per_sequence=F(1, 2)) == 2
+
+
+def test_best_draft_lengths_by_hand() -> None:
+    free = affine(F(1), F(0))
+    assert best_draft_length(F(1, 2), 1, free, F(0), 5) == 5
+    assert best_draft_length(F(0), 1, free, F(0), 5) == 0
+    assert best_draft_length(F(1, 2), 1, free, F(1, 2), 5) == 0  # a draft costs what it gives: the shortest of both
+    assert best_draft_length(F(1), 64, affine(F(0), F(1)), F(0), 5) == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"tokens": F(1, 2)}, "tokens is "),
+        ({"rows": 0}, "rows is 0"),
+        ({"batch": 0}, "batch is 0"),
+        ({"drafting": -1}, "drafting is -1"),
+    ],
+)
+def test_what_is_no_method_is_refused(given: dict, says: str) -> None:
+    usual = {"tokens": F(2), "rows": 3, "batch": 1, "cost": affine(F(1), F(0)), "drafting": 0}
+    with pytest.raises(ValueError, match=says):
+        speedup_by_rows(**usual | given)
+
+
+# Several candidates --------------------------------------------------------------------------------------------------
+
+
+RULE = Speculative()
+LINE = [[abs(x - y) for y in range(4)] for x in range(4)]
+
+
+def rows(seed: int, size: int, least: int = 0) -> tuple[Any, Any]:
+    random = Random(seed)
+    return random_row(random, size, least), random_row(random, size, least)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_sets_without_replacement_are_ordered_draws_added_up(count: int) -> None:
+    _, q = rows(1, 4, least=1)
+    by_hand: dict[frozenset[int], F] = {}
+    for order in permutations(range(4), count):
+        weight, left = F(1), F(1)
+        for x in order:
+            weight *= q[x] / left
+            left -= q[x]
+        by_hand[frozenset(order)] = by_hand.get(frozenset(order), F(0)) + weight
+    assert candidate_sets(q, count) == by_hand
+
+
+def test_sets_with_replacement_are_products() -> None:
+    _, q = rows(2, 3, least=1)
+    by_hand: dict[frozenset[int], F] = {}
+    for order in product(range(3), repeat=2):
+        by_hand[frozenset(order)] = by_hand.get(frozenset(order), F(0)) + q[order[0]] * q[order[1]]
+    assert candidate_sets(q, 2, replacement=True) == by_hand
+
+
+def test_candidates_beyond_the_support_draw_all_of_it() -> None:
+    q = (F(1, 3), F(0), F(2, 3))
+    assert candidate_sets(q, 5) == candidate_sets(q, 2) == {frozenset({0, 2}): 1}
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 6])
+@pytest.mark.parametrize("seed", range(6))
+def test_candidates_in_turn_are_lossless_and_below_the_optimum(seed: int, count: int) -> None:
+    p, q = rows(seed, 2 + seed % 4)
+    law, kept = candidates_law(RULE, p, q, count)
+    best = optimal_acceptance(p, candidate_sets(q, count))
+    assert tuple(law) == p
+    assert alpha(p, q) <= kept <= best <= 1
+    assert abs(optimal_transport(p, candidate_sets(q, count))[0] - float(best)) < 1e-9
+
+
+def test_one_candidate_is_the_step_law() -> None:
+    p, q = rows(7, 4)
+    for rule in (RULE, make_rule("amplify", k=2), make_rule("grouped", labels=[0, 0, 1, 1])):
+        law, kept = candidates_law(rule, p, q, 1)
+        assert tuple(law) == tuple(step_law(rule, p, q))
+        assert kept == acceptance(rule, p, q)
+
+
+def test_a_plan_is_feasible() -> None:
+    p, q = rows(4, 4, least=1)
+    sets = candidate_sets(q, 2)
+    total, plan = optimal_transport(p, sets)
+    assert abs(total - sum(row.sum() for row in plan.values())) < 1e-9
+    for drawn, row in plan.items():
+        assert row.sum() <= float(sets[drawn]) + 1e-9
+        assert all(row[y] == 0 for y in range(4) if y not in drawn)
+    assert (sum(plan.values()) <= np.array(p, dtype=float) + 1e-9).all()
+
+
+def test_the_frontier_for_one_candidate_is_alpha_plus_tv() -> None:
+    p, q = rows(5, 3, least=1)
+    sets = candidate_sets(q, 1)
+    assert candidates_frontier(p, sets, F(1, 10)) == min(F(1), alpha(p, q) + F(1, 10))
+    assert candidates_frontier(p, sets, F(1)) == 1
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_least_distance_is_below_every_rule_and_reached_at_both_ends(seed: int) -> None:
+    p, q = rows(seed, 4, least=1)
+    assert nearest_frontier(p, q, float(alpha(p, q)), LINE) == 0
+    assert nearest_frontier(p, q, 1.0, LINE) == pytest.approx(wasserstein1(p, q, LINE))
+    for rule in (make_rule("amplify", k=2), make_rule("optimal-lossy", tv=0.2), make_rule("addition", epsilon=0.1)):
+        kept = float(acceptance(rule, p, q))
+        assert nearest_frontier(p, q, kept, LINE) <= wasserstein1(step_law(rule, p, q), p, LINE) + 1e-9
+
+
+def test_the_least_distance_by_hand() -> None:
+    """p on token 0, q on tokens 1 and 3: the first half of q costs 1 a unit, the second 3."""
+    p, q = (1.0, 0.0, 0.0, 0.0), (0.0, 0.5, 0.0, 0.5)
+    assert nearest_frontier(p, q, 0.25, LINE) == pytest.approx(0.25)
+    assert nearest_frontier(p, q, 0.5, LINE) == pytest.approx(0.5)
+    assert nearest_frontier(p, q, 0.75, LINE) == pytest.approx(0.5 + 0.75)
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (lambda: candidates_law(RULE, [1, 0], [1, 0], 0), "candidates is 0"),
+        (lambda: candidate_sets([1, 0], 0), "candidates is 0"),
+        (lambda: candidate_sets([0.5, 0.1], 1), "sums to 0.6"),
+        (lambda: optimal_acceptance([F(1, 17)] * 17, {}), "17 tokens"),
+        (lambda: nearest_frontier([1.0, 0.0], [0.0, 1.0], 1.5, [[0, 1], [1, 0]]), "accepted is 1.5"),
+        (lambda: nearest_frontier([1.0, 0.0], [0.0, 1.0], 0.5, [[0, 1]]), "metric has shape"),
+    ],
+)
+def test_bad_input(call: Any, told: str) -> None:
+    with pytest.raises(ValueError, match=told.replace("(", r"\(")):
+        call()
+
+
+def test_tv_of_a_lossy_rule_with_candidates_is_paid_for() -> None:
+    """With K = 2 the optimal lossy rule spends TV, and stays within the optimum plus that."""
+    p, q = rows(9, 4, least=1)
+    law, kept = candidates_law(make_rule("optimal-lossy", tv=F(1, 5)), p, q, 2)
+    spent = tv(tuple(law), p)
+    assert spent > 0
+    assert kept <= candidates_frontier(p, candidate_sets(q, 2), spent)
+
+
+# Given candidates ----------------------------------------------------------------------------------------------
+
+
+def float_rows(seed: int, least: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    p, q = (np.array(row, dtype=np.float64) for row in rows(seed, 4, least))
+    return p, q
+
+
+def mean_over_candidates(rule: Rule, p: np.ndarray, q: np.ndarray, count: int) -> tuple[np.ndarray, float]:
+    """What is emitted for given candidates, averaged over all there can be."""
+    law, accepted = np.zeros(len(p)), 0.0
+
+    def draw(chosen: list[int], weight: float) -> None:
+        nonlocal law, accepted
+        left = np.where(np.isin(np.arange(len(q)), chosen), 0, q)
+        if len(chosen) == count or left.sum() == 0:
+            made = given_candidates_law(rule, p, q, chosen)
+            law, accepted = law + weight * made.law, accepted + weight * made.acceptance
+            return
+        for x in np.flatnonzero(left):
+            draw([*chosen, int(x)], weight * left[x] / left.sum())
+
+    draw([], 1.0)
+    return law, accepted
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(0, 2**32), st.integers(1, 3))
+def test_what_is_emitted_for_given_candidates_has_the_right_mean(seed: int, count: int) -> None:
+    p, q = float_rows(seed)
+    for rule in (Speculative(), make_rule("grouped", labels=[0, 0, 1, 1]), make_rule("amplify", k=2.0)):
+        law, accepted = mean_over_candidates(rule, p, q, count)
+        right, kept = candidates_law(rule, p, q, count)
+        np.testing.assert_allclose(law, right, atol=1e-12)
+        assert abs(accepted - kept) < 1e-12

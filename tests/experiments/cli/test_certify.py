@@ -15,7 +15,7 @@ import pytest
 from experiments.certification.certificate_format import format_value, most_off
 from experiments.cli.main import main
 from tests.support.callables import MINE
-from tests.support.cli import COMMAND, beside_a_decoy
+from tests.support.cli import COMMAND, HEEDED, beside_a_decoy, certificate
 
 pytestmark = pytest.mark.cli
 
@@ -30,12 +30,6 @@ def folder(here: Path) -> Path:
     """A user's folder with callables in it, as the current one."""
     (here / "mine.py").write_text(MINE)
     return here
-
-
-def document(folder: Path) -> dict[str, Any]:
-    text = (folder / "out" / "certify" / "certificate.json").read_text(encoding="utf-8")
-    found: dict[str, Any] = json.loads(text, parse_constant=lambda constant: pytest.fail(f"{constant} is no JSON"))
-    return found
 
 
 # Verdicts and exit status --------------------------------------------------------------------------------------
@@ -79,7 +73,7 @@ def test_a_lossless_one_returns_0_and_the_same_calls_give_the_same_certificate(
     for processes in ("1", "2"):
         options = ["--calls", "512", "--epsilon", "0.8", "--processes", processes, "--seed", "3", *SMALL]
         assert main(["certify", "mine:good", *options]) == 0
-        certificates.append(document(folder))
+        certificates.append(certificate(folder))
     assert certificates[0]["verdict"] == "lossless"
     assert certificates[0]["seed"] == 3
     assert certificates[0]["lines"] == certificates[1]["lines"]
@@ -89,14 +83,14 @@ def test_a_lossless_one_returns_0_and_the_same_calls_give_the_same_certificate(
 
 def test_too_few_calls_are_inconclusive_and_return_3(folder: Path, undrawn: None) -> None:
     assert main(["certify", "mine.py:engine", *FEW]) == 3
-    assert document(folder)["verdict"] == "inconclusive"
+    assert certificate(folder)["verdict"] == "inconclusive"
 
 
 @pytest.mark.parametrize("name", ["mine.py", "my-own verifier.py"])
 def test_a_method_in_a_file_is_enumerated_and_reproduced(name: str, folder: Path, undrawn: None) -> None:
     (folder / "mine.py").rename(folder / name)
     assert main(["certify", f"./{name}:engine.verify", *FEW]) == 1
-    failure = document(folder)["failure"]
+    failure = certificate(folder)["failure"]
     assert failure["tv_exact"] > 0.02
     script = folder / "out" / "certify" / "reproduce.py"
     assert script.read_text(encoding="utf-8") == failure["script"]
@@ -132,7 +126,7 @@ def test_misbehaviour_is_told_and_returns_1(
 ) -> None:
     """What else may be returned, and is no tokens, is in tests/simlab/certify/test_certify_exact.py."""
     assert main(["certify", f"mine:{name}", *FEW, "--limit", "1"]) == 1
-    found = document(folder)
+    found = certificate(folder)
     assert found["verdict"] == "breaks"
     assert found["failure"]["kind"] == kind
     assert told in found["summary"]
@@ -145,7 +139,7 @@ def test_misbehaviour_is_told_and_returns_1(
 
 def test_what_only_rare_coins_show_is_told_with_the_coins(folder: Path, undrawn: None) -> None:
     assert main(["certify", "mine:rounding", *FEW]) == 1
-    failure = document(folder)["failure"]
+    failure = certificate(folder)["failure"]
     assert failure["kind"] == "raises"
     assert "AssertionError" in failure["told"]
     assert 1 - 1e-9 < max(failure["arguments"]["uniforms"]) < 1
@@ -164,7 +158,7 @@ def test_peculiarities_are_noted(
     name: str, noted: list[str], folder: Path, undrawn: None, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["certify", f"mine:{name}", *FEW]) == 3
-    notes = document(folder)["notes"]
+    notes = certificate(folder)["notes"]
     assert len(notes) == len(noted)
     assert all(words in note for words, note in zip(noted, notes, strict=True))
     printed = capfd.readouterr()
@@ -174,9 +168,8 @@ def test_peculiarities_are_noted(
 
 
 def test_an_interrupt_leaves_nothing_half_written(folder: Path) -> None:
-    heeded = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "  # ignored in the background
     running = subprocess.Popen(
-        [*COMMAND[:-1], heeded + COMMAND[-1], "certify", "mine:slow", "--budget", "60"],
+        [*COMMAND[:-1], HEEDED + COMMAND[-1], "certify", "mine:slow", "--budget", "60"],
         cwd=folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

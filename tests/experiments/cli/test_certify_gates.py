@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import tomllib
 from argparse import ArgumentTypeError
 from pathlib import Path
@@ -13,36 +11,29 @@ from xml.etree import ElementTree
 
 import pytest
 
-from experiments.certification.gates import identity, is_new, junit, read_baseline, sarif
+from experiments.certification.gates import is_new, junit, read_baseline, sarif
 from experiments.cli.main import main
 from simlab.pytest_plugin import seconds
 from tests.support import page_documents
+from tests.support.cli import pytest_in
 
 pytestmark = pytest.mark.cli
 
 ROOT = Path(__file__).parents[3]
 OPERATOR = """\
-import numpy as np
+from simlab.mutants.gated.contracts import implementation, reference
+from simlab.mutants.gated.gates import ALWAYS
 
-
-def draw(weights, uniform):
-    upto = weights.cumsum()
-    return int(np.searchsorted(upto, uniform * upto[-1], side="right"))
+right = reference("chain_uniforms")
+bug = implementation("residual drawn from p", ALWAYS, "chain_uniforms")
 
 
 def verify(p, q, drafts, uniforms, uniform):
-    for i, x in enumerate(drafts):
-        if not uniforms[i] * q[i, x] < p[i, x]:
-            left = np.maximum(p[i] - q[i], 0)
-            return [*drafts[:i], draw(left if left.any() else p[i], uniform)]
-    return [*drafts, draw(p[-1], uniform)]
+    return right(p, q, drafts, uniforms, uniform)
 
 
 def wrong(p, q, drafts, uniforms, uniform):
-    for i, x in enumerate(drafts):
-        if not uniforms[i] * q[i, x] < p[i, x]:
-            return [*drafts[:i], draw(p[i], uniform)]
-    return [*drafts, draw(p[-1], uniform)]
+    return bug(p, q, drafts, uniforms, uniform)
 
 
 def raises(p, q, drafts, uniforms, uniform):
@@ -138,10 +129,6 @@ def test_only_what_is_new_is_new(now: dict[str, Any], then: dict[str, Any], new:
     assert is_new(now, json.loads(json.dumps(then))) is new
 
 
-def test_the_identity_of_a_finding_is_plain() -> None:
-    assert identity(certificate("lossy")) == ["verify", "law", False, "residual drawn from p"]
-
-
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"verdict": "lossy"}', "[" * 100_000])
 def test_a_baseline_that_is_none_is_refused(text: str, tmp_path: Path) -> None:
     (tmp_path / "old.json").write_text(text)
@@ -157,7 +144,7 @@ def test_the_command_writes_them_and_knows_what_is_new(tmp_path: Path, monkeypat
     assert main([*words, "--junit", "tests.xml", "--sarif", "found.sarif", "--json", "old.json"]) == 1
     assert ElementTree.parse("tests.xml").getroot()[0].attrib["failures"] == "1"
     found = json.loads(Path("found.sarif").read_text())["runs"][0]["results"][0]
-    assert found["locations"][0]["physicalLocation"]["region"] == {"startLine": 17}
+    assert found["locations"][0]["physicalLocation"]["region"] == {"startLine": 12}
     assert "residual drawn from p" in found["message"]["text"]
     assert main([*words, "--baseline", "old.json"]) == 0
     assert main(["certify", "mine.py:raises", *words[2:], "--baseline", "old.json", "--junit", "tests.xml"]) == 1
@@ -187,13 +174,7 @@ def test_the_fixture_passes_and_fails_and_says_so(tmp_path: Path) -> None:
         "    assert_lossless(mine.verify, 'chain_uniforms', epsilon=0.99)\n\n\n"
         "def test_wrong(assert_lossless):\n    assert_lossless(mine.wrong, 'chain_uniforms', calls=16)\n"
     )
-    command = [sys.executable, "-m", "pytest", "-p", "simlab.pytest_plugin", "-p", "no:cacheprovider", "-q"]
-    done = subprocess.run(
-        [*command, "--certify-budget", "12", "--junitxml", "tests.xml", "."],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-    )
+    done = pytest_in(tmp_path, "--certify-budget", "12", "--junitxml", "tests.xml", ".")
     assert done.returncode == 1, done.stdout + done.stderr
     assert "1 failed, 1 passed" in done.stdout
     table = done.stdout.partition("certificates")[2]
@@ -205,11 +186,8 @@ def test_the_fixture_passes_and_fails_and_says_so(tmp_path: Path) -> None:
 def test_what_the_command_line_names_is_a_test_without_a_file(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(OPERATOR)
     named = ["mine:wrong@chain_uniforms", "mine:nothing", "mine"]
-    command = [sys.executable, "-m", "pytest", "-p", "simlab.pytest_plugin", "-p", "no:cacheprovider", "-q"]
     asked = [word for name in named for word in ("--simlab-certify", name)]
-    done = subprocess.run(
-        [*command, *asked, "--certify-budget", "6"], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
+    done = pytest_in(tmp_path, *asked, "--certify-budget", "6")
     assert done.returncode == 1, done.stdout + done.stderr
     assert "3 failed" in done.stdout
     assert "mine:wrong is lossy" in done.stdout.partition("certificates")[2]

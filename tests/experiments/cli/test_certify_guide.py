@@ -1,21 +1,27 @@
-"""The guides to ``simlab certify`` are true: their code runs, prints what it says, and tables are those of the code."""
+"""The documents on ``simlab certify`` are true: their code runs, prints what it says, and tables are the code's."""
 
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import typer.main
 
-from experiments.cli.main import main
+from experiments.certification import published
+from experiments.cli.main import app, main
 from simlab.certify import CONTRACTS, assert_lossless, certify
+from simlab.certify.adapters.checkouts.registry import PUBLISHED
 from simlab.certify.certificate import VERDICTS
+from simlab.certify.servers.toy import Server, Toy
 from simlab.mutants.catalogue import bugs
-from tests.support.cli import files_of
+from tests.support.cli import certificate, files_of, pytest_in, written
 
 pytestmark = pytest.mark.cli
 
@@ -28,10 +34,8 @@ ROWS = re.findall(r"^\| (\d+) [^|]*\| ([^|]*) \| ([^|]*) \|$", GUIDE, re.M)
 @pytest.fixture
 def folder(here: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with the files of the guide, as the current one."""
-    for name, text in FILES.items():
-        (here / name).write_text(text, encoding="utf-8")
     monkeypatch.syspath_prepend(here)
-    return here
+    return written(here, FILES)
 
 
 def lines(text: str) -> list[str]:
@@ -124,9 +128,7 @@ GATES = re.findall(r"simlab (certify chain.py[^|`]*?)\|\|", OPERATOR_GUIDE)
 @pytest.fixture
 def torch_folder(here: Path) -> Path:
     pytest.importorskip("torch")
-    for name, text in OPERATORS.items():
-        (here / name).write_text(text, encoding="utf-8")
-    return here
+    return written(here, OPERATORS)
 
 
 @pytest.mark.slow
@@ -134,7 +136,7 @@ def test_the_last_command_certifies_the_operator(torch_folder: Path) -> None:
     assert SHELL
     *_, last = SHELL[1].strip().splitlines()
     assert main([*shlex.split(last)[1:], "--budget", "5", "--epsilon", "0.99"]) in (0, 3)
-    found = json.loads((torch_folder / "out" / "certify" / "certificate.json").read_text(encoding="utf-8"))
+    found = certificate(torch_folder)
     assert found["failure"] is None
     assert found["exact"].split()[1:3] == ["of", found["exact"].split()[2]], found["exact"]
     assert found["acceptance"]["kept"] == pytest.approx(found["acceptance"]["most"], abs=0.1)
@@ -150,8 +152,81 @@ def test_the_gates_are_commands_of_the_program(gate: int, torch_folder: Path, mo
 
 @pytest.mark.slow
 def test_the_test_of_the_guide_passes(torch_folder: Path) -> None:
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "simlab.pytest_plugin", "-p", "no:cacheprovider"]
     asked = ["--certify-at-most", "V=8,gamma=2", "--certify-budget", "20"]  # several times what a slow machine needs
-    done = subprocess.run([*command, *asked], capture_output=True, text=True, check=False)
+    done = pytest_in(torch_folder, *asked)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "test_chain_is_lossless: chain:verify is" in done.stdout
+
+
+# Processes, servers and published code -------------------------------------------------------------------------------
+
+
+LANGUAGES, SERVERS, CODE = (
+    (ROOT / "docs" / f"certify-{name}.md").read_text(encoding="utf-8")
+    for name in ("any-language", "servers", "published-code")
+)
+CLIENTS = re.findall(r"^\| \S+ \| \[`([\w.]+)`\]\(.*?\) \| (?:`(.*?)`)? ?\| `(.*?)` \|$", LANGUAGES, re.M)
+KEPT = re.findall(r"^\| (`[\w-]+`(?:, `[\w-]+`)*) \| (\S+@\w+) \| .* \|$", CODE, re.M)
+CERTIFY = re.findall(r"^simlab (certify --url.*?[^\\])$", SERVERS, re.M | re.S)
+CARGO = Path.home() / ".cargo" / "bin"
+
+
+def test_the_clients_are_where_the_document_says() -> None:
+    line = re.search(r'`python (-c "import simlab.certify.clients.*?")`', LANGUAGES)
+    assert line
+    folder = subprocess.run([sys.executable, *shlex.split(line[1])], capture_output=True, text=True, check=True).stdout
+    assert [(Path(folder.strip()) / name).is_file() for name, _, _ in CLIENTS] == [True] * 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["verifier.cpp", "verifier.rs", "verifier.py"])
+def test_a_client_is_built_and_certified_as_the_document_says(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build, command = next((build, command) for file, build, command in CLIENTS if file == name)
+    search = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"], str(CARGO)])
+    monkeypatch.setenv("PATH", search)
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(ROOT / "simlab" / "certify" / "clients" / name, tmp_path)
+    if build:
+        if shutil.which(shlex.split(build)[0]) is None:
+            pytest.skip(f"there is no {shlex.split(build)[0]}")
+        subprocess.run(shlex.split(build), check=True)
+    shown = re.search(r"^simlab (certify --command \./verifier .*)$", LANGUAGES, re.M)
+    assert shown
+    said = [command if word == "./verifier" else word for word in shlex.split(shown[1])]
+    assert main([*said, "--calls", "16", "--epsilon", "0.99"]) in (0, 3)
+    assert json.loads((tmp_path / "out/certify/certificate.json").read_text())["failure"] is None
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_the_commands_for_servers_ask_what_is_there(number: int, here: Path, undrawn: None) -> None:
+    assert len(CERTIFY) == 3
+    with Server(Toy()) as engine, Server(Toy()) as reference:
+        line = CERTIFY[number].replace("\\\n", "")
+        for there, here in zip(("808[0]|8000", "808[1]|8001"), (engine, reference), strict=True):
+            line = re.sub(rf"http://localhost:(?:{there})", here.url.removesuffix("/completion"), line)
+        assert "localhost" not in line
+        assert main([*shlex.split(line), "--requests", "40"]) == 3
+        assert engine.requests + reference.requests == 40
+
+
+def test_every_option_for_servers_is_told() -> None:
+    command = typer.main.get_command(app).commands["certify"]  # type: ignore[attr-defined]
+    own = {one.opts[0] for one in command.params if getattr(one, "rich_help_panel", None) == "With --url"}
+    told = {name for row in re.findall(r"^\| (`--.*?) \|", SERVERS, re.M) for name in re.findall(r"--[\w-]+", row)}
+    assert told - {"--limit"} == own - {"--reference"}
+
+
+def test_what_is_kept_of_published_code_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert published.main(["--list"]) == 0
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == list(PUBLISHED)
+    told = {name: commit for names, commit in KEPT for name in re.findall(r"`([^`]+)`", names)}
+    assert sorted(told) == sorted(PUBLISHED)
+    for name, (repository, commit) in ((name, commit.split("@")) for name, commit in told.items()):
+        assert repository == PUBLISHED[name].repository
+        kept = ROOT / "experiments/engines/certificates" / f"{name}.json"
+        if kept.exists():
+            document = json.loads(kept.read_text(encoding="utf-8"))
+            assert document["repository"] == repository
+            assert document["commit"].startswith(commit)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ from experiments.cli.main import main
 from simlab.certify.servers import comparison
 from simlab.certify.servers.client import Endpoint
 from simlab.certify.servers.toy import Server, Toy
-from tests.support.cli import usage_error
+from tests.support.cli import certificate, usage_error
 
 pytestmark = pytest.mark.cli
 
@@ -34,7 +33,7 @@ def test_a_certificate_of_two_servers(capsys: pytest.CaptureFixture[str], tmp_pa
     assert printed.startswith("inconclusive: ")
     assert reference.url in printed
     assert "note: logprobs of" in printed
-    document = json.loads((tmp_path / "out" / "certify" / "certificate.json").read_text())
+    document = certificate(tmp_path)
     assert document["calls"] == 64 == engine.requests + reference.requests
     assert document["command"].startswith(f"simlab certify --url {engine.url} ")
     assert [line["calls"] for line in document["lines"]] == [8] * len(PROMPTS)
@@ -60,7 +59,7 @@ def test_a_server_that_stops_answering_breaks(tmp_path: Path) -> None:
 
     with Server(Toy(), later) as engine, Server(Toy()) as reference:
         assert main(arguments(engine.url, reference.url)) == 1
-    document = json.loads((tmp_path / "out" / "certify" / "certificate.json").read_text())
+    document = certificate(tmp_path)
     assert document["verdict"] == "breaks"
     assert "503: 'overloaded'" in document["summary"]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shlex
@@ -13,12 +12,13 @@ from typing import Any
 
 import pytest
 
-from experiments.certification.certificate_format import left_out, maps, seen
+from experiments.certification.certificate_format import maps, seen
 from experiments.certification.gates import aside, junit, sarif
 from experiments.certification.request import Request
 from experiments.cli.main import main
 from simlab.certify.shapes.drawing import cells
 from simlab.certify.shapes.ranges import BATCH, CANDIDATES, GAMMA, Axis, V
+from tests.support.cli import certificate, pytest_in
 
 pytestmark = pytest.mark.cli
 
@@ -112,20 +112,6 @@ def test_a_map_ends_at_most_where_it_is_told() -> None:
     assert maps({"axes": ["V", "gamma"], "cells": []} | {"own": []}) == []
 
 
-def test_what_was_seen_too_little_of_is_in_brackets_and_what_was_not_is_a_dot() -> None:
-    enough = looked({"V": [9, 9]})
-    little, none = enough | {"seen": False}, enough | {"seen": False, "outcomes": 0, "why": "too long"}
-    told = [seen(each).strip() for each in (enough, little, none)]
-    assert told == ["0.25", "(0.25)", "."]
-
-
-def test_reasons_are_told_once_each_with_their_band() -> None:
-    why = "V = 9, gamma = 2: raises ValueError: not 9; at all; V = 9, gamma = 3: raises ValueError: not 9; at all"
-    one = looked({"V": [9, 9], "gamma": [1, 3]}, why=why)
-    found = {"cells": [one, one, looked({"V": [9, 64]}, why="a call would take too long"), looked({"V": [2, 8]})]}
-    assert left_out(found) == ["2 bands: raises ValueError: not 9; at all", "V = 9–64: a call would take too long"]
-
-
 def test_gates_have_own_shapes_and_edges_beside_a_pass() -> None:
     found = shapes((V, GAMMA)) | {"own": [looked({"V": [9, 9]}, name="V=9")]}
     document = {"verdict": "lossless", "subject": "a.py:b", "contract": "verify", "summary": "", "seconds": 1.0}
@@ -164,11 +150,6 @@ def test_a_failure_without_a_program_has_a_command(case: str, script: str | None
 # What comes of it ----------------------------------------------------------------------------------------------
 
 
-def document(folder: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((folder / "out" / "certify" / "certificate.json").read_text(encoding="utf-8"))
-    return found
-
-
 def test_own_shapes_lead_and_an_edge_is_told_beside_the_verdict(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -180,7 +161,7 @@ def test_own_shapes_lead_and_an_edge_is_told_beside_the_verdict(
     assert any(line.startswith("V by gamma ") for line in rest)
     (edge,) = [line for line in rest if line.startswith("edge: ")]
     assert re.match(r"edge: coin \d of \d is exactly 0: it emits ", edge)
-    found = document(folder)
+    found = certificate(folder)
     assert found["failure"] is None
     assert found["battery"] == 3
     assert found["shapes"]["own"][0]["of"] == {"V": [9, 9], "gamma": [2, 2]}
@@ -193,7 +174,7 @@ def test_own_shapes_lead_and_an_edge_is_told_beside_the_verdict(
 def test_an_edge_fails_if_it_is_asked_to(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["certify", "mine.py:at_zero", "--calls", "1", "--processes", "1", "--strict"]) == 1
     assert "\nedge: " not in capsys.readouterr().out
-    found = document(folder)
+    found = certificate(folder)
     assert found["verdict"] == "lossy"
     assert found["failure"] == found["edge"]
     assert found["command"].endswith("--seed 0 --processes 1")
@@ -203,7 +184,7 @@ def test_an_edge_fails_if_it_is_asked_to(folder: Path, capsys: pytest.CaptureFix
 def test_a_failure_that_no_small_case_shows_has_a_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["certify", "mine.py:at_eleven", "--calls", "512", *FEW, "--shape", "V=20,gamma=11"]
     assert main(words) == 1
-    found = document(folder)
+    found = certificate(folder)
     assert found["verdict"] == "lossy"
     assert found["failure"]["script"] is None
     assert "gamma=11 --budget 30" in found["again"]
@@ -230,9 +211,8 @@ def test_the_fixture_passes_shapes_on(tmp_path: Path) -> None:
         "simlab.certify.assert_lossless = certified\n\n\n"
         "def test_right(assert_lossless):\n    assert_lossless(len, calls=8, shapes=['V=9'])\n    assert 0\n"
     )
-    command = [sys.executable, "-m", "pytest", "-p", "simlab.pytest_plugin", "-p", "no:cacheprovider", "-q"]
     more = ["--certify-shape", "V=8,gamma=2", "--certify-shape=emu3", "--certify-at-most", "V=9", "--certify-strict"]
-    done = subprocess.run([*command, *more, "."], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    done = pytest_in(tmp_path, *more, ".")
     options = [("at_most", "V=9"), ("calls", 8), ("shapes", ("V=9", "V=8,gamma=2", "emu3")), ("strict", True)]
     assert str(options) in done.stdout, done.stdout + done.stderr
 

@@ -1,12 +1,18 @@
-"""``simlab verify`` and ``simlab claims``: what they print, write and return; and the command line as a whole."""
+"""``simlab verify`` and ``simlab claims``: what they print, write and return; and the command line as a whole.
+
+Where a check fails, tasks run in this process, so that a claim can be replaced.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -18,12 +24,15 @@ from rich.console import Console
 
 from experiments.cli import claims
 from experiments.cli.main import main, run_process
-from experiments.cli.report import repeated
 from experiments.cli.terminal import numbers_table, plain_math, plain_table
+from experiments.verification import pool
+from experiments.verification.claims import with_parts
+from experiments.verification.pool import Done, Task
+from experiments.verification.verify import verify
 from simlab.rules import make_rule
 from tests.support.cli import beside_a_decoy
 from theory.acceptance import alpha
-from theory.claims import CLAIMS, VERDICTS
+from theory.claims import CLAIMS, VERDICTS, CheckFailed, Finding
 from theory.exact import acceptance, step_law
 
 pytestmark = pytest.mark.cli
@@ -150,25 +159,6 @@ def test_what_no_claim_has_is_told_and_a_question_has_few_answers(capsys: pytest
     assert "no claim has 'qqqqqq'" in said.err
 
 
-def test_a_claim_is_explained_with_what_its_verdict_rests_on(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    evidence = [{"kind": "counterexample", "summary": "a counterexample"}]
-    saved = {"claims": [{"id": "gsd.speed", "verdict": "refuted", "evidence": evidence}]}
-    (tmp_path / "verdicts.json").write_text(json.dumps(saved), encoding="utf-8")
-    assert main(["claims", "gsd.speed", "--out", str(tmp_path)]) == 0
-    assert "evidence\n  a counterexample\n" in capsys.readouterr().out
-
-
-def test_claims_lists_verdicts_that_are_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    saved = {"claims": [{"id": "gsd.speed", "verdict": "refuted"}]}
-    (tmp_path / "verdicts.json").write_text(json.dumps(saved), encoding="utf-8")
-    assert main(["claims", "--paper", "gsd", "--out", str(tmp_path)]) == 0
-    found = dict(line.split("\t")[:2] for line in capsys.readouterr().out.splitlines())
-    assert list(found) == [id for id, claim in CLAIMS.items() if claim.paper == "gsd"]
-    assert {id: verdict for id, verdict in found.items() if verdict != "-"} == {"gsd.speed": "refuted"}
-
-
 def test_claims_in_a_terminal_fit_its_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     screen = Console(file=StringIO(), width=80, force_terminal=True, color_system=None)
     monkeypatch.setattr(claims, "output", lambda: screen)
@@ -181,13 +171,20 @@ def test_claims_in_a_terminal_fit_its_lines(tmp_path: Path, monkeypatch: pytest.
 def test_an_explained_claim_has_its_verdict_and_those_of_its_parts(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    saved = {"claims": [{"id": "gsd.dynamic", "verdict": "refuted"}, {"id": "gsd.dynamic.scale", "verdict": "holds"}]}
+    whole = {"id": "gsd.dynamic", "verdict": "refuted", "evidence": [{"kind": "example", "summary": "a row"}]}
+    saved = {"claims": [whole, {"id": "gsd.dynamic.scale", "verdict": "holds"}]}
     (tmp_path / "verdicts.json").write_text(json.dumps(saved), encoding="utf-8")
     assert main(["claims", "gsd.dynamic", "--out", str(tmp_path)]) == 0
-    first, *lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    printed = capsys.readouterr().out
+    first, *lines = [line.split() for line in printed.splitlines()]
     assert (first[0], first[-1]) == ("gsd.dynamic", "refuted")
     assert ["gsd.dynamic.scale", "holds"] in lines
     assert ["gsd.dynamic.centred", "-"] in lines
+    assert "evidence\n  a row\n" in printed
+    assert main(["claims", "--paper", "gsd", "--out", str(tmp_path)]) == 0
+    found = dict(line.split("\t")[:2] for line in capsys.readouterr().out.splitlines())
+    assert list(found) == [id for id, claim in CLAIMS.items() if claim.paper == "gsd"]
+    assert {id for id, verdict in found.items() if verdict != "-"} == {"gsd.dynamic", "gsd.dynamic.scale"}
 
 
 @pytest.mark.parametrize("id", ["gsd.theorem-1", "sjd.initialisation", "gsd.dynamic"])
@@ -199,18 +196,6 @@ def test_an_explained_claim_is_told_whole(id: str, capsys: pytest.CaptureFixture
 
 
 # The command line --------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("given", "expected"),
-    [
-        (["--runs", "a", "b", "--out", "c"], ["--runs", "a", "--runs", "b", "--out", "c"]),
-        (["--runs=a", "b"], ["--runs=a", "--runs", "b"]),
-        (["--out", "c", "--runs", "a", "--runs", "b"], ["--out", "c", "--runs", "a", "--runs", "b"]),
-    ],
-)
-def test_an_option_takes_several_values(given: list[str], expected: list[str]) -> None:
-    assert repeated("--runs", given) == expected
 
 
 def test_reports_explains_what_is_missing(tmp_path: Path) -> None:
@@ -270,19 +255,6 @@ def test_an_id_is_never_cut_and_a_row_is_a_line_where_the_terminal_has_room_for_
         assert rows[0][1] in lines[1]
 
 
-@pytest.mark.parametrize(
-    ("latex", "shown"),
-    [
-        (r"$\alpha_{GSD} \ge \alpha_{SD}$ holds", "α_GSD ≥ α_SD holds"),
-        (r"$\delta = 0.15$, $x\ne y$", "δ = 0.15, x ≠ y"),
-        (r"$1 - \alpha^{\gamma + 1}$, $p^{(k)}$", "1 - α^(γ + 1), p^(k)"),
-        ("no formula", "no formula"),
-    ],
-)
-def test_formulas_read_well_in_a_terminal(latex: str, shown: str) -> None:
-    assert plain_math(latex) == shown
-
-
 def test_a_reader_that_has_enough_is_no_error() -> None:
     done = subprocess.run(
         "set -o pipefail; simlab claims | head -1", shell=True, executable="/bin/bash", capture_output=True, text=True,
@@ -290,3 +262,118 @@ def test_a_reader_that_has_enough_is_no_error() -> None:
     )  # fmt: skip
     assert (done.returncode, done.stderr) in ((141, ""), (0, ""))
     assert done.stdout.startswith("leviathan.")
+
+
+# Checks that fail, and what is saved ---------------------------------------------------------------------------------
+
+
+def inline(tasks: Sequence[Task], follow: Callable[[Done], Sequence[Task]]) -> Iterator[Done]:
+    for task in tasks:
+        for name, job in task.jobs.items():
+            done = pool.attempt(name, job)
+            yield done
+            yield from inline(follow(done), follow)
+
+
+@pytest.fixture
+def broken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`gsd.speed` has a check that fails, `gsd.printed-slice` one that breaks."""
+
+    def fails(seed: int) -> Finding:
+        raise CheckFailed("the check does not see a wrong rule")
+
+    def breaks(seed: int) -> Finding:
+        raise ZeroDivisionError("division by zero")
+
+    monkeypatch.setitem(CLAIMS, "gsd.speed", replace(CLAIMS["gsd.speed"], decide=fails))
+    monkeypatch.setitem(CLAIMS, "gsd.printed-slice", replace(CLAIMS["gsd.printed-slice"], decide=breaks))
+    monkeypatch.setattr(pool, "run", inline)
+
+
+@pytest.mark.usefixtures("broken")
+def test_failed_checks_are_reported_and_return_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ids = ["gsd.speed", "gsd.printed-slice", "gsd.accumulation"]
+    status = main(["verify", "--out", str(tmp_path), *(part for id in ids for part in ("--claim", id))])
+    document = json.loads((tmp_path / "verdicts.json").read_text(encoding="utf-8"))
+    assert status == 1
+    assert set(document["failed"]) == {"gsd.speed", "gsd.printed-slice"}
+    assert document["failed"]["gsd.speed"].endswith("CheckFailed: the check does not see a wrong rule")
+    assert document["failed"]["gsd.printed-slice"].endswith("ZeroDivisionError: division by zero")
+    verdicts = {entry["id"]: entry["verdict"] for entry in document["claims"]}
+    assert verdicts["gsd.speed"] == verdicts["gsd.printed-slice"] == "not-decided"
+    assert verdicts["gsd.accumulation"] == "holds"
+    assert "gsd.speed" in capsys.readouterr().out
+    assert "does not see a wrong rule" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def decided(out: Path, *ids: str, seed: int = 0) -> str:
+    """What ``verdicts.json`` says after these claims were asked for."""
+    verify(with_parts(ids), seed, out, measure=False, progress=lambda *_: None)
+    return (out / "verdicts.json").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool, "run", inline)
+
+
+FEW = ["gsd.printed-slice", "gsd.speed"]
+
+
+@pytest.mark.usefixtures("in_turn")
+def test_claims_decided_one_after_the_other_are_all_there_as_if_decided_together(tmp_path: Path) -> None:
+    """Whoever decides one claim again, after all of them, does not lose the others."""
+    together = decided(tmp_path / "together", *FEW)
+    for id in reversed(FEW):
+        apart = decided(tmp_path / "apart", id)
+    assert apart == together
+    names = {path.name for path in (tmp_path / "apart" / "claims").iterdir()}
+    assert names == {path.name for path in (tmp_path / "together" / "claims").iterdir()}
+    seconds = json.loads((tmp_path / "apart" / "manifest.json").read_text(encoding="utf-8"))["seconds"]
+    assert seconds.keys() == {*FEW, "all"}
+
+
+@pytest.mark.usefixtures("in_turn")
+def test_files_that_would_say_the_same_are_left_as_they_are(tmp_path: Path) -> None:
+    decided(tmp_path, *FEW)
+    written = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
+    decided(tmp_path, FEW[0])
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == written
+
+
+@pytest.mark.usefixtures("in_turn")
+def test_verdicts_of_another_seed_of_other_code_or_unreadable_do_not_stay(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    alone = decided(tmp_path / "alone", FEW[1])
+    decided(tmp_path / "seed", FEW[0], seed=1)
+    assert decided(tmp_path / "seed", FEW[1]) == alone
+    decided(tmp_path / "broken", FEW[0])
+    (tmp_path / "broken" / "manifest.json").write_text("{", encoding="utf-8")
+    assert decided(tmp_path / "broken", FEW[1]) == alone
+    decided(tmp_path / "versions", FEW[0])
+    with monkeypatch.context() as patched:
+        patched.setattr("experiments.verification.verify.versions", lambda: {"simlab": "0"})
+        assert [entry["id"] for entry in json.loads(decided(tmp_path / "versions", FEW[1]))["claims"]] == [FEW[1]]
+    decided(tmp_path / "code", *FEW)
+    monkeypatch.setitem(CLAIMS, FEW[1], replace(CLAIMS[FEW[1]], proof="another"))
+    assert [entry["id"] for entry in json.loads(decided(tmp_path / "code", FEW[1]))["claims"]] == [FEW[1]]
+
+
+def test_a_claim_with_parts_brings_them() -> None:
+    assert with_parts(["gsd.dynamic"]) == ["gsd.dynamic", *CLAIMS["gsd.dynamic"].parts]
+
+
+def ended(jobs: object) -> None:
+    """What a worker does that the system kills."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_worker_that_is_lost_is_told_and_nothing_is_written(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(pool, "_in_turn", ended)
+    claims = ["--claim", "gsd.accumulation", "--claim", "gsd.speed"]
+    assert main(["verify", *claims, "--out", str(tmp_path)]) == 1
+    assert "gsd." in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []

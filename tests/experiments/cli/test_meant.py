@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from experiments.models.continuous.methods import NAMES as CONTINUOUS_METHODS
+from experiments.models.methods import METHODS
 from experiments.models.session import CLASSES
 from experiments.sweeps.spec import SpecFile
 from simlab.candidates import VERIFIERS
@@ -18,11 +20,6 @@ from simlab.registry import meant
 from simlab.rules import RULES
 from theory.claims import CLAIMS, PAPERS
 from theory.words import distance
-
-pytest.importorskip("torch")
-
-from experiments.models.continuous.methods import NAMES as CONTINUOUS_METHODS
-from experiments.models.methods import METHODS
 
 pytestmark = pytest.mark.cli
 

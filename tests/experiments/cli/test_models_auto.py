@@ -14,7 +14,6 @@ from experiments.cli.main import main
 from experiments.models import choice, compression, curve, payoff
 from experiments.models.compression import Candidate, Compression
 from experiments.results import write_json
-from tests.support.cli import usage_error
 
 pytestmark = pytest.mark.cli
 
@@ -76,7 +75,6 @@ def test_explain_draws_what_calls_cost_and_what_that_makes_of_methods(
     assert f"{(1 + 33 / 64) / (1 + 1 / 64):.2f}" in cost  # for one
     (method,) = (line for line in printed.splitlines() if line.startswith("sjd-ac, window 4 "))
     assert f"{1.8 * (1 + 2 / 64) / (1 + 10 / 64):.2f}" in method
-    assert "--explain" in usage_error([*command, "--method", "sjd"], capsys)
 
 
 def test_device_writes_what_generate_takes(models: Path, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from experiments.cli.main import main
 from experiments.models.own import made
 from simlab.models.architectures.backbone import PARTS
 from simlab.models.check import CHECKS, check_model
-from tests.support.cli import files_of, usage_error
+from tests.support.cli import files_of, usage_error, written
 
 pytestmark = pytest.mark.cli
 
@@ -27,9 +27,7 @@ SHOWN = dict(re.findall(r"```text\n\$ ([^\n]*)\n(.*?)```", GUIDE, re.S))
 @pytest.fixture
 def folder(here: Path) -> Path:
     """A folder with the files of the guide, as the current one."""
-    for name, text in FILES.items():
-        (here / name).write_text(text, encoding="utf-8")
-    return here
+    return written(here, FILES)
 
 
 def lines(text: str) -> list[str]:

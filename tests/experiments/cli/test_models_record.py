@@ -88,65 +88,55 @@ def test_what_is_no_recording_is_refused(
 
 
 ROWS = {"format": "simlab rows 1", "vocabulary": 2, "rows": 1}
+Arrays = dict[str, np.ndarray]
 
 
-@pytest.mark.parametrize(
-    ("arrays", "manifest", "message"),
-    [
-        ([], None, "is no recording: it has no manifest, but nothing; "),
-        (["a", "b", "c", "d", "e"], None, "is no recording: it has no manifest, but a, b, c, d, …; "),
-        (["a"], "hello", "its manifest is no JSON; "),
-        (["image", "call"], ROWS, "is no recording, or a part of one: it has no place, position, token, accepted; "),
-        (PLACES, ROWS, "its manifest has no method, blocks, rounding; "),
-        (["coin"], {"continuous": 1}, "it has no replicate, position, place, accepted, target_states, "),
-        (["coin"], {"continuous": 2}, "is of version 2 of continuous tokens; expected 1"),
-    ],
-)
-def test_another_file_is_told_what_it_has_not(
-    arrays: list[str], manifest: object, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "other.npz"
-    held = {name: np.zeros(1, dtype=np.int32) for name in arrays}
-    if manifest is not None:
-        held["manifest"] = np.array(manifest if isinstance(manifest, str) else json.dumps(manifest))
-    np.savez(path, **held)  # type: ignore[arg-type]
-    told = usage_error(["replay", str(path), "--out", str(tmp_path)], capsys)
-    assert f"simlab: {path}: " in told
-    assert message in told
-    assert "expected" in told
+def other(*names: str, manifest: object = None) -> Arrays:
+    """The arrays of another file."""
+    own = {} if manifest is None else {"manifest": np.array(json.dumps(manifest))}
+    return {name: np.zeros(1, dtype=np.int32) for name in names} | own
 
 
-@pytest.mark.parametrize(
-    ("name", "change", "message"),
-    [
-        ("token", lambda values: values * 0 + CODES, "a token is outside the vocabulary"),
-        ("image", lambda values: values[:-1], "not every draft is described"),
-        ("codebook", lambda values: values[:-1], "the codebook has 79 vectors"),
-        ("p_0", lambda values: values[:, :-1], "block 0 has rows"),
-        ("p_0", lambda values: values.astype(str), "block 0 is of <U32; expected rows of floats"),
-        ("p_0", lambda values: values > 0, "block 0 is of bool; expected rows of floats"),
-        ("q_0", lambda values: values.astype(complex), "block 0 is of complex128; expected rows of floats"),
-        ("q_0", lambda values: values.astype(int), "block 0 is of int64; expected rows of floats"),
-        ("token", lambda values: values + 0.5, "token is float64 of shape"),
-        ("accepted", lambda values: values[:, None], "expected whole numbers, one of each draft"),
-        ("codebook", lambda values: values[:, 0], "the codebook has shape (80,)"),
-        ("codebook", lambda values: values * np.nan, "or NaN; expected numbers [V, d]"),
-        ("manifest", lambda values: np.array("[" * 100_000), NO_RECORDING),
-        ("p_0", lambda values: values * 0, "block 0 holds a row without mass"),
-        ("q_0", lambda values: values * np.float16("nan"), "block 0 holds a row without mass"),
-        ("manifest", lambda values: np.array('{"format": "other"}'), "has the format 'other'"),
-        ("manifest", lambda values: np.array([{}], dtype=object), NO_RECORDING),
-    ],
-)
-def test_a_recording_that_contradicts_itself_is_refused(
-    name: str, change: object, message: str, rows: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+CHANGES: list[tuple[Callable[[Arrays], Arrays], str]] = [  # what is saved instead of the arrays of a recording
+    (lambda own: other(), "is no recording: it has no manifest, but nothing; "),
+    (lambda own: other("a", "b", "c", "d", "e"), "is no recording: it has no manifest, but a, b, c, d, …; "),
+    (lambda own: other("a") | {"manifest": np.array("hello")}, "its manifest is no JSON; "),
+    (lambda own: other("image", manifest=ROWS), "is no recording, or a part of one: it has no call, place, position, "),
+    (lambda own: other(*PLACES, manifest=ROWS), "its manifest has no method, blocks, rounding; "),
+    (lambda own: other("coin", manifest={"continuous": 1}), "it has no replicate, position, place, accepted, "),
+    (lambda own: other("coin", manifest={"continuous": 2}), "is of version 2 of continuous tokens; expected 1"),
+    (lambda own: own | {"token": own["token"] * 0 + CODES}, "a token is outside the vocabulary"),
+    (lambda own: own | {"image": own["image"][:-1]}, "not every draft is described"),
+    (lambda own: own | {"codebook": own["codebook"][:-1]}, "the codebook has 79 vectors"),
+    (lambda own: own | {"p_0": own["p_0"][:, :-1]}, "block 0 has rows"),
+    (lambda own: own | {"p_0": own["p_0"].astype(str)}, "block 0 is of <U32; expected rows of floats"),
+    (lambda own: own | {"p_0": own["p_0"] > 0}, "block 0 is of bool; expected rows of floats"),
+    (lambda own: own | {"q_0": own["q_0"].astype(complex)}, "block 0 is of complex128; expected rows of floats"),
+    (lambda own: own | {"q_0": own["q_0"].astype(int)}, "block 0 is of int64; expected rows of floats"),
+    (lambda own: own | {"token": own["token"] + 0.5}, "token is float64 of shape"),
+    (lambda own: own | {"accepted": own["accepted"][:, None]}, "expected whole numbers, one of each draft"),
+    (lambda own: own | {"codebook": own["codebook"][:, 0]}, "the codebook has shape (80,)"),
+    (lambda own: own | {"codebook": own["codebook"] * np.nan}, "or NaN; expected numbers [V, d]"),
+    (lambda own: own | {"manifest": np.array("[" * 100_000)}, NO_RECORDING),
+    (lambda own: own | {"p_0": own["p_0"] * 0}, "block 0 holds a row without mass"),
+    (lambda own: own | {"q_0": own["q_0"] * np.float16("nan")}, "block 0 holds a row without mass"),
+    (lambda own: own | {"manifest": np.array('{"format": "other"}')}, "has the format 'other'"),
+    (lambda own: own | {"manifest": np.array([{}], dtype=object)}, NO_RECORDING),
+]
+
+
+@pytest.mark.parametrize(("change", "told"), CHANGES)
+def test_what_is_no_whole_recording_is_told_what_it_has_not(
+    change: Callable[[Arrays], Arrays], told: str, rows: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with np.load(rows) as file:
         arrays = {key: file[key] for key in file.files}
-    arrays[name] = change(arrays[name])  # type: ignore[operator]
-    path = tmp_path / "rows.npz"
-    np.savez_compressed(path, **arrays)
-    assert message in usage_error(["replay", str(path), "--out", str(tmp_path), "--rule", "typical"], capsys)
+    path = tmp_path / "other.npz"
+    np.savez(path, **change(arrays))
+    printed = usage_error(["replay", str(path), "--out", str(tmp_path), "--rule", "typical"], capsys)
+    assert told in printed
+    assert f"simlab: {path}: " in printed
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_an_array_that_claims_more_than_there_is_is_refused(

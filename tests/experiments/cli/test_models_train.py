@@ -128,19 +128,26 @@ def test_a_generator_of_another_device_is_caught() -> None:
 def test_all_models_on_a_device_and_on_from_where_they_were_killed(tmp_path: Path) -> None:
     for kind in KINDS:
         assert train(kind, tmp_path, "--device", "cuda", "--steps", "4") == 0
-        request = commands.Request(kind, tmp_path, commands.plan_for(kind), None, torch.device("cuda"), "")
-        with pytest.raises(Killed):
-            commands.train_model(request, killed_at_three)
+        killed_at(kind, tmp_path, 3, "cuda")
         assert train(kind, tmp_path, "--device", "cuda") == 0
-
-
-def killed_at_three(step: int, text: str) -> None:
-    if step == 3:
-        raise Killed
 
 
 class Killed(Exception):
     pass
+
+
+def killed_at(kind: str, folder: Path, last: int, device: str = "cpu") -> commands.Request:
+    """What was asked of a training that is killed at step ``last``."""
+
+    def killed(step: int, text: str) -> None:
+        if step == last:
+            raise Killed
+
+    command = f"simlab model train {kind}"
+    asked = commands.Request(kind, folder, commands.plan_for(kind), None, torch.device(device), command)
+    with pytest.raises(Killed):
+        commands.train_model(asked, killed)
+    return asked
 
 
 @pytest.mark.slow
@@ -151,16 +158,7 @@ def test_a_run_that_was_killed_goes_on_as_if_nothing_had_happened(kind: str, tmp
         for need in commands.NEEDS[kind]:
             train(need, folder)
     assert train(kind, whole) == 0
-
-    def killed(step: int, text: str) -> None:
-        if step == 5:
-            raise Killed
-
-    asked = commands.Request(
-        kind, parts, commands.plan_for(kind), None, torch.device("cpu"), f"simlab model train {kind}"
-    )
-    with pytest.raises(Killed):
-        commands.train_model(asked, killed)
+    asked = killed_at(kind, parts, 5)
     assert not (parts / f"{kind}.safetensors").exists()
     assert (parts / f"{kind}.state").is_file()
     steps: list[int] = []
@@ -173,13 +171,7 @@ def test_a_run_that_was_killed_goes_on_as_if_nothing_had_happened(kind: str, tmp
 
 
 def test_only_the_number_of_steps_may_change_on_the_way(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    def killed(step: int, text: str) -> None:
-        if step == 3:
-            raise Killed
-
-    asked = commands.Request("tokenizer", tmp_path, commands.plan_for("tokenizer"), None, torch.device("cpu"), "")
-    with pytest.raises(Killed):
-        commands.train_model(asked, killed)
+    killed_at("tokenizer", tmp_path, 3)
     assert "was begun as" in usage_error(
         ["model", "train", "tokenizer", "--out", str(tmp_path), "--rate", "0.5"], capsys
     )

@@ -32,30 +32,14 @@ from experiments.sweeps import cluster as cluster_module
 from experiments.sweeps.cluster import cluster
 from experiments.sweeps.recorders import RECORDERS
 from experiments.sweeps.store import locked
-from tests.support.cli import COMMAND, simlab, usage_error
+from tests.support.cli import COMMAND, alive, simlab, usage_error
+from tests.support.sweeps import MANY
 
 pytestmark = pytest.mark.cli
 DEFAULT_EVERY = 2
 
 EXAMPLE = textwrap.dedent(re.search(r"::\n\n(.*?)\n\nKeys", inspect.getdoc(spec) or "", re.S)[1])  # type: ignore[index]
 CELLS = 18  # of the example
-MANY = """
-name = "many"
-title = "Many quick cells"
-seeds = "1..20"
-replicates = 12
-chunk = 3
-record = ["lengths"]
-[[process]]
-name = "markov"
-vocabulary = 32
-length = 128
-[[decoder]]
-name = "sjd"
-window = 8
-[[rule]]
-name = "speculative"
-"""
 
 
 def spec_file(folder: Path, text: str, name: str = "spec.toml") -> str:
@@ -232,13 +216,6 @@ def finished(out: Path) -> int:
 
 def children(pid: int) -> list[int]:
     return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-
-
-def alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
 
 
 # Trouble with files ------------------------------------------------------------------------------------------------

@@ -12,58 +12,12 @@ import pytest
 from typer.main import get_command
 
 from experiments.cli.main import MOVED, app, main
-from tests.support.callables import MINE
-from tests.support.cli import files_of, usage_error
+from tests.support.callables import MINE, RULES
+from tests.support.cli import files_of, usage_error, written
+from tests.support.sweeps import MANY
 
 pytestmark = pytest.mark.cli
 
-SPEC = """
-name = "many"
-title = "Many quick cells"
-seeds = [1]
-replicates = 2
-record = ["lengths"]
-[[process]]
-name = "markov"
-vocabulary = 8
-length = 8
-[[decoder]]
-name = "sjd"
-window = 8
-[[rule]]
-name = "speculative"
-"""
-RULES = """
-from types import SimpleNamespace
-
-def accept(p, q, x):
-    return min(1, p[x] / q[x])
-
-def residual(p, q, x):
-    return p
-
-class Scaled:
-    residual = staticmethod(residual)
-
-    def __init__(self, k=1):
-        self.k = k
-
-    def accept(self, p, q, x):
-        return self.k
-
-def needs(k, labels):
-    return Scaled()
-
-def wrong():
-    return 3
-
-def broken():
-    raise KeyError("missing")
-
-number = 3
-only = SimpleNamespace(accept=accept)
-raises = SimpleNamespace(accept=lambda p, q, x: 1 / 0, residual=residual)
-"""
 GUIDE = (Path(__file__).parents[3] / "docs" / "own-models.md").read_text(encoding="utf-8")
 FILES = {
     "mine.py": MINE,
@@ -74,9 +28,9 @@ FILES = {
     "syntax.py": "def f(:\n    pass",
     "leaves.py": "raise SystemExit(5)",
     "broken.json": "[]",
-    "good.toml": SPEC,
-    "bad.toml": SPEC.replace('title = "', 'title "'),
-    "window0.toml": SPEC.replace("window = 8", "window = 0"),
+    "good.toml": MANY,
+    "bad.toml": MANY.replace('title = "', 'title "'),
+    "window0.toml": MANY.replace("window = 8", "window = 0"),
 }
 
 
@@ -91,8 +45,7 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     from tests.support.published import lumina_files, vqgan_files
 
     folder = tmp_path_factory.mktemp("workplace")
-    for name, text in FILES.items():
-        (folder / name).write_text(text, encoding="utf-8")
+    written(folder, FILES)
     (folder / "a-run" / "cells").mkdir(parents=True)
     (folder / "a-run" / "table.parquet").touch()
     write_models(folder / "models")
@@ -189,30 +142,38 @@ def test_a_command_that_moved_names_its_successor(old: str, capsys: pytest.Captu
     assert any(f"is now simlab {words} " in told for words in COMMANDS)
 
 
-WRITING = {  # a command that would do something, and the options that name where it writes
-    "verify --claim gsd.speed": {"--out": "folder", "--json": "file"},
-    "prove rules.py": {"--out": "folder", "--json": "file"},
-    "certify mine:good --calls 1 --processes 0": {
-        "--out": "folder",
-        "--json": "file",
-        "--junit": "file",
-        "--sarif": "file",
-    },
-    "large naive": {"--out": "folder"},
-    "bench --only cost": {"--json": "file"},
-    "generate --models models --method sjd": {"--out": "file", "--tokens": "file"},
-    "generate --model fashion-continuous --models pair": {"--out": "file", "--tokens": "file"},
-    "generate --model lumina --models lumina --prompt a --method ar": {"--out": "file", "--tokens": "file"},
-    "compare --models models --count 10": {"--out": "folder"},
-    "compare --model fashion-continuous --models pair --count 10": {"--out": "folder"},
-    "record --models models": {"--out": "folder.npz"},
-    "record --model fashion-continuous --models pair": {"--out": "folder.npz"},
-    "model train tokenizer": {"--out": "folder"},
-    "model convert models/target.safetensors": {"--out": "folder.safetensors"},
-    "model device --small --device cpu": {"--out": "file"},
-    "model device --curve --models models": {"--out": "file"},
+PAIR = "--model fashion-continuous --models pair"
+LUMINA = "--model lumina --models lumina --size 32x64 --prompt a --method ar"
+WRITING = {  # a command, what it is doing meanwhile, and the options that name where it writes
+    "verify --claim gsd.speed": ("experiments.verification.verify.verify", "--out=folder --json=file"),
+    "prove rules.py": ("experiments.judging.proving.prove_apart", "--out=folder --json=file"),
+    "certify mine:good --calls 1 --processes 0": (
+        "experiments.certification.certified.certified",
+        "--out=folder --json=file --junit=file --sarif=file",
+    ),
+    "run good.toml --workers 1": ("experiments.sweeps.pools.compute", "--out=folder"),
+    "large naive": ("experiments.measurements.large_vocabulary.naive", "--out=folder"),
+    "bench": ("experiments.bench.bench", "--json=file"),
+    "generate --models models --method sjd": (
+        "simlab.models.engine.running.processes_for",
+        "--out=file --tokens=file",
+    ),
+    f"generate {PAIR}": ("experiments.models.continuous.kind.Continuous.draw", "--out=file --tokens=file"),
+    f"generate {LUMINA}": ("simlab.models.text_to_image.draw", "--out=file --tokens=file"),
+    "compare --models models --count 10": ("experiments.models.compare.compare", "--out=folder"),
+    f"compare {PAIR} --count 10": ("experiments.models.compare.compare", "--out=folder"),
+    "record --models models": ("experiments.models.record.record", "--out=folder.npz"),
+    f"record {PAIR}": ("experiments.models.record.record", "--out=folder.npz"),
+    "replay good.toml": ("experiments.models.replay.read_recording", ""),
+    "model train tokenizer": ("experiments.training.commands.train_model", "--out=folder"),
+    "model convert models/target.safetensors --out a.safetensors": (
+        "simlab.continuous.networks.mar.files.converted",
+        "--out=folder.safetensors",
+    ),
+    "model device --small --device cpu": ("experiments.models.device.measure", "--out=file"),
+    "model device --curve --models models": ("experiments.models.curve.measure", "--out=file"),
 }
-PLACES = [(line, option, kind) for line, options in WRITING.items() for option, kind in options.items()]
+PLACES = [(line, *each.split("=")) for line, (_, options) in WRITING.items() for each in options.split()]
 
 
 @pytest.mark.usefixtures("nothing_written")
@@ -229,6 +190,18 @@ def test_what_cannot_be_written_is_told_before_anything_is_done(
     assert place in told
 
 
+NOT_SHOWN = (  # of what a rule does at two rows
+    *("--json a.json", "--out here", "--that frontier", "--rule speculative", "--size 2", "--positive"),
+    *("--length 4", "--count 2", "--seed 0"),
+)
+NOT_ANSWERED = {
+    "Loops": "took longer than --limit 0.5 s",
+    "Leaves": "ends the process that runs it (exit status 0)",
+    "Fails": "raises IndexError: no such row",
+    "Raises": "accept raises RuntimeError: not today",
+    "wide": "rules.py:wide: expected a rule",
+}
+ALONE = ("rules.py", "rules.py:Subclass", "speculative", "recursive")  # nothing is decoded
 WRONG = [
     ("", "Missing command"),
     ("veryfy", "Did you mean 'verify'"),
@@ -247,12 +220,9 @@ WRONG = [
     ("prove sjd", "needs the parameter 'window': --set window=..."),
     ("report missing", "unexpected extra argument"),
     ("report --out nowhere", "--out nowhere"),
-    ("report --out . --runs . missing", "--runs missing"),
+    *((f"report --out . --runs{sign}. missing", "--runs missing") for sign in " ="),
     ("report --out a-run", "simlab report --runs a-run"),
-    (
-        "bench --only vrification",
-        "no such benchmark; did you mean verification? expected one of verification, decoders,",
-    ),
+    ("bench --only vrification", "did you mean verification? expected one of verification, decoders,"),
     ("bench --json /dev/null/bench.json", "--json /dev/null"),
     ("large nave", "did you mean naive? expected one of naive, neighbours"),
     ("large naive --vocabulary 4", "--vocabulary 4"),
@@ -288,11 +258,10 @@ WRONG = [
     ("prove speculative --at 1/2,1/3 1/2,1/2", "sums to 5/6"),
     ("prove speculative --at 1/2,x 1/2,1/2", "P 1/2,x: expected probabilities"),
     ("prove speculative --at 1/2,1/2 1/3,1/3,1/3", "expected one shape"),
-    ("prove speculative --at 1/2,1/2 1/3,2/3 --length 4", "--at only shows what a rule does; expected none of --out"),
-    ("prove speculative --at 1/2,1/2 1/3,2/3 --count 2", "--length, --count, --seed"),
-    ("prove speculative --at 1/2,1/2 1/3,2/3 --seed 0", "--length, --count, --seed"),
+    *((f"prove amplify --at 1/2,1/2 1/3,2/3 {option}", "--at only shows") for option in NOT_SHOWN),
     ("prove lantren --at 1 1", "unknown rule 'lantren'; did you mean lantern?"),
-    ("prove rules.py:raises --at 1/2,1/2 1/3,2/3", "accept raises ZeroDivisionError"),
+    *((f"prove rules.py:{rule} --at 1/2,1/2 1/3,2/3 --limit 0.5", told) for rule, told in NOT_ANSWERED.items()),
+    *((f"prove {rule} --size 2 --rule rules.py:Mine", "rule is 'rules.py:Mine'; expected none") for rule in ALONE),
     # what is brought
     ("prove absent:rule", "there is no module 'absent'"),
     ("prove absent.py:rule", "there is no file 'absent.py'"),
@@ -347,10 +316,7 @@ WRONG = [
     # models that come along
     ("generate --models models --label sneeker", "'sneeker'; did you mean sneaker? expected one of t-shirt, trouser"),
     ("generate --models models --method sd", "unknown method 'sd'; did you mean sjd? expected one of ar, jacobi"),
-    (
-        "generate --models models --method sjd+groupd",
-        "'groupd'; did you mean grouped? expected one of speculative, amplify",
-    ),
+    ("generate --models models --method sjd+groupd", "did you mean grouped? expected one of speculative, amplify"),
     ("generate --models models --method sjd --set gamma=3", "has no parameter 'gamma'; expected window"),
     ("generate --models models --method sjd --set windw=3", "did you mean window?"),
     ("generate --models models --method sjd --set window", "'window' is no setting"),
@@ -375,6 +341,8 @@ WRONG = [
     ("model device --device cuda", "there is no CUDA device"),
     ("model device --device cpu", "--small"),
     ("model device --device tpu --small", "'tpu' is no device"),
+    ("model device-day a/b --device cpu --out . --results .", "'a/b' is no name of files"),
+    ("model device-day box --step none --device cpu --out . --results .", "expected tests, device, compare"),
     ("model device --curve --map", "--curve, --compression and --map"),
     ("model device --curve --model fashion-continuous", "--model fashion-continuous: its calls have no rows"),
     ("model device --map --models own", "own/target.safetensors: there is no such file; expected a checkpoint"),
@@ -386,19 +354,19 @@ WRONG = [
     ("model train tokenizer --out trained --rate nan", "rate"),
     ("model convert models/target.safetensors --out a.pt", ".safetensors"),
     # of continuous tokens
-    ("generate --model fashion-continuous --models pair --top-k 5", "--top-k 5: is not for --model fashion-continuous"),
-    ("generate --model fashion-continuous --models pair --set window=3", "--set window=3: is not for"),
-    ("generate --model fashion-continuous --models pair --curve a.json", "--curve a.json: is not for"),
-    ("generate --model fashion-continuous --models pair --method sjd", "unknown method 'sjd'; expected one of auto"),
-    ("generate --model fashion-continuous --models pair --method lst-step", "did you mean last-step?"),
-    ("generate --model fashion-continuous --models pair --method autoregressive --prefill 3", "--gamma and --prefill"),
-    ("generate --model fashion-continuous --models pair --method reflection --variances learned", "covariance"),
-    ("generate --model fashion-continuous --models pair --variances ddim", "adds no noise"),
-    ("compare --model fashion-continuous --models pair --top-p 0.5", "--top-p 0.5: is not for"),
-    ("compare --model fashion-continuous --models pair --methods eagle", "unknown method 'eagle'"),
-    ("record --model fashion-continuous --models pair --calls 3", "--calls 3: is not for --model fashion-continuous"),
-    ("record --model fashion-continuous --models pair --method autoregressive", "verifies no drafts"),
-    ("record --model fashion-continuous --models pair --prefill 9 --count 1", "no draft was verified"),
+    (f"generate {PAIR} --top-k 5", "--top-k 5: is not for --model fashion-continuous"),
+    (f"generate {PAIR} --set window=3", "--set window=3: is not for"),
+    (f"generate {PAIR} --curve a.json", "--curve a.json: is not for"),
+    (f"generate {PAIR} --method sjd", "unknown method 'sjd'; expected one of auto"),
+    (f"generate {PAIR} --method lst-step", "did you mean last-step?"),
+    (f"generate {PAIR} --method autoregressive --prefill 3", "--gamma and --prefill"),
+    (f"generate {PAIR} --method reflection --variances learned", "covariance"),
+    (f"generate {PAIR} --variances ddim", "adds no noise"),
+    (f"compare {PAIR} --top-p 0.5", "--top-p 0.5: is not for"),
+    (f"compare {PAIR} --methods eagle", "unknown method 'eagle'"),
+    (f"record {PAIR} --calls 3", "--calls 3: is not for --model fashion-continuous"),
+    (f"record {PAIR} --method autoregressive", "verifies no drafts"),
+    (f"record {PAIR} --prefill 9 --count 1", "no draft was verified"),
     # of texts
     ("generate --model fashon", "--model fashon: is no model; did you mean fashion? expected fashion, "),
     ("generate --model lumina --models lumina", "expected --prompt TEXT"),
@@ -407,9 +375,9 @@ WRONG = [
     ("generate --model lumina --models lumina --prompt a --size big", "size is 'big'"),
     ("generate --model lumina --models lumina --prompt a --size 33", "expected multiples of 32"),
     ("generate --model emu3 --models lumina --prompt a", "the model is of the type 'chameleon'"),
-    ("generate --model lumina --models lumina --size 32x64 --prompt a --method speculative", "needs a draft model"),
+    (f"generate {LUMINA} --method speculative", "needs a draft model"),
     ("generate --model lumina --models lumina --size 32x64 --prompt ' '", "words in each"),
-    ("generate --model lumina --models lumina --size 32x64 --prompt a --guidance -1", "guidance is -1.0"),
+    (f"generate {LUMINA} --guidance -1", "guidance is -1.0"),
     # of one's own
     ("generate --model own.py:made", "own.py has no 'made'; it has"),
     ("generate --model own.py:SimpleNamespace", "is missing config, condition"),
@@ -429,29 +397,8 @@ def test_wrong_usage_is_told_and_nothing_is_written(line: str, told: str, capsys
     assert told in usage_error(shlex.split(line), capsys)
 
 
-INTERRUPTED = {  # a command, and what it is doing meanwhile
-    "verify --claim gsd.speed": "experiments.verification.verify.verify",
-    "prove rules.py": "experiments.judging.proving.prove_apart",
-    "certify mine:good": "experiments.certification.certified.certified",
-    "run good.toml --workers 1": "experiments.sweeps.pools.compute",
-    "large naive": "experiments.measurements.large_vocabulary.naive",
-    "bench": "experiments.bench.bench",
-    "generate --models models --method sjd": "simlab.models.engine.running.processes_for",
-    "generate --model fashion-continuous --models pair": "experiments.models.continuous.kind.Continuous.draw",
-    "generate --model lumina --models lumina --size 32x64 --prompt a": "simlab.models.text_to_image.draw",
-    "compare --models models": "experiments.models.compare.compare",
-    "compare --model fashion-continuous --models pair": "experiments.models.compare.compare",
-    "record --models models": "experiments.models.record.record",
-    "record --model fashion-continuous --models pair": "experiments.models.record.record",
-    "replay good.toml": "experiments.models.replay.read_recording",
-    "model train tokenizer": "experiments.training.commands.train_model",
-    "model convert kl16.ckpt --out kl16.safetensors": "simlab.continuous.networks.mar.files.converted",
-    "model device --small --device cpu": "experiments.models.device.measure",
-}
-
-
 @pytest.mark.usefixtures("nothing_written")
-@pytest.mark.parametrize("line", INTERRUPTED)
+@pytest.mark.parametrize("line", WRITING)
 def test_an_interrupt_ends_with_130_and_leaves_nothing_half_written(
     line: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -460,7 +407,7 @@ def test_an_interrupt_ends_with_130_and_leaves_nothing_half_written(
     def interrupted(*_: object, **more: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(INTERRUPTED[line], interrupted)
+    monkeypatch.setattr(WRITING[line][0], interrupted)
     assert main(line.split()) == 130
     assert "simlab: interrupted" in capsys.readouterr().err
 

@@ -12,7 +12,7 @@ from experiments.models import watched
 from experiments.models.discrete.record import Spread
 from experiments.models.discrete.recording import PLACES, Packed, Rows, halved, whole
 from experiments.models.discrete.replay import prefixes, replay, rules_for, summary
-from experiments.models.watched import Recalled, Windows, watch_run
+from experiments.models.watched import watch_run
 from experiments.results import write_arrays
 from simlab.decoders import Decoder, make_decoder
 from simlab.models.process.cached import Cached
@@ -81,27 +81,6 @@ def disagreements(recording: Rows) -> int:
 @pytest.mark.parametrize("name", SCANS)
 def test_the_coins_of_the_tape_keep_of_recorded_rows_what_the_run_kept(name: str, tmp_path: Path) -> None:
     assert disagreements(recorded(DECODERS[name], tmp_path)) == 0
-
-
-def test_rows_recorded_one_place_off_are_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    taken = Recalled.taken
-
-    def late(self: Recalled) -> object:
-        heard = taken(self)
-        return heard._replace(rows=heard.rows.roll(1, dims=1))
-
-    monkeypatch.setattr(Recalled, "taken", late)
-    assert disagreements(recorded(DECODERS["sjd"], tmp_path)) > 0
-
-
-def test_q_of_the_next_call_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    look = Spread.__call__
-
-    def moved(self: Spread, seen: Windows) -> None:
-        look(self, seen._replace(q=seen.q.roll(-1, dims=1)))
-
-    monkeypatch.setattr(Spread, "__call__", moved)
-    assert disagreements(recorded(DECODERS["sjd"], tmp_path)) > 0
 
 
 @pytest.mark.parity

@@ -25,7 +25,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from experiments.sweeps import Busy, Cell, Failed, Listener, cells, local, parse_spec, run_sweep, summary
-from experiments.sweeps.cells import configuration, in_working_order, rounds
+from experiments.sweeps.cells import configuration, rounds
 from experiments.sweeps.cluster import _outcomes
 from experiments.sweeps.frames import table
 from experiments.sweeps.pools import Failure, Lost, Outcome, attempt
@@ -170,15 +170,6 @@ def test_how_replicates_are_cut_changes_no_result(chunk: int, reference: bytes, 
     assert (tmp_path / "table.parquet").read_bytes() == reference
 
 
-def test_a_recorder_that_looks_at_other_replicates_is_seen(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The test above, on a recorder that breaks the rule, fails."""
-    monkeypatch.setitem(RECORDERS, "lengths", lambda sample: {"lengths": sample.simulation.committed.tolist()})
-    tables = [
-        ran(changed("replicates = 5", f"replicates = 5\nchunk = {chunk}"), tmp_path / str(chunk)) for chunk in (1, 5)
-    ]
-    assert [row.tolist() for row in tables[0]["lengths"]] != [row.tolist() for row in tables[1]["lengths"]]
-
-
 @settings(max_examples=6)
 @given(random=st.randoms(use_true_random=False))
 def test_the_order_cells_come_in_changes_nothing(random: Any, reference: bytes) -> None:
@@ -320,35 +311,23 @@ def test_dying_at_any_moment_of_writing_changes_nothing(monkeypatch: pytest.Monk
     assert moment >= 4 * 5, "three cells, the table and the manifest"
 
 
-def cut_short(path: Path) -> None:
-    path.write_bytes(path.read_bytes()[:-7])
+DAMAGES: dict[str, Callable[[list[Path]], bytes]] = {  # what stands in the place of the first of some cells
+    "cut short": lambda cells: cells[0].read_bytes()[:-7],
+    "empty": lambda cells: b"",
+    "another cell": lambda cells: cells[1].read_bytes(),
+    "garbage": lambda cells: b"PAR1" + bytes(100) + b"PAR1",
+    "no cell": lambda cells: pd.DataFrame({"replicate": range(5)}).to_parquet(),
+}
 
 
-def emptied(path: Path) -> None:
-    path.write_bytes(b"")
-
-
-def other_cell(path: Path) -> None:
-    other = next(other for other in path.parent.iterdir() if other != path)
-    path.write_bytes(other.read_bytes())
-
-
-def garbage(path: Path) -> None:
-    path.write_bytes(b"PAR1" + bytes(100) + b"PAR1")
-
-
-def no_cell(path: Path) -> None:
-    pd.DataFrame({"replicate": range(5)}).to_parquet(path)
-
-
-@pytest.mark.parametrize("damage", [cut_short, emptied, other_cell, garbage, no_cell])
-def test_a_damaged_cell_is_computed_again(damage: Callable[[Path], None], finished: Path, reference: bytes) -> None:
-    path = sorted((finished / "cells").iterdir())[0]
-    damage(path)
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_cell_is_computed_again(damage: str, finished: Path, reference: bytes) -> None:
+    cells = sorted((finished / "cells").iterdir())
+    cells[0].write_bytes(DAMAGES[damage](cells))
     notes = Notes()
     ran(GOOD, finished, listener=notes)
     assert (finished / "table.parquet").read_bytes() == reference
-    assert notes.notes == [f"{path} cannot be read; the cell is computed again", "11 of 12 cells are there already"]
+    assert notes.notes == [f"{cells[0]} cannot be read; the cell is computed again", "11 of 12 cells are there already"]
 
 
 def test_a_bit_that_is_another_is_seen(finished: Path) -> None:
@@ -405,13 +384,6 @@ def test_cells_of_another_version_are_named(finished: Path, monkeypatch: pytest.
     notes = Notes()
     ran(GOOD, finished, listener=notes)
     assert "some of them were computed by simlab 0." in notes.notes[1]
-
-
-def test_the_order_of_the_table_is_that_of_the_spec() -> None:
-    """A table in the order in which cells come would not be the same: the check above sees it."""
-    spec = parse_spec(changed("replicates = 5", "replicates = 1"), "spec")
-    found = cells(spec)
-    assert in_working_order(found) != found
 
 
 # Trouble -----------------------------------------------------------------------------------------------------------

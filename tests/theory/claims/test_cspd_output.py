@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
-from simlab.continuous import InPlace, Outcome, Pair, Truncating, affine, affine_chain, ddpm, schedule
-from simlab.continuous.models.diffusion import noiseless_end
-from simlab.continuous.rules import LastStep, Marginal, Path, VarianceProduct
+from simlab.continuous import InPlace, Outcome, Pair, Tokens, Truncating, affine, affine_chain, ddpm, schedule
+from simlab.continuous.models.diffusion import ddim_chain, noiseless_end
+from simlab.continuous.rules import LastStep, Marginal, Path, TwoPath, VarianceProduct
 from simlab.randomness import Tape
 from tests.support.verdicts import KEPT, decided
+from theory.claims.cspd.samplers import flow, missing, noisy
 from theory.continuous.example_processes import UNCONDITIONAL
 from theory.continuous.gaussian_overlap import last_step_acceptance
 from theory.continuous.tables import pair_of_tables, parts
@@ -60,21 +63,16 @@ def test_a_singular_last_step_has_no_ratio() -> None:
         VarianceProduct().check(fine, between)
 
 
-def test_a_noiseless_end_is_told() -> None:
-    model = ddpm(2, schedule("cosine", steps=4)).modified(noiseless_end)
-    with pytest.raises(ValueError, match="the last step adds no noise; expected one that does"):
-        Truncating(2).run(model, model, LastStep(), Tape(0, 2))
-
-
-def test_sequences_that_do_not_go_together_are_told() -> None:
-    one, other = affine(2), affine(3)
-    with pytest.raises(ValueError, match="takes 3 denoising steps; expected the target's 2"):
-        Truncating(1).run(one, other, LastStep(), Tape(0, 2))
-    longer = affine(2, length=5)
-    with pytest.raises(ValueError, match="the draft has length 5; expected the target's 1"):
-        Truncating(1).run(one, longer, LastStep(), Tape(0, 2))
-    with pytest.raises(ValueError, match="gamma is 0; expected a whole number >= 1"):
-        Truncating(0)
+@pytest.mark.parametrize(
+    ("target", "draft", "told"),
+    [
+        (affine(2), affine(3), "takes 3 denoising steps; expected the target's 2"),
+        (*[ddpm(2, schedule("cosine", steps=4)).modified(noiseless_end)] * 2, "adds no noise; expected one that does"),
+    ],
+)
+def test_sequences_that_do_not_go_together_are_told(target: Tokens, draft: Tokens, told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        Truncating(2).run(target, draft, LastStep(), Tape(0, 2))
 
 
 def test_proposals_that_run_out_are_a_result() -> None:
@@ -106,3 +104,40 @@ def test_blocks_replaced_in_place_end_with_a_token_that_is_missing() -> None:
     on = ~over & ~missing[:, 3]
     assert (decoded.calls[on] == 3).all()
     assert (missing[on, 0]).any()
+
+
+# Which samplers give trajectories a density --------------------------------------------------------------------------
+
+
+def test_rectified_flow_ends_near_the_data() -> None:
+    """Euler's method is of first order: with twice the steps the variance is about twice as near."""
+    errors = [abs(flow(0.5, n).marginal(np.zeros((1, 1))).covariance[0, 0] - 0.5) for n in (50, 100, 200)]
+    assert errors[0] < 0.05
+    assert errors[0] / errors[1] == pytest.approx(2, rel=0.1)
+    assert errors[1] / errors[2] == pytest.approx(2, rel=0.1)
+
+
+def test_ddim_without_noise_maps_volumes_as_its_marginal_says() -> None:
+    """Walks of a fine grid of x_T: what falls between two neighbours falls between where they end."""
+    chain = ddim_chain(np.array([0.6]), schedule("linear", steps=5), 0.0)
+    edges = np.linspace(-4, 4, 2001)[:, None]
+    ends = chain.trajectory(np.full_like(edges, 0.3), lambda t: edges)[0]
+    density = np.diff(norm.cdf(edges[:, 0])) / np.diff(ends[:, 0])
+    middle = (ends[1:] + ends[:-1]) / 2
+    law = np.exp(chain.marginal(np.full_like(middle, 0.3)).log_density(middle))
+    assert np.abs(density - law).max() < 1e-5
+
+
+@pytest.mark.parametrize("rule", [Path(), TwoPath(), VarianceProduct(), LastStep()])
+@pytest.mark.parametrize("eta", [0.0, 0.5, 1.0])
+def test_steps_without_noise_have_no_density(rule: Any, eta: float) -> None:
+    """DDIM's last step adds none, whatever eta is: a rule of densities says so; the marginal rule does not mind."""
+    chain = ddim_chain(np.array([0.6]), schedule("linear", steps=3), eta)
+    assert chain.factor[0, 0] == 0
+    assert missing(chain) == (3 if eta == 0 else 1)
+    assert missing(noisy(chain)) == (3 if eta == 0 else 0)
+    with pytest.raises(ValueError, match=r"density|adds no noise|singular"):
+        rule.check(chain, chain)
+    if eta:
+        rule.check(noisy(chain), noisy(chain))
+    Marginal().check(chain, chain)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import inf, log
+from math import atan, inf, log, pi, sqrt
 
 import numpy as np
 import pytest
@@ -19,6 +19,13 @@ from theory.continuous.gaussian_overlap import acceptance_over_gap, acceptance_r
 from theory.continuous.isotropic import isotropic_acceptance, overlap
 from theory.continuous.joint_gaussian import log_sigma
 from theory.continuous.line import Law, cells, distances, emitted, marginal_tv, target_law
+from theory.continuous.paths import independent_noise
+from theory.continuous.ratio_acceptance import (
+    expected_acceptance,
+    largest_acceptance,
+    moment_of_independent,
+    moment_of_shared,
+)
 from theory.continuous.rejection_cost import bounded
 from theory.continuous.two_path import two_path_law
 
@@ -62,8 +69,8 @@ def test_the_closed_form_is_the_integral(sp: float, weight: float) -> None:
 
 
 def test_acceptance_over_a_centred_gap_is_an_angle() -> None:
-    for spread in (0.1, 1.0, 7.0):
-        assert acceptance_over_gap(0.0, spread) == pytest.approx(2 / np.pi * np.arctan(2 / spread), abs=1e-10)
+    for spread in (0.1, 1.0, 7.0, 40.0, 160.0, 5000.0):
+        assert acceptance_over_gap(0.0, spread) == pytest.approx(2 / np.pi * np.arctan(2 / spread), rel=1e-9)
 
 
 @pytest.mark.parametrize("aligned", [True, False])
@@ -219,11 +226,6 @@ def test_means_that_follow_from_the_gap_are_integrated_too(steps: int) -> None:
     assert law.acceptance == pytest.approx(last_step_acceptance(target, draft, UNCONDITIONAL, True), abs=1e-9)
 
 
-def test_acceptance_over_wide_gaps() -> None:
-    for spread in (40, 160, 5000):
-        assert acceptance_over_gap(0.0, spread) == pytest.approx(2 / np.pi * np.arctan(2 / spread), rel=1e-9)
-
-
 def test_isotropic_acceptance_meets_its_limits() -> None:
     assert isotropic_acceptance(16, 2.0, 1e-12, 0.5) == pytest.approx(2 * norm.cdf(-2), rel=1e-6)
     assert isotropic_acceptance(16, 2.0, 3e-7, 0.5) == pytest.approx(isotropic_acceptance(16, 2.0, 2e-7, 0.5), rel=1e-5)
@@ -233,3 +235,46 @@ def test_isotropic_acceptance_meets_its_limits() -> None:
             assert np.isfinite(near).all()
             assert near == sorted(near, reverse=True) or away > 0
             assert abs(near[2] - near[0]) < 1e-4
+
+
+# Acceptance from the moments of a log ratio --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("gap", [0.01, 0.5, 2.0, 8.0])
+def test_two_normals(gap: float) -> None:
+    assert expected_acceptance(moment_of_shared(3, gap)) == pytest.approx(2 * norm.cdf(-gap / 2), abs=1e-8)
+
+
+@pytest.mark.parametrize("variance", [0.1, 2.0, 30.0])
+def test_a_gap_that_varies(variance: float) -> None:
+    found = expected_acceptance(moment_of_shared(1, 0, sqrt(variance)))
+    assert found == pytest.approx(2 / pi * atan(2 / sqrt(variance)), abs=1e-8)
+
+
+@pytest.mark.parametrize("count", [1, 2, 5, 99, 1584])
+def test_what_independent_noise_accepts_at_most(count: int) -> None:
+    assert expected_acceptance(moment_of_independent(1, count, 0)) == pytest.approx(largest_acceptance(count), abs=1e-8)
+
+
+@pytest.mark.parametrize(("log_sigma", "sigma"), [(np.log(2), 2.0), (np.log(0.3), 0.3)])
+def test_the_product_of_variances(log_sigma: float, sigma: float) -> None:
+    x = np.linspace(-12, 14, 26_001)
+    overlap = np.minimum(norm.pdf(x), sigma * norm.pdf(x, 1.5)).sum() * (x[1] - x[0])
+    assert expected_acceptance(moment_of_shared(1, 1.5, log_sigma=log_sigma)) == pytest.approx(overlap, abs=1e-7)
+
+
+def test_independent_noise_is_what_the_rule_accepts() -> None:
+    """A chain of four steps: by moments, by the quadratic of the rule's own values, and by quadrature of its law."""
+    p, q = affine_chain(4, 0.5, 0.5), affine_chain(4, 0.8, 0.5, 0.25)
+    found = expected_acceptance(
+        independent_noise(p, q, UNCONDITIONAL, False).quadratic(TwoPath().log_draft_ratio).log_moment
+    )
+    assert found == pytest.approx(two_path_law(p, q, UNCONDITIONAL, 100, 48, 60).acceptance, abs=5e-3)
+    shared = expected_acceptance(independent_noise(p, p, UNCONDITIONAL).quadratic(TwoPath().log_draft_ratio).log_moment)
+    spread = sqrt(sum(0.25**k for k in range(1, 4)))
+    assert shared == pytest.approx(expected_acceptance(moment_of_independent(1, 3, 0, spread, spread)), abs=1e-8)
+
+
+def test_an_integral_that_does_not_converge_is_told() -> None:
+    with pytest.raises(ArithmeticError, match="has not converged"):
+        expected_acceptance(lambda s: 1000 * s)  # a constant ratio: nothing makes the integrand fall

@@ -226,11 +226,6 @@ def _parts(question: Any) -> Iterator[Any]:
         yield question
 
 
-def test_a_lossy_rule_makes_a_decoder_lossy() -> None:
-    answer = prove(make_decoder("sjd", window=2), rule=make_rule("amplify", k=2))
-    assert answer.outcome == "counterexample"
-
-
 @pytest.mark.parametrize(
     ("name", "that", "length"),
     [
