@@ -14,14 +14,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from simlab.statistics import (
-    GTest,
-    MeanTest,
-    Sequential,
-    TwoSampleG,
-    mean_interval,
-    proportion_interval,
-)
+from simlab.statistics import GTest, MeanTest, Sequential, TwoSampleG, mean_interval, proportion_interval
 from tests.support.counting import consistent, generator
 
 pytestmark = pytest.mark.statistical
