@@ -338,30 +338,8 @@ def exact_table(**given: Any) -> TableProcess:
     return table(tuple(EXACT), **given)
 
 
-@pytest.mark.parametrize("size", [0, -1, 2.0, "2", None, True])
-def test_sizes_of_tables(size: Any) -> None:
-    refused(lambda: table(vocabulary=size), f"vocabulary is {size!r}", "expected a whole number >= 1")
-    refused(lambda: table(length=size), f"length is {size!r}", "expected a whole number >= 1")
-
-
-BAD_SHAPES = {
-    (2, 3): "shape is (2, 3); expected (rows, columns) that hold 4 tokens",
-    (4,): "shape is (4,); expected (rows, columns)",
-    (2, 2, 1): "shape is (2, 2, 1); expected (rows, columns)",
-    4: "shape is 4; expected (rows, columns)",
-    "22": "shape is '22'; expected (rows, columns)",
-    (-1, -4): "shape is -1; expected a whole number >= 1",
-    (2.0, 2.0): "shape is 2.0; expected a whole number >= 1",
-    (0.5, 8): "shape is 0.5; expected a whole number >= 1",
-    (True, 4): "shape is True; expected a whole number >= 1",
-    (4, None): "shape is None; expected a whole number >= 1",
-}
-
-
-@pytest.mark.parametrize("shape", BAD_SHAPES, ids=repr)
-def test_shapes_of_tables(shape: Any) -> None:
-    named, _, expected = BAD_SHAPES[shape].partition("; ")
-    refused(lambda: table(shape=shape), named, expected)
+def test_a_shape_that_holds_others() -> None:
+    refused(lambda: table(shape=(2, 3)), "shape is (2, 3)", "expected (rows, columns) that hold 4 tokens")
 
 
 @pytest.mark.parametrize(
@@ -458,9 +436,8 @@ def test_exact_processes_are_enumerated_and_not_sampled() -> None:
     )
 
 
-@pytest.mark.parametrize("seed", [-1, 1 << 64, 1.0, "1", None, True])
-def test_seeds(seed: Any) -> None:
-    refused(lambda: Tape(seed, 1), f"seed is {seed!r}", "expected a whole number")
+def test_a_seed_beyond_64_bits() -> None:
+    refused(lambda: Tape(1 << 64, 1), f"seed is {1 << 64}", "expected a whole number")
 
 
 @pytest.mark.parametrize(
@@ -474,8 +451,3 @@ def test_replicates_may_be_numpy_numbers() -> None:
     assert Tape(0, np.int64(3)).replicates.tolist() == [0, 1, 2]
     assert Tape(0, np.array([7, 5])).replicates.tolist() == [7, 5]
     assert Tape(0, [(1 << 32) - 1]).replicates.tolist() == [(1 << 32) - 1]
-
-
-@pytest.mark.parametrize("iteration", [-1, 0.5, True])
-def test_iterations(iteration: Any) -> None:
-    refused(lambda: Tape(0, 1, iteration), f"iteration is {iteration!r}", "expected a whole number >= 0")

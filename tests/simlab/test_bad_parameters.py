@@ -18,7 +18,8 @@ from simlab.candidates import CANDIDATES, VERIFIERS
 from simlab.continuous import InPlace, Truncating
 from simlab.continuous.rules import RULES as CONTINUOUS_RULES
 from simlab.decoders import DECODERS
-from simlab.processes import PROCESSES
+from simlab.processes import PROCESSES, TableProcess
+from simlab.randomness import Tape
 from simlab.registry import examples, make
 from simlab.rules import RULES
 from tests.support.cases import tables
@@ -26,6 +27,16 @@ from tests.support.cases import tables
 pytestmark = pytest.mark.property
 
 Table = Mapping[str, Callable[..., Any]]
+
+
+def table(vocabulary: int, length: int, shape: tuple[int, int] | None = None) -> TableProcess:
+    return TableProcess(vocabulary, length, lambda prefix: [1.0] + [0.0] * (vocabulary - 1), shape)
+
+
+def tape(seed: int, iteration: int = 0) -> Tape:
+    return Tape(seed, 1, iteration)
+
+
 REGISTERED: dict[str, Table] = {
     "rule": RULES,
     "decoder": DECODERS,
@@ -34,6 +45,7 @@ REGISTERED: dict[str, Table] = {
     "process": PROCESSES,
     "rule of continuous tokens": CONTINUOUS_RULES,
     "decoder of continuous tokens": {"truncating": Truncating, "in-place": InPlace},
+    "of its own": {"table": table, "tape": tape},
 }
 NAMES = [(kind, name) for kind, table in REGISTERED.items() for name in table]
 
@@ -52,7 +64,9 @@ COUNTS = (  # of which there is at least one
     *("window", "gamma", "skipped", "phrase", "candidates", "top_k", "total", "budget", "limit", "size"),
     *("vocabulary", "length", "dimension", "clusters", "order", "radius", "contexts"),
 )
-SMALL = {"vocabulary": 4, "length": 4, "shape": (2, 2), "entropy": 1.0, "contexts": 4, "clusters": 2}  # of processes
+SMALL = {  # of processes and tapes
+    **{"vocabulary": 4, "length": 4, "shape": (2, 2), "entropy": 1.0, "contexts": 4, "clusters": 2, "seed": 1}
+}
 TABLES = ("labels", "neighbours", "distances", "branching", "rule", "first")  # not of one value
 
 

@@ -1,8 +1,21 @@
-"""Shapes of the tensors of layers, by the names that the code of VQGAN and what followed it gives them."""
+"""Shapes and numbers of the tensors of layers, by the names that the code of VQGAN and what followed it gives them."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
+
+import torch
+
+
+def drawn(
+    shapes: Mapping[str, tuple[int, ...]], seed: int = 0, spread: float = 0.3, dtype: torch.dtype = torch.float32
+) -> dict[str, torch.Tensor]:
+    """Normal numbers, around 1 for the gains of norms."""
+    generator = torch.Generator().manual_seed(seed)
+    return {
+        name: torch.randn(shape, generator=generator, dtype=dtype) * spread + ("norm" in name and "weight" in name)
+        for name, shape in shapes.items()
+    }
 
 
 class Layers(dict[str, tuple[int, ...]]):

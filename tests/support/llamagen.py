@@ -7,7 +7,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from tests.support.layers import Layers
+from tests.support.layers import Layers, drawn
 
 Shapes = dict[str, tuple[int, ...]]
 Weights = dict[str, Tensor]
@@ -53,21 +53,12 @@ def vq_shapes(
     return shapes
 
 
-def drawn(shapes: Shapes, seed: int, spread: float = 0.4) -> Weights:
-    """Normal numbers in float64, around 1 for the gains of norms."""
-    generator = torch.Generator().manual_seed(seed)
-    weights = {
-        name: spread * torch.randn(shape, generator=generator, dtype=torch.float64) for name, shape in shapes.items()
-    }
-    return {name: w + 1 if "norm" in name and "weight" in name else w for name, w in weights.items()}
-
-
 def gpt_weights(condition: str, seed: int = 1) -> Weights:
-    return drawn(gpt_shapes(condition), seed)
+    return drawn(gpt_shapes(condition), seed, 0.4, torch.float64)
 
 
 def vq_weights(seed: int = 1) -> Weights:
-    return drawn(vq_shapes(), seed) | {"quantize.codebook_used": torch.zeros(65_536)}
+    return drawn(vq_shapes(), seed, 0.4, torch.float64) | {"quantize.codebook_used": torch.zeros(65_536)}
 
 
 def saved(weights: Weights, path: Path, nested: str | None = "model") -> Path:

@@ -16,10 +16,11 @@ from simlab.models.process.cached import Cached
 from simlab.models.process.sampling import Sampling
 from simlab.models.process.uncached import Uncached
 from simlab.randomness import Tape
-from simlab.rules import Rule
+from simlab.rules import Rule, Speculative
 
 V, SHAPE, CLASSES = 5, (3, 3), 3
 SIZES = {"target": (2, 16, 2), "draft": (1, 8, 2)}  # layers, dim, heads
+SPECULATIVE = Speculative()
 SAMPLINGS = {
     "plain": Sampling(),
     "guided": Sampling(guidance=2.0, temperature=0.8, top_k=4, top_p=0.95),
@@ -72,14 +73,30 @@ def decoded(
 ) -> Run:
     """Sequences of the tiny pair, one for each replicate and its class, by the engine or by the reference form."""
     given = torch.from_numpy(tape.replicates) % CLASSES
-    target = engine(model("target"), given, sampling) if cached else Uncached(model("target"), given, sampling)
-    draft = None
-    if decoder.needs_draft and eagle:
-        draft = EagleDraft(head(), target) if isinstance(target, Cached) else EagleUncached(head(), target)
-    elif decoder.needs_draft:
-        small = model("draft")
-        draft = engine(small, given, sampling, lag=1) if cached else Uncached(small, given, sampling)
+    form = engine if cached else Uncached
+    if not (decoder.needs_draft and eagle):
+        return sequences(form, model("target"), model("draft"), given, decoder, tape, sampling, rule)
+    target = form(model("target"), given, sampling)
+    draft = EagleDraft(head(), target) if isinstance(target, Cached) else EagleUncached(head(), target)
     found = run(decoder, target, rule, tape, draft)
+    return Run(found.tokens.numpy(), found.steps.numpy())
+
+
+def sequences(
+    form: type[Cached] | type[Uncached],
+    target: Any,
+    draft: Any,
+    given: torch.Tensor,
+    decoder: Decoder,
+    tape: Tape,
+    sampling: Sampling = SAMPLINGS["plain"],
+    rule: Rule = SPECULATIVE,
+    **more: Any,
+) -> Run:
+    """Sequences of two models by the engine, where the draft's cache is a token behind, or by the reference form."""
+    lag = {"lag": 1} if issubclass(form, Cached) else {}
+    drafting = form(draft, given, sampling, **lag, **more) if decoder.needs_draft else None
+    found = run(decoder, form(target, given, sampling, **more), rule, tape, drafting)
     return Run(found.tokens.numpy(), found.steps.numpy())
 
 

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from simlab.models.adapters.emu3 import SPECIAL
 from simlab.models.adapters.grammars import Layout
-from tests.support.layers import Layers
+from tests.support.layers import Layers, drawn
 
 LAYERS, DIM, HEADS, KEYS, INNER, VOCABULARY = 2, 32, 4, 2, 48, 64
 HEAD = DIM // HEADS
@@ -37,15 +37,6 @@ EMU3_VOCABULARY = VISUAL + 8
 EMU3_LAYOUT = Layout(range(VISUAL, VISUAL + 6), 2, 2, line=PAIRS + 203, end=(PAIRS + 204, VISUAL - 1, PAIRS + 207))
 
 Weights = dict[str, Tensor]
-
-
-def drawn(shapes: dict[str, tuple[int, ...]], seed: int = 0) -> Weights:
-    """Random weights, gains around 1."""
-    generator = torch.Generator().manual_seed(seed)
-    return {
-        name: torch.randn(shape, generator=generator) * 0.3 + ("norm" in name and name.endswith("weight"))
-        for name, shape in shapes.items()
-    }
 
 
 # language models ----------------------------------------------------------------------------------------------------

@@ -356,8 +356,8 @@ def every_way(run: Callable[[], Any]) -> Iterator[tuple[float, Any]]:
 LEANING = ((0.5, 0.25, 0.25), (0.125, 0.625, 0.25), (0.25, 0.125, 0.625), (0.25, 0.25, 0.5))  # first; after each token
 
 
-def law_of_a_tree(folder: Path, size: int, length: int, code: str) -> tuple[dict[tuple[int, ...], float], Array]:
-    """Of the sequences of a sampler by :func:`jacobi_tree`, and what the target has for each."""
+def deviating(folder: Path, size: int, length: int, code: str = TRIED) -> float:
+    """The TV of the sequences of a sampler by :func:`jacobi_tree` from the target's, all of which are enumerated."""
     path = folder / "tried.py"
     path.write_text(code, encoding="utf-8")
     decode, rng = jacobi_tree(path, nodes=3), np.random.default_rng(0)
@@ -369,15 +369,8 @@ def law_of_a_tree(folder: Path, size: int, length: int, code: str) -> tuple[dict
     law: dict[tuple[int, ...], float] = {}
     for weight, tokens in every_way(lambda: tuple(decode(model, length, rng))):
         law[tokens] = law.get(tokens, 0.0) + weight
-    right = [np.prod([model(found[:i])[found[i]] for i in range(length)]) for found in law]
-    return law, np.array(right)
-
-
-def deviating(folder: Path, size: int, length: int, code: str = TRIED) -> float:
-    """The TV of this law, all of which is enumerated."""
-    law, right = law_of_a_tree(folder, size, length, code)
-    assert sum(law.values()) == pytest.approx(1)
-    assert right.sum() == pytest.approx(1)
+    right = np.array([np.prod([model(found[:i])[found[i]] for i in range(length)]) for found in law])
+    assert [sum(law.values()), right.sum()] == pytest.approx([1, 1])
     return float(np.abs(np.array(list(law.values())) - right).sum() / 2)
 
 

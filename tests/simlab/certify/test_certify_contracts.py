@@ -182,11 +182,7 @@ def test_every_bug_is_seen_within_a_minute(contract: str, name: str) -> None:
     ("contract", "name"),
     [
         unless_slow(False, "verify_batch", "row of p of another sequence"),
-        unless_slow(False, "verify_batch", "the coins of the first sequence"),
-        unless_slow(False, "verify_batch", "residual drawn from p"),
         unless_slow(False, "verify_candidates", "siblings share a coin"),
-        unless_slow(False, "verify_candidates", "residual not carried to the next sibling"),
-        unless_slow(False, "draft", "one uniform for all positions"),
         unless_slow(True, "draft", "row one position too late"),
         unless_slow(False, "decode", "rejected token kept in the cache"),
     ],

@@ -158,15 +158,11 @@ def test_the_time_that_a_pass_needs_yet_falls_with_calls_and_is_nothing_once_all
     assert plan.seconds_needed(few) == 0
 
 
-def test_a_deviation_is_described_by_what_is_off_and_where() -> None:
+def test_a_deviation_is_described_by_where_it_is() -> None:
     cases = verifying.cases()
     large = [i for i, case in enumerate(cases) if case.vocabulary > 512]
     assert condition(cases, {i: i in large for i in range(len(cases))}) == "only in cases with more than 512 tokens"
     assert condition(cases, {0: True}) == ""  # nothing to compare with
-    shares = cases[0].events[0].law.copy()
-    shares[:2] += (0.05, -0.04)
-    told = deviation(cases[0], 0, shares)
-    assert told.startswith("all tokens together of one draft, two tokens: 0, 0 comes out with 0.19 in place of 0.14")
 
 
 def test_what_the_target_excludes_is_described_first_however_rare() -> None:

@@ -131,16 +131,12 @@ def test_rows_of_a_call_are_bounded_whatever_v_is() -> None:
 
 
 @pytest.mark.exact
-def test_a_limit_is_given_once() -> None:
-    with pytest.raises(ValueError, match="V is given twice in at-most 'V=9,V=50'; expected it once"):
-        limits("V=9,V=50", CONTRACTS["verify"].axes)
-
-
-@pytest.mark.exact
 def test_what_numpy_has_not_and_what_is_beyond_a_limit_is_refused() -> None:
     with pytest.raises(ValueError, match="which NumPy has not"):
         makes("chain_uniforms", None, "bfloat16")
     assert callable(makes("chain_uniforms", "torch", "bfloat16"))
+    with pytest.raises(ValueError, match="V is given twice in at-most 'V=9,V=50'; expected it once"):
+        limits("V=9,V=50", CONTRACTS["verify"].axes)
     with pytest.raises(ValueError, match="beyond at-most"):
         certify(verifier(), calls=1, shapes=["V=100"], at_most="V=50")
     with pytest.raises(ValueError, match="expected one of V, gamma"):

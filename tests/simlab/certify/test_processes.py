@@ -46,10 +46,7 @@ WRONG = {
         "answers the greeting with 'simlab-certify 2 verify'; expected 'simlab-certify 1 verify'",
     ),
     "greets without an end": ("print('x' * 10000, end='', flush=True); asked()", "answers the greeting with 'xxx"),
-    "prints in between": (
-        "greet(); asked(); print('step 1 of 10', flush=True); asked()",
-        "the bytes read",
-    ),
+    "prints in between": ("greet(); asked(); print('step 1 of 10', flush=True); asked()", "the bytes read"),
     "announces too much": ("greet(); asked(); words(1 << 62); asked()", "with a frame of 4611686018427387904 words"),
     "announces less than nothing": ("greet(); asked(); words(-1); asked()", "with a frame of -1 words"),
     "answers less than was asked": (
@@ -67,10 +64,7 @@ WRONG = {
         "(exit status 3), in the middle of a frame",
     ),
     "crashes": ("greet(); asked(); os.abort()", "killed by SIGABRT"),
-    "closes its output": (
-        "greet(); asked(); os.close(1); time.sleep(60)",
-        "closes its standard output",
-    ),
+    "closes its output": ("greet(); asked(); os.close(1); time.sleep(60)", "closes its standard output"),
     "talks before it is asked": ("greet(); asked(); words(16, *[1, 0] * 8, 7); asked(); asked()", "before it is asked"),
 }
 

@@ -188,12 +188,12 @@ BAD = {
     "an error": (said(200, "application/json", '{"error": "no slot"}'), "answers with an error: 'no slot'"),
     "nothing of use": (said(200, "application/json", '{"text": "a"}'), "expected an object with content"),
     "too many tokens": (
-        said(200, "application/json", json.dumps({"content": "abcdefg", "tokens": [1] * 7})),
-        "answers with 7 tokens; 4 were asked for",
+        said(200, "application/json", '{"content": "abcdefg", "tokens": [1, 1, 1, 1, 1]}'),
+        "5 tokens; 4",
     ),
     "too few tokens": (
-        said(200, "application/json", json.dumps({"content": "a", "tokens": [1], "stop_type": "limit"})),
-        "answers with 1 tokens; 4 were asked for",
+        said(200, "application/json", '{"content": "a", "tokens": [1], "stop_type": "limit"}'),
+        "1 tokens",
     ),
 }
 

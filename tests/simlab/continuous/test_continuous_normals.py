@@ -124,12 +124,3 @@ def test_a_million_of_them_are_normal_and_neighbours_independent() -> None:
     ):
         cells = 12 * np.searchsorted(COARSE, one.ravel()) + np.searchsorted(COARSE, other.ravel())
         assert joint.p_value(np.bincount(cells, minlength=144)) > FALSE_ALARMS / 4
-
-
-def test_normals_that_are_too_wide_or_share_a_number_are_found() -> None:
-    found = normals(Tape(SEED, 1000), np.zeros(1000, np.int64), Purpose.DRAFT, 1, 0, 512)[:, :500]
-    wide = np.searchsorted(EDGES, 1.02 * found.ravel())
-    assert GTest(masses(EDGES)).p_value(np.bincount(wide, minlength=len(EDGES) + 1)) < FALSE_ALARMS
-    shared = 13 * np.searchsorted(COARSE, found.ravel())  # one number for both of a pair
-    joint = GTest(np.outer(masses(COARSE), masses(COARSE)).ravel())
-    assert joint.p_value(np.bincount(shared, minlength=144)) < FALSE_ALARMS

@@ -9,7 +9,6 @@ import pytest
 from scipy.stats import norm
 
 from simlab.continuous.drafted_steps import Means, Walked, drafted_steps
-from simlab.continuous.gaussian_steps import weights
 
 TOKENS, DIMENSION = 20_000, 2
 SD = np.array([0.6, 0.5, 0.7, 0.4, 0.8])  # of steps 1 to T
@@ -47,13 +46,6 @@ LIMIT = float(norm.isf(FALSE_ALARMS / (2 * 4 * 8)))  # of four numbers of eight 
 @pytest.mark.parametrize("draft", [OTHER, None], ids=["another model", "its own step"])
 def test_tokens_follow_the_target(draft: Means | None, gamma: int, block: bool) -> None:
     assert furthest(walked(draft, gamma, block)) < LIMIT
-
-
-@pytest.mark.statistical
-def test_a_wrong_weight_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Weights that are 1 accept everything: tokens are then the draft's."""
-    monkeypatch.setattr("simlab.continuous.gaussian_steps.weights", lambda s, delta: weights(s, 0 * delta))
-    assert furthest(walked(OTHER, 3, True)) > LIMIT
 
 
 @pytest.mark.exact

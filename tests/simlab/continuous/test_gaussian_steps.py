@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from simlab.continuous.gaussian_steps import ratio, residual_draw, residual_mass, verify_block, verify_steps, weights
+from simlab.continuous.gaussian_steps import ratio, verify_block, verify_steps, weights
 
 COUNT = 100_000
 
@@ -27,22 +27,6 @@ def test_a_block_of_one_step_accepts_as_the_step_does() -> None:
     assert (one[0] == other[0]).all()
     assert (np.isnan(one[1]) == np.isnan(other[1])).all()
     assert (np.isnan(one[1]) == (one[0] == 1)).all()
-
-
-@pytest.mark.exact
-def test_equal_kernels_are_always_accepted() -> None:
-    s, delta, coins, uniform = drafted(2, (0.0, 0.0))
-    for accepted in (verify_steps(s, delta, coins)[0], verify_block(s, delta, coins, uniform)[0]):
-        assert (accepted == 2).all()
-
-
-@pytest.mark.exact
-def test_a_draw_of_the_residual_is_where_it_has_mass() -> None:
-    w, delta = np.full(9, 0.3), np.full(9, 0.7)
-    drawn = residual_draw(w, delta, np.linspace(0.01, 0.99, 9))
-    assert (np.diff(drawn) > 0).all()
-    assert (w * ratio(drawn, delta) > 1).all()
-    assert residual_mass(np.zeros(1), np.ones(1)) == residual_mass(np.ones(1), np.zeros(1)) == 0
 
 
 @pytest.mark.exact

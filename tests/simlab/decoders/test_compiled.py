@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from simlab import arrays, mutants
 from simlab import arrays_compiled as sums
 from simlab.arrays import indices
-from simlab.decoders import DECODERS, Decoder, Sjd, Sjd2, SjdAc, SjdPv, Skipping, make_decoder, run
+from simlab.decoders import DECODERS, Decoder, Sjd, make_decoder, run
 from simlab.decoders import compiled as kernels
 from simlab.decoders.compiled import simulate
 from simlab.decoders.compiled.kernels import KERNELS
@@ -194,45 +194,6 @@ def test_uniforms_are_those_of_the_tape() -> None:
 # The check, checked ---------------------------------------------------------------------------------------------
 
 WORLD, DRAFT = (Hashed(np.random.default_rng(seed).dirichlet(np.ones(4), 9), (2, 5)) for seed in (3, 4))
-
-
-OTHERS: list[tuple[Decoder, Decoder]] = [  # and one that differs from it in one thing
-    (SjdAc(4), Sjd(4)),  # which does not verify on behind the first rejection
-    (SjdPv(4), SjdPv(4, phrase=3)),
-    (SjdPv(4, failing="shorten"), SjdPv(4)),
-    (Sjd2(4), Sjd2(4, levels=2)),
-    (Sjd2(4, criterion="noisy"), Sjd2(4)),
-    (Skipping(3, skipped=2), Skipping(3)),
-]
-
-
-@pytest.mark.parametrize(("decoder", "other"), OTHERS, ids=str)
-def test_a_kernel_of_another_decoder_is_seen(decoder: Decoder, other: Decoder, monkeypatch: pytest.MonkeyPatch) -> None:
-    tape, draft = Tape(0, 32), DRAFT if decoder.needs_draft else None
-    assert the_same(decoder, Speculative(), WORLD, draft, tape)
-    form = KERNELS[type(decoder)]
-
-    class Mistaken(form):  # type: ignore[misc, valid-type]
-        """The form of the other decoder."""
-
-        def __init__(self, decoder: Any, *others: Any) -> None:
-            super().__init__(other, *others)
-
-    monkeypatch.setitem(KERNELS, type(decoder), Mistaken)
-    assert not the_same(decoder, Speculative(), WORLD, draft, tape)
-
-
-@pytest.mark.parametrize("broken", ["purpose", "position", "iteration"])
-def test_another_uniform_is_seen(broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = Uniforms.row
-
-    def row(self: Uniforms, start: np.ndarray, count: int, purpose: Purpose, lane: int = 0) -> np.ndarray:
-        changed = {"purpose": Purpose.DRAFT, "position": purpose, "iteration": purpose}[broken]
-        self.iterations = self.iterations + (broken == "iteration")
-        return honest(self, start + (broken == "position"), count, changed, lane)
-
-    monkeypatch.setattr(Uniforms, "row", row)
-    assert not the_same(make_decoder("sjd", window=3), Speculative(), WORLD, None, Tape(0, 32))
 
 
 # Batches, threads and errors -------------------------------------------------------------------------------------

@@ -7,18 +7,16 @@ and of steps are in :mod:`tests.theory.test_sequences`.
 
 from __future__ import annotations
 
-from fractions import Fraction as F
 from itertools import product
-from math import prod
 from typing import Any
 
 import pytest
 
-from simlab.decoders import Decoder, Traversal, make_decoder
+from simlab.decoders import make_decoder
 from simlab.processes import TableProcess
 from simlab.rules import make_rule
 from tests.support import oracles
-from theory.exact import block_acceptance, deviation, mean, sequence_law
+from theory.exact import deviation, mean, sequence_law
 from theory.example_processes import random_process
 
 pytestmark = pytest.mark.exact
@@ -30,30 +28,6 @@ def worlds(seed: int, vocabulary: int, length: int, zeros: float = 0) -> tuple[T
     """A target and a draft process."""
     target, draft = (random_process(seed + shift, vocabulary, length, zeros=zeros) for shift in (0, 500))
     return target, draft
-
-
-def accepted(decoder: Decoder, pair: tuple[TableProcess, TableProcess]) -> Any:
-    """The mean number of drafts that the first step keeps, of sequences long enough to hold all."""
-    return block_acceptance(decoder, pair[0], RULE, pair[1])
-
-
-@pytest.mark.parametrize("zeros", [0, 0.3])
-@pytest.mark.parametrize("gamma", [1, 2, 3])
-def test_as_many_drafts_are_accepted_as_by_any_verification(gamma: int, zeros: float) -> None:
-    """A prefix is accepted with w_i = min(1, w_(i-1) p/q), and none that sees its rows alone accepts it more."""
-    for seed in range(3):
-        pair = worlds(seed, 3, gamma + 1, zeros)
-        expected = F(0)
-        for length in range(1, gamma + 1):
-            for tokens in product(range(3), repeat=length):
-                p, q = ([world.row(tokens[:i])[x] for i, x in enumerate(tokens)] for world in pair)
-                weight = F(1)
-                for own, other in zip(p, q, strict=True):
-                    weight = min(F(1), weight * own / other) if other else F(0)
-                expected += prod(q) * weight
-        for name in ("block", "hierarchical"):
-            assert accepted(make_decoder(name, gamma=gamma), pair) == expected
-        assert accepted(make_decoder("speculative", gamma=gamma), pair) <= expected
 
 
 @pytest.mark.parametrize(("vocabulary", "length", "gamma"), [(2, 4, 2), (2, 5, 3), (3, 3, 2)])
@@ -105,21 +79,3 @@ def test_every_choice_is_the_loop_as_printed(prefix: str, final: str) -> None:
         given: dict[str, Any] = {"gamma": gamma, "final": final, "prefix": prefix}
         found = sequence_law(make_decoder("hierarchical", **given), target, RULE, draft)
         assert found == oracles.hierarchical_law(target, draft, **given)
-
-
-# Traversal of trees --------------------------------------------------------------------------------------------
-
-
-class WeightKept(Traversal):
-    """Does not lower the weight of a row whose child was rejected: the leaf's is all that is ever tossed."""
-
-    def traverse(self, p: Any, q: Any, nodes: Any) -> Any:
-        order, weights, left = super().traverse(p, q, nodes)
-        return order, [weights[-1] if row in (0, 1) else w for row, w in zip(order, weights, strict=True)], left
-
-
-def test_a_weight_that_is_kept_is_seen() -> None:
-    target, draft = (TableProcess(2, 2, lambda _, mass=mass: [mass, 1 - mass]) for mass in (F(1, 3), F(2, 3)))
-    assert accepted(Traversal((2, 1)), (target, draft)) == F(38, 27)
-    assert deviation(Traversal((2, 1)), target, RULE, draft) == 0
-    assert deviation(WeightKept((2, 1)), target, RULE, draft) > 0

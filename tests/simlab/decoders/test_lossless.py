@@ -2,7 +2,7 @@
 
 Hypothesis draws the options and the worlds: random tables of the whole prefix, with and without zeros, in a line and on
 a grid, behind processors, and such that an end may fall inside a block of accepted drafts. That a decoder which is
-wrong is seen is shown below, and beside each decoder for its own mistakes.
+wrong is seen is shown below, and for others in :mod:`tests.simlab.mutants.test_mutants`.
 """
 
 from __future__ import annotations

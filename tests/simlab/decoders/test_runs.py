@@ -14,23 +14,12 @@ import numpy as np
 import pytest
 import torch
 
+from simlab import decoders
 from simlab.decoders import Decoder, Run, make_decoder, run
 from simlab.processes import Process
 from simlab.randomness import Tape
 from simlab.rules import RULES, Rule, Speculative, make_rule
-from tests.support.cases import (
-    BLOCK,
-    DECODERS,
-    JACOBI,
-    REFERENCE,
-    RENEWED,
-    SPECULATIVE,
-    UNREFINED,
-    by_decoder,
-    others,
-    tables,
-    tree,
-)
+from tests.support.cases import DECODERS, RENEWED, by_decoder, others, tables, tree
 from tests.support.dense import DenseProcess, floats
 from theory.example_processes import random_process
 
@@ -45,21 +34,6 @@ FORMS = {
     "numpy": lambda world: DenseProcess(world),
     "torch": lambda world: DenseProcess(world, torch.from_numpy),
 }
-some = [
-    ("autoregressive", {}),
-    SPECULATIVE[2],
-    JACOBI[2],
-    JACOBI[5],
-    ("sjd", {"window": 3}),
-    UNREFINED[1],
-    REFERENCE[2],
-    BLOCK[2],
-    ("sjd-ac", {"window": 3, "relabel": "law"}),
-    ("sjd-pd", tree(3, 2, 2, "full", shared=True)),
-    ("sjd-pac", tree(3, 2, 2, "full", initial="sample-above")),
-    RENEWED[1],
-]
-by_some_decoder = by_decoder(some)
 
 
 @cache
@@ -67,9 +41,9 @@ def process(form: str, seed: int) -> Process:
     return FORMS[form](random_process(seed, V, N, SHAPE, zeros=0.2))
 
 
-def decoded(decoder: Decoder, rule: Rule, form: str, tape: Tape | None = None) -> Run:
+def decoded(decoder: Decoder, rule: Rule, form: str) -> Run:
     draft = process(form, DRAFT) if decoder.needs_draft else None
-    found = run(decoder, process(form, TARGET), rule, tape or Tape(SEED, REPLICATES), draft)
+    found = run(decoder, process(form, TARGET), rule, Tape(SEED, REPLICATES), draft)
     return Run(np.asarray(found.tokens), np.asarray(found.steps))
 
 
@@ -101,18 +75,7 @@ def test_so_they_do_with_every_rule(name: str, parameters: dict[str, Any], rule:
     assert same(decoded(decoder, made, "numpy"), decoded(decoder, made, "torch"))
 
 
-@by_some_decoder
-def test_replicates_and_seeds_differ(name: str, parameters: dict[str, Any]) -> None:
-    """Of 729 sequences at most, 48 replicates are not all the same, nor the same again under another seed."""
-    decoder, rule = make_decoder(name, **parameters), Speculative()
-    first = decoded(decoder, rule, "numpy")
-    assert same(first, decoded(decoder, rule, "numpy"))
-    assert len(np.unique(first.tokens, axis=0)) > 1
-    for seed in (SEED + 1, SEED + (1 << 32)):
-        assert not np.array_equal(first.tokens, decoded(decoder, rule, "numpy", Tape(seed, REPLICATES)).tokens)
-
-
-@by_some_decoder
+@by_decoder(others(decoders.DECODERS, [], {}))
 def test_what_a_run_reports_adds_up(name: str, parameters: dict[str, Any]) -> None:
     """``watch`` sees every step: tokens committed add up to the sequence, steps to those reported."""
     decoder = make_decoder(name, **parameters)

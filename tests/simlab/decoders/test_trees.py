@@ -10,7 +10,6 @@ from itertools import product
 from time import process_time
 from typing import Any
 
-import numpy as np
 import pytest
 
 from simlab.decoders import make_decoder
@@ -19,8 +18,8 @@ from simlab.decoders.tree import NONE, count_nodes, make_tree
 from simlab.rules import make_rule
 from tests.support import oracles
 from tests.support.cases import by_decoder, nearest, tree
-from tests.support.small_processes import WORLDS, world
-from theory.exact import Law, mean, sequence_law
+from tests.support.small_processes import world
+from theory.exact import Law, sequence_law
 from theory.example_processes import random_process
 
 pytestmark = pytest.mark.exact
@@ -58,30 +57,6 @@ def test_a_tree_is_as_large_as_it_says_and_paths_children_and_parents_tell_the_s
             assert not branches or row in made.parents[level]
 
 
-def test_the_papers_tree() -> None:
-    """K = 4 and D = 3: 4 + 16 + 64 nodes if full, which is more than the window of 64 that the paper states."""
-    assert make_tree("full", 3, 4, 3).nodes == 84
-    assert make_tree("full", 64, 4, 3).nodes == 84 + 61
-    assert make_tree("comb", 64 - 9, 4, 3).nodes == 64
-
-
-@pytest.mark.parametrize("where", WORLDS)
-def test_one_call_sees_every_path(where: str) -> None:
-    """``forward_tree`` gives the rows that ``forward`` gives along each path, past the end too."""
-    process, made = world(where), make_tree("full", 3, 2, 2)
-    random = np.random.default_rng(0)
-    tokens = random.integers(0, process.vocabulary, (process.length + 1, process.length + 4))
-    start = np.arange(process.length + 1)
-    nodes = random.integers(0, process.vocabulary, (len(start), made.nodes))
-    rows = process.forward_tree(tokens, start, nodes, made.paths.values)
-    assert rows.shape == (len(start), made.nodes + 1, process.vocabulary)
-    for b, first in enumerate(start.tolist()):
-        for row, path in enumerate([[], *made.paths.values.tolist()]):
-            prefix = [*tokens[b, :first].tolist(), *(int(nodes[b, node]) for node in path if node != NONE)]
-            padded = np.array([[*prefix, *[0] * process.length]])
-            assert rows[b, row].tolist() == process.forward(padded, np.array([len(prefix)]), 1)[0, 0].tolist()
-
-
 # Beside SJD ----------------------------------------------------------------------------------------------------
 
 
@@ -100,36 +75,6 @@ def test_a_tree_of_one_candidate_is_a_chain(initial: Any, bonus: bool, shape: st
         one, chain = tree(2, 1, 2, shape, initial=initial, bonus=bonus), {"initial": initial, "bonus": bonus}
         assert laws("sjd-pd", where, rule, **one) == laws("sjd", where, rule, window=2, **chain)
         assert laws("sjd-pac", where, rule, **one) == laws("sjd-ac", where, rule, window=2, **chain)
-
-
-def test_dropping_what_was_kept_everywhere_is_no_continuation() -> None:
-    given = tree(3, 2, 3)
-    right = laws("sjd-pd", THREES, **given)
-    assert laws("sjd-pac", THREES, **given, kept="dropped") == right
-    assert laws("sjd-pac", THREES, **given)[1] != right[1]
-
-
-@pytest.mark.parametrize(("name", "chain"), [("sjd-pd", "sjd"), ("sjd-pac", "sjd-ac")])
-@pytest.mark.parametrize("initial", ["random", "sample-left"])
-def test_without_a_bonus_a_comb_takes_the_steps_of_no_tree(name: str, chain: str, initial: Any) -> None:
-    """A sibling that is accepted is one token committed, and so is the token after a rejection."""
-    for where in ("wide grid", THREES):
-        right = laws(chain, where, window=2, bonus=False, initial=initial)
-        for candidates, depth in ((2, 1), (3, 2)):
-            assert laws(name, where, **tree(2, candidates, depth, bonus=False, initial=initial)) == right
-    assert laws(name, THREES, **tree(2, 2, 2, "full", bonus=False, initial=initial))[1] != right[1]
-
-
-@pytest.mark.parametrize("name", ["sjd-pd", "sjd-pac"])
-def test_more_candidates_save_steps(name: str) -> None:
-    """With a bonus, and three tokens to choose from. Beyond the support another candidate changes nothing."""
-    process = random_process(2, 3, 3, zeros=0)
-    found = [sequence_law(make_decoder(name, **tree(2, k, 1)), process, LOSSLESS) for k in (1, 2, 3, 4)]
-    assert mean(found[0][1]) > mean(found[1][1]) > mean(found[2][1])
-    assert found[2] == found[3]
-    full = sequence_law(make_decoder(name, **tree(2, 2, 2, "full")), process, LOSSLESS)
-    comb = sequence_law(make_decoder(name, **tree(2, 2, 2)), process, LOSSLESS)
-    assert mean(full[1]) < mean(comb[1])
 
 
 # Rules that lose -----------------------------------------------------------------------------------------------

@@ -3,8 +3,6 @@ the published models."""
 
 from __future__ import annotations
 
-import os
-import pickle
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -14,15 +12,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from simlab.models.adapters.llamagen import (
-    MODELS,
-    VOCABULARY,
-    described,
-    left_padded,
-    load_gpt,
-    official,
-    token_grid,
-)
+from simlab.models.adapters.llamagen import MODELS, VOCABULARY, described, left_padded, load_gpt, official, token_grid
 from simlab.models.architectures.transformer import Config, Transformer, rotations
 from simlab.models.architectures.vq16 import Vq, VqConfig, load_vq
 from simlab.models.checkpoints import CheckpointError
@@ -112,26 +102,11 @@ def changed(change: Callable[[Weights], Any], condition: str = "class") -> Weigh
 @pytest.mark.parametrize(
     ("change", "settings", "message"),
     [
-        (lambda w: w.pop("norm.weight"), {}, "is missing norm.weight; expected the keys of Transformer"),
-        (lambda w: w.pop("tok_embeddings.weight"), {}, "is missing tok_embeddings.weight"),
-        (
-            lambda w: w.pop("cls_embedding.embedding_table.weight"),
-            {},
-            "is missing cls_embedding.embedding_table.weight",
-        ),
-        (lambda w: w.update(bias=torch.zeros(1)), {}, "has unexpected bias"),
-        (
-            lambda w: w.update({"norm.weight": torch.ones(15)}),
-            {},
-            r"norm.weight has the shape \(15,\); expected \(16,\)",
-        ),
-        (lambda w: w.update({"output.weight": torch.ones(12, 16)}), {}, r"output.weight has the shape \(12, 16\)"),
         (lambda w: w.update({"tok_embeddings.weight": torch.ones(3)}), {}, r"shape \(3,\); expected 2 dimensions"),
         (lambda w: None, {"vocabulary": VOCABULARY}, "has a vocabulary of 11; expected 16384"),
         (lambda w: None, {"condition": "text"}, "is conditioned on a class; expected a text"),
         (lambda w: None, {"heads": None}, r"heads is None for 2 layers of width 16; expected heads, or one of B \(12"),
         (lambda w: None, {"heads": 3}, "heads 3; expected a dim divisible by 4 x heads"),
-        (lambda w: w.clear(), {}, "is missing tok_embeddings.weight"),
     ],
 )
 def test_a_file_that_does_not_fit(change: Any, settings: dict[str, Any], message: str, tmp_path: Path) -> None:
@@ -140,23 +115,9 @@ def test_a_file_that_does_not_fit(change: Any, settings: dict[str, Any], message
     assert "gpt.pt" in str(caught.value)
 
 
-def test_a_layer_that_is_missing(tmp_path: Path) -> None:
-    def rename(weights: Weights) -> None:
-        for name in [name for name in weights if name.startswith("layers.1.")]:
-            weights[name.replace("layers.1.", "layers.7.")] = weights.pop(name)
-
-    with pytest.raises(CheckpointError, match=r"is missing layers.1.attention.wo.weight, .* and 1 more"):
-        load(saved(changed(rename), tmp_path / "gpt.pt"))
-
-
 def test_other_files(tmp_path: Path) -> None:
-    with pytest.raises(CheckpointError, match="there is no such file"):
-        load(tmp_path / "none.pt")
     with pytest.raises(CheckpointError, match="expected named tensors, under model or module"):
         load(saved(gpt_weights("class"), tmp_path / "ema.pt", "ema"))
-    (tmp_path / "noise.pt").write_bytes(b"noise")
-    with pytest.raises(CheckpointError, match=r"expected safetensors, or a \.pt file"):
-        load(tmp_path / "noise.pt")
     with pytest.raises(CheckpointError, match="is conditioned on a text; expected a class"):
         load(saved(gpt_weights("text"), tmp_path / "text.pt"))
     with pytest.raises(CheckpointError, match=r"is missing tok_embeddings\.weight"):
@@ -165,35 +126,6 @@ def test_other_files(tmp_path: Path) -> None:
         load_vq(saved(gpt_weights("class"), tmp_path / "gpt.pt"))
     with pytest.raises(CheckpointError, match=r"has the shape .*; expected \(16384, 3\)"):
         load_vq(tmp_path / "vq.pt", VqConfig(16_384, CODE_DIM, WIDTH, MULTIPLES, LATENT, groups=2))
-    with pytest.raises(CheckpointError, match=r"has unexpected encoder\.extra"):
-        load_vq(saved(vq_weights() | {"encoder.extra": torch.ones(1)}, tmp_path / "more.pt"), TINY_VQ)
-
-
-class Hostile:
-    """Makes a folder when it is read."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return os.mkdir, (str(self.path),)
-
-
-@pytest.mark.parametrize("reader", [load_gpt, load_vq])
-@pytest.mark.parametrize("how", ["nested", "bare", "plain pickle"])
-def test_code_in_a_file_is_not_executed(reader: Any, how: str, tmp_path: Path) -> None:
-    hostile, mark = tmp_path / "hostile.pt", tmp_path / "executed"
-    content: Any = dict(gpt_weights("class"), hook=Hostile(mark))
-    if how == "plain pickle":
-        hostile.write_bytes(pickle.dumps(Hostile(mark)))
-    else:
-        torch.save({"model": content} if how == "nested" else content, hostile)
-    with pytest.raises(CheckpointError, match=r"expected safetensors, or a \.pt file with nothing but tensors"):
-        reader(hostile, SHAPE if reader is load_gpt else TINY_VQ)
-    assert not mark.exists()
-    if how != "plain pickle":  # and it would have been, by a reader that executes it
-        torch.load(hostile, weights_only=False)
-        assert mark.exists()
 
 
 # sizes ----------------------------------------------------------------------------------------------------------

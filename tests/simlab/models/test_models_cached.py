@@ -1,13 +1,11 @@
 """The engine is the reference form: with a cache or without, the same tokens in the same steps.
 
 Tiny transformers in float64, on the tape: every decoder, every rule, with guidance and without, in a batch whose
-sequences advance at different speeds, and alone. Then the bugs caches are known for are planted one by one, and none
-gets by.
+sequences advance at different speeds, and alone. Then bugs caches are known for are planted, and none gets by.
 """
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
 import numpy as np
@@ -18,10 +16,9 @@ from torch import Tensor
 from simlab.decoders import Run, make_decoder, run
 from simlab.models.architectures.eagle import EagleDraft, EagleUncached, Head
 from simlab.models.architectures.transformer import Transformer
-from simlab.models.process import cached_compiled
 from simlab.models.process.branches import Branches
 from simlab.models.process.cached import NOT_HELD, UNKNOWN, Cached, Fed
-from simlab.models.process.cached_compiled import CachedOnHost, feed
+from simlab.models.process.cached_compiled import CachedOnHost
 from simlab.models.process.sampling import Sampling
 from simlab.models.process.uncached import Uncached
 from simlab.processes import Ending
@@ -239,22 +236,6 @@ class PositionByCount(Unchecked):
         return fed._replace(position=together.where(fed.position >= 0, fed.position))
 
 
-class MaskOneShort(Unchecked):
-    """A token does not see itself."""
-
-    def _chain(self, tokens: Tensor, start: Tensor, count: int) -> Fed:
-        fed = super()._chain(tokens, start, count)
-        return fed._replace(limit=(fed.limit - 1).clamp(min=0))
-
-
-class MaskOneLong(Unchecked):
-    """A token sees the one after it, from this call or one before."""
-
-    def _chain(self, tokens: Tensor, start: Tensor, count: int) -> Fed:
-        fed = super()._chain(tokens, start, count)
-        return fed._replace(limit=fed.limit + 1)
-
-
 class NothingSwaps(Unchecked):
     """The accepted path of a tree stays where it was."""
 
@@ -273,72 +254,21 @@ class SiblingsSeen(Unchecked):
         return mask
 
 
-class HalvesSwapped(Unchecked):
-    """The caches of the conditional and the free half are swapped."""
-
-    def _see(self, *given: Any) -> Tensor:
-        features = super()._see(*given)
-        for store in (*self.cache.keys, *self.cache.values):
-            store.copy_(store.unflatten(0, (-1, 2)).flip(1).flatten(0, 1))
-        return features
-
-
-LAID_OUT = list(inspect.signature(feed.py_func).parameters).index("laid_out")
-BUGS: list[tuple[type[Cached], str, dict[str, Any], str]] = [
-    (RejectedKept, "sjd", {"window": 3}, "plain"),
-    (RejectedKept, "speculative", {"gamma": 3}, "plain"),
-    (PositionByCount, "sjd", {"window": 3}, "plain"),
-    (MaskOneShort, "autoregressive", {}, "plain"),
-    (MaskOneLong, "sjd", {"window": 3}, "plain"),
-    (NothingSwaps, "sjd-pd", tree(3, 3, 2), "plain"),
-    (SiblingsSeen, "sjd-pac", tree(3, 2, 2), "plain"),
-    (HalvesSwapped, "autoregressive", {}, "guided"),
+BUGS: list[tuple[type[Cached], str, dict[str, Any]]] = [  # others: test_models_law
+    (RejectedKept, "sjd", {"window": 3}),
+    (RejectedKept, "speculative", {"gamma": 3}),
+    (PositionByCount, "sjd", {"window": 3}),
+    (NothingSwaps, "sjd-pd", tree(3, 3, 2)),
+    (SiblingsSeen, "sjd-pac", tree(3, 2, 2)),
 ]
 
 
-@pytest.mark.parametrize(
-    ("bug", "name", "parameters", "sampling"), BUGS, ids=[f"{bug.__name__}-{name}" for bug, name, _, _ in BUGS]
-)
-def test_a_bug_in_the_cache_is_caught(bug: type[Cached], name: str, parameters: dict[str, Any], sampling: str) -> None:
-    decoder, rule, tape = make_decoder(name, **parameters), Speculative(), Tape(SEED, REPLICATES)
-    reference = decoded(decoder, rule, SAMPLINGS[sampling], False, tape)
-    assert same(decoded(decoder, rule, SAMPLINGS[sampling], True, tape, engine=Unchecked), reference)
-    assert not same(decoded(decoder, rule, SAMPLINGS[sampling], True, tape, engine=bug), reference)
-
-
-def _mask_one_long(*given: Any) -> Any:
-    live, *rest = feed(*given)
-    laid_out, mask = given[LAID_OUT], given[LAID_OUT + 2]
-    mask = mask[: laid_out[0].size * live].reshape(*laid_out.shape[1:], live)
-    mask[0, :, 1:] = mask[0, :, :-1].copy()
-    return live, *rest
-
-
-def _always_first_slot(*given: Any) -> Any:
-    found = feed(*given)
-    given[LAID_OUT][2] = 1
-    return found
-
-
-@pytest.mark.parametrize(
-    ("function", "bug", "name", "parameters"),
-    [
-        ("feed", _mask_one_long, "sjd", {"window": 3}),
-        ("feed", _always_first_slot, "autoregressive", {}),
-        ("settle", lambda *given: None, "sjd-pd", tree(3, 3, 2)),
-    ],
-)
-def test_a_bug_in_the_compiled_bookkeeping_is_caught(
-    function: str, bug: Any, name: str, parameters: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class Unmarked(CachedOnHost):
-        over, faults = Unchecked.over, Unchecked.faults
-
+@pytest.mark.parametrize(("bug", "name", "parameters"), BUGS, ids=[f"{bug.__name__}-{name}" for bug, name, _ in BUGS])
+def test_a_bug_in_the_cache_is_caught(bug: type[Cached], name: str, parameters: dict[str, Any]) -> None:
     decoder, rule, tape = make_decoder(name, **parameters), Speculative(), Tape(SEED, REPLICATES)
     reference = decoded(decoder, rule, Sampling(), False, tape)
-    assert same(decoded(decoder, rule, Sampling(), True, tape, engine=Unmarked), reference)
-    monkeypatch.setattr(cached_compiled, function, bug)
-    assert not same(decoded(decoder, rule, Sampling(), True, tape, engine=Unmarked), reference)
+    assert same(decoded(decoder, rule, Sampling(), True, tape, engine=Unchecked), reference)
+    assert not same(decoded(decoder, rule, Sampling(), True, tape, engine=bug), reference)
 
 
 def test_a_draft_model_that_misses_its_own_last_token_is_told() -> None:

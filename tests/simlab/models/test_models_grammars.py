@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from simlab.models.adapters.grammars import IMAGE, Layout, anole, emu3, lumina
-from simlab.models.process.sampling import Sampling
 
 pytestmark = pytest.mark.exact
 
@@ -78,17 +77,6 @@ def test_the_full_vocabulary_allows_the_same() -> None:
 
 def test_guidance_where_there_is_a_choice() -> None:
     assert TINY.guidance(3) == (3.0, 3.0, 1.0) * 3 + (1.0, 1.0)
-
-
-def test_sampling_takes_both() -> None:
-    Sampling(grammar=TINY.grammar(), guidance=TINY.guidance(3.0)).check(TINY.length, len(TINY.ids))
-
-
-def test_a_counter_that_is_one_off_is_seen() -> None:
-    """A line one token longer, or ends in another order, are other tables."""
-    assert lumina(4, 6).certain.tolist() != counted_lumina(4, 7)[: lumina(4, 6).length]
-    swapped = Layout(TINY.image, 3, 2, line=50, end=(51, 12))
-    assert not np.array_equal(swapped.grammar(np.arange(60)), TINY.grammar(np.arange(60)))
 
 
 @pytest.mark.parametrize(

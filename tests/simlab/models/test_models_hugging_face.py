@@ -9,7 +9,6 @@ need not be the same in every bit is compared at 1e-4, what is one computation a
 from __future__ import annotations
 
 import sys
-from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,21 +20,19 @@ import transformers
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from simlab.decoders import Run, make_decoder, run
+from simlab.decoders import Run, make_decoder
 from simlab.models.adapters.chameleon import load_chameleon
 from simlab.models.adapters.emu3 import load_emu3
 from simlab.models.adapters.grammars import Layout
 from simlab.models.adapters.hugging_face import HuggingFace, padded
-from simlab.models.architectures.transformer import Causal, Memory
+from simlab.models.architectures.transformer import Causal
 from simlab.models.checkpoints import CheckpointError
-from simlab.models.process.cache import Window
 from simlab.models.process.cached import Cached
 from simlab.models.process.sampling import Sampling
 from simlab.models.process.uncached import Uncached
 from simlab.randomness import Tape
-from simlab.rules import Speculative
 from tests.support.cases import by_decoder, tree
-from tests.support.networks import randomised, same
+from tests.support.networks import randomised, same, sequences
 
 pytestmark = pytest.mark.parity
 DEFAULT_EVERY = 8
@@ -112,7 +109,7 @@ def loaded(folders: dict[str, Path]) -> dict[str, HuggingFace]:
     return {name: LOADERS[name](folder, LAYOUT, PREFIX, dtype=torch.float64) for name, folder in folders.items()}
 
 
-def sequences(batch: int) -> Tensor:
+def allowed(batch: int) -> Tensor:
     """Tokens that the grammar allows."""
     rng, rows = np.random.default_rng(0), np.asarray(LAYOUT.grammar())
     return torch.tensor([[rng.choice(np.flatnonzero(row)) for row in rows] for _ in range(batch)])
@@ -131,7 +128,7 @@ def whole(model: HuggingFace, given: Tensor, tokens: Tensor) -> Tensor:
 
 @models
 def test_logits_are_the_library_s(kind: str, loaded: dict[str, HuggingFace]) -> None:
-    model, tokens = loaded[kind], sequences(2)
+    model, tokens = loaded[kind], allowed(2)
     given = padded([PROMPTS[0], PROMPTS[3]], PREFIX)
     ids = torch.cat([given, model.ids[tokens]], dim=1)
     with torch.no_grad():
@@ -148,7 +145,7 @@ def test_logits_are_the_library_s(kind: str, loaded: dict[str, HuggingFace]) -> 
 @models
 def test_a_padded_prompt_is_the_prompt(kind: str, loaded: dict[str, HuggingFace]) -> None:
     """Positions are relative, and padding is not seen."""
-    model, tokens, short = loaded[kind], sequences(1), PROMPTS[1]
+    model, tokens, short = loaded[kind], allowed(1), PROMPTS[1]
     tight = HuggingFace(model.model, LAYOUT, len(short))
     expected = whole(tight, padded([short], len(short)), tokens)
     found = whole(model, padded([short], PREFIX), tokens)[:, PREFIX - len(short) :]
@@ -161,14 +158,14 @@ def test_a_padded_prompt_is_the_prompt(kind: str, loaded: dict[str, HuggingFace]
 def test_another_way_of_attention(kind: str, folders: dict[str, Path], loaded: dict[str, HuggingFace]) -> None:
     """The mask says the same where it is added by hand."""
     eager = type(loaded[kind].model).from_pretrained(folders[kind], attn_implementation="eager", dtype=torch.float64)
-    given, tokens = padded(PROMPTS, PREFIX), sequences(BATCH)
+    given, tokens = padded(PROMPTS, PREFIX), allowed(BATCH)
     found = whole(HuggingFace(eager, LAYOUT, PREFIX), given, tokens)
     torch.testing.assert_close(found, whole(loaded[kind], given, tokens), rtol=1e-4, atol=1e-4)
 
 
 def test_all_tokens_or_those_of_an_image(loaded: dict[str, HuggingFace]) -> None:
     """Behind the grammar the pmfs are the same."""
-    model, given, tokens = loaded["chameleon"], padded(PROMPTS, PREFIX), sequences(BATCH)
+    model, given, tokens = loaded["chameleon"], padded(PROMPTS, PREFIX), allowed(BATCH)
     full = HuggingFace(model.model, LAYOUT, PREFIX, ids=np.arange(64))
     start = torch.zeros(BATCH, dtype=torch.int64)
     few = SAMPLINGS["guided"]
@@ -179,26 +176,6 @@ def test_all_tokens_or_those_of_an_image(loaded: dict[str, HuggingFace]) -> None
 
 
 # decoding ---------------------------------------------------------------------------------------------------------
-
-
-def decoded(
-    loaded: dict[str, HuggingFace],
-    case: tuple[str, dict[str, Any]],
-    sampling: Sampling,
-    target: Any,
-    cached: bool,
-    rows: list[int],
-) -> Run:
-    """Sequences of the prompts in ``rows``, by the engine or by the reference form."""
-    given, tape = padded([PROMPTS[row] for row in rows], PREFIX), Tape(SEED, rows)
-    decoder, draft = make_decoder(case[0], **case[1]), None
-    if decoder.needs_draft and cached:
-        draft = Cached(loaded["draft"], given, sampling, lag=1)
-    elif decoder.needs_draft:
-        draft = Uncached(loaded["draft"], given, sampling)
-    form = Cached if cached else Uncached
-    found = run(decoder, form(target, given, sampling), Speculative(), tape, draft)
-    return Run(found.tokens.numpy(), found.steps.numpy())
 
 
 @pytest.mark.parametrize(("kind", "sampling"), [("chameleon", "plain"), ("chameleon", "guided"), ("emu3", "guided")])
@@ -215,12 +192,13 @@ def decoded(
 def test_with_a_cache_and_without(
     loaded: dict[str, HuggingFace], name: str, parameters: dict[str, Any], sampling: str, kind: str
 ) -> None:
-    case, chosen, rows = (name, parameters), SAMPLINGS[sampling], [0, 1, 2, 3]
-    reference = decoded(loaded, case, chosen, loaded[kind], False, rows)
-    assert same(decoded(loaded, case, chosen, loaded[kind], True, rows), reference)
+    chosen, pair, decoder = SAMPLINGS[sampling], (loaded[kind], loaded["draft"]), make_decoder(name, **parameters)
+    given, tape = padded(PROMPTS, PREFIX), Tape(SEED, BATCH)
+    cached, reference = (sequences(form, *pair, given, decoder, tape, chosen) for form in (Cached, Uncached))
+    assert same(cached, reference)
     if chosen.guided:
-        alone = Run(reference.tokens[[1]], reference.steps[[1]])
-        assert same(decoded(loaded, case, chosen, loaded[kind], True, [1]), alone)
+        alone = sequences(Cached, *pair, given[[1]], decoder, Tape(SEED, [1]), chosen)
+        assert same(alone, Run(reference.tokens[[1]], reference.steps[[1]]))
         assert np.take_along_axis(np.asarray(LAYOUT.grammar()), reference.tokens.T, axis=1).all()
 
 
@@ -231,65 +209,8 @@ def test_a_header_alone_and_no_ends_of_lines(
     """As Anole has it; here the condition is one token, and the draft model is the target."""
     layout = Layout(LAYOUT.image, 3, 3, end=(12,), header=(13,))
     model = HuggingFace(loaded["emu3"].model, layout, 1)
-    sampling, decoder = Sampling(grammar=layout.grammar()), make_decoder(name, **parameters)
-    runs = []
-    for form, lag in ((Cached, {"lag": 1}), (Uncached, {})):
-        target, given = form(model, model.null(BATCH), sampling), model.null(BATCH)
-        draft = form(model, given, sampling, **lag) if decoder.needs_draft else None
-        runs.append(run(decoder, target, Speculative(), Tape(SEED, BATCH), draft))
-    assert torch.equal(runs[0].tokens, runs[1].tokens)
-    assert torch.equal(runs[0].steps, runs[1].steps)
-
-
-# bugs ----------------------------------------------------------------------------------------------------------
-
-
-class Changed:
-    """A model with a bug in what it hands to the library, in calls with a cache."""
-
-    def __init__(self, model: HuggingFace) -> None:
-        self.model = model
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.model, name)
-
-
-class PositionOneOff(Changed):
-    """Positions of the image are one less than they are."""
-
-    def features(self, inputs: Tensor, position: Tensor, memory: Memory) -> Tensor:
-        if isinstance(memory, Window):
-            position = torch.where(position >= PREFIX, position - 1, position)
-        return self.model.features(inputs, position, memory)
-
-
-class MaskDropped(Changed):
-    """All slots are seen, the rejected and the empty ones too."""
-
-    def features(self, inputs: Tensor, position: Tensor, memory: Memory) -> Tensor:
-        if isinstance(memory, Window):
-            seen = copy(memory)
-            seen.mask = torch.ones_like(memory.mask)
-            memory = seen
-        return self.model.features(inputs, position, memory)
-
-
-class PaddingForgotten(Changed):
-    """What was padding in an earlier call is seen in a later one."""
-
-    def features(self, inputs: Tensor, position: Tensor, memory: Memory) -> Tensor:
-        if isinstance(memory, Window):
-            memory.cache.keys[-1].zero_()
-        return self.model.features(inputs, position, memory)
-
-
-@models
-@pytest.mark.parametrize("bug", [PositionOneOff, MaskDropped, PaddingForgotten])
-def test_a_bug_is_caught(loaded: dict[str, HuggingFace], bug: type[Changed], kind: str) -> None:
-    case, sampling, rows = ("sjd", {"window": 4}), SAMPLINGS["guided"], [0, 1, 2, 3]
-    reference = decoded(loaded, case, sampling, loaded[kind], False, rows)
-    assert same(decoded(loaded, case, sampling, Changed(loaded[kind]), True, rows), reference)
-    assert not same(decoded(loaded, case, sampling, bug(loaded[kind]), True, rows), reference)
+    given = model.null(BATCH), make_decoder(name, **parameters), Tape(SEED, BATCH), Sampling(grammar=layout.grammar())
+    assert same(*(sequences(form, model, model, *given) for form in (Cached, Uncached)))
 
 
 # errors --------------------------------------------------------------------------------------------------------
@@ -304,20 +225,7 @@ def copied(folder: Path, home: Path, weights: dict[str, Tensor | None]) -> Path:
     return home
 
 
-NORM = {"chameleon": "model.norm.weight", "emu3": "text_model.model.norm.weight"}  # in a file
 TOKENIZER = {"chameleon": "model.vqmodel.", "emu3": "vqmodel."}
-
-
-@models
-def test_a_checkpoint_of_other_weights(folders: dict[str, Path], tmp_path: Path, kind: str) -> None:
-    for name, weight, message in (
-        (NORM[kind], None, r"is missing model\..*norm\.weight; expected"),
-        (NORM[kind], torch.ones(7), r"other shapes of model\..*norm\.weight"),
-        ("model.extra.weight", torch.ones(2), r"has unexpected model\.extra\.weight"),
-    ):
-        folder = copied(folders[kind], tmp_path / message[:8], {name: weight})
-        with pytest.raises(CheckpointError, match=message):
-            LOADERS[kind](folder, LAYOUT, PREFIX)
 
 
 @models
@@ -329,7 +237,7 @@ def test_the_image_tokenizer_may_be_missing(
     assert changes
     folder = copied(folders[kind], tmp_path / "copy", {**changes, f"{prefix}another.weight": torch.ones(2)})
     model = LOADERS[kind](folder, LAYOUT, PREFIX, dtype=torch.float64)
-    given, tokens = padded(PROMPTS, PREFIX), sequences(BATCH)
+    given, tokens = padded(PROMPTS, PREFIX), allowed(BATCH)
     assert torch.equal(whole(model, given, tokens), whole(loaded[kind], given, tokens))
 
 
@@ -351,13 +259,10 @@ def test_another_model(folders: dict[str, Path], tmp_path: Path) -> None:
             load_emu3(tmp_path, LAYOUT, PREFIX)
 
 
-def test_no_pickle_is_read_and_no_broken_file(folders: dict[str, Path], tmp_path: Path) -> None:
+def test_no_pickle_is_read(folders: dict[str, Path], tmp_path: Path) -> None:
     (tmp_path / "config.json").write_bytes((folders["chameleon"] / "config.json").read_bytes())
     torch.save(load_file(folders["chameleon"] / "model.safetensors"), tmp_path / "pytorch_model.bin")
     with pytest.raises(CheckpointError, match=r"model\.safetensors: there is no such file"):
-        load_chameleon(tmp_path, LAYOUT, PREFIX)
-    (tmp_path / "model.safetensors").write_bytes(b"\x00" * 40)
-    with pytest.raises(CheckpointError, match="expected safetensors"):
         load_chameleon(tmp_path, LAYOUT, PREFIX)
 
 
@@ -412,7 +317,7 @@ def test_a_token_whose_vector_is_zero_is_no_padding(loaded: dict[str, HuggingFac
     weights = model.decoder.embed_tokens.weight
     kept = weights[30].clone()
     weights[30] = 0
-    given, tokens = torch.tensor([[20, 30, 22, *LAYOUT.header]]), sequences(1)
+    given, tokens = torch.tensor([[20, 30, 22, *LAYOUT.header]]), allowed(1)
     with torch.no_grad():
         expected = model.model.model(torch.cat([given, model.ids[tokens]], dim=1)).last_hidden_state @ model.output.T
     torch.testing.assert_close(whole(model, given, tokens), expected, rtol=1e-10, atol=1e-10)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import cmath
 import math
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,26 +16,16 @@ import pytest
 import torch
 from torch import Tensor
 
-from simlab.decoders import Run, make_decoder, run
+from simlab.decoders import make_decoder
 from simlab.models.adapters.llamagen import left_padded, load_gpt
 from simlab.models.architectures.transformer import Config, Transformer, rotations
 from simlab.models.process.cached import Cached
 from simlab.models.process.sampling import Sampling
 from simlab.models.process.uncached import Uncached
 from simlab.randomness import Tape
-from simlab.rules import Speculative
 from tests.support.cases import by_decoder, tree
-from tests.support.llamagen import (
-    HEADS,
-    LAYERS,
-    SHAPE,
-    TEXT_DIM,
-    V,
-    Weights,
-    gpt_weights,
-    saved,
-)
-from tests.support.networks import same
+from tests.support.llamagen import HEADS, LAYERS, SHAPE, TEXT_DIM, V, Weights, gpt_weights, saved
+from tests.support.networks import same, sequences
 
 pytestmark = pytest.mark.parity
 DEFAULT_EVERY = 4
@@ -194,30 +183,6 @@ def test_rotations() -> None:
         torch.testing.assert_close(rotations(config).double(), plain_rotations(config), rtol=0, atol=1e-5)
 
 
-@pytest.mark.parametrize("bug", ["transposed", "condition turns", "halves", "gates", "eps", "order"])
-def test_the_comparison_tells(bug: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    model, weights, tokens = loaded("text", tmp_path), gpt_weights("text"), some_tokens(1)[:, :-1]
-    given, _ = conditioned("text", model.config, 1)
-    right, prefix = plain_rotations(model.config), model.config.prefix
-    layer: Any = model.layers[0]
-    with torch.no_grad():
-        if bug == "transposed":
-            image = right[prefix:].unflatten(0, SHAPE[::-1]).transpose(0, 1).flatten(0, 1)
-            model.frequencies = torch.cat([right[:prefix], image])
-        elif bug == "condition turns":
-            model.frequencies = right.clone()
-            model.frequencies[:prefix, :, 0] = 1.0
-        elif bug == "halves":
-            model.frequencies = right.roll(right.shape[1] // 2, dims=1)
-        elif bug == "gates":
-            layer.feed_forward.w1, layer.feed_forward.w3 = layer.feed_forward.w3, layer.feed_forward.w1
-        elif bug == "eps":
-            monkeypatch.setattr("simlab.models.architectures.transformer.EPSILON", 1e-2)
-        else:
-            layer.attention.wqkv.weight.copy_(layer.attention.wqkv.weight.roll(model.config.dim, dims=0))
-    assert gap(model(given, tokens)[0], plain_logits(weights, given[0], tokens[0].tolist())) > FAR
-
-
 SAMPLINGS = {
     "class": Sampling(guidance=4.0, top_k=2000),
     "text": Sampling(guidance=7.5, top_k=1000),
@@ -275,31 +240,11 @@ def test_what_is_padding_does_not_matter(tmp_path: Path) -> None:
 # the engine -----------------------------------------------------------------------------------------------------
 
 
-def decoded(form: Any, condition: str, name: str, parameters: dict[str, Any], batch: int, folder: Path) -> Run:
-    target, small = loaded(condition, folder), loaded(condition, folder, seed=2)
-    given, visible = conditioned(condition, target.config, batch)
-    decoder, how = make_decoder(name, **parameters), SAMPLINGS["filtered"]
-    draft = partial(form, lag=1) if form is Cached else form
-    found = run(
-        decoder,
-        form(target, given, how, visible=visible),
-        Speculative(),
-        Tape(3, batch),
-        draft(small, given, how, visible=visible) if decoder.needs_draft else None,
-    )
-    return Run(found.tokens.numpy(), found.steps.numpy())
-
-
 @conditions
 @by_decoder([("speculative", {"gamma": 3}), ("sjd-pac", tree(3, 2, 2))])
 def test_the_engine(name: str, parameters: dict[str, Any], condition: str, tmp_path: Path) -> None:
     """Behind padded texts; what goes for all decoders is in :mod:`tests.simlab.models.test_models_cached`."""
-    forms: tuple[Any, ...] = Cached, Uncached
-    assert same(*(decoded(form, condition, name, parameters, 3, tmp_path) for form in forms))
-
-
-def test_the_engine_without_the_padding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Forgetting it would be seen."""
-    right = decoded(Uncached, "text", "sjd", {"window": 4}, 3, tmp_path)
-    monkeypatch.setattr("simlab.models.process.cached.check_visible", lambda *_: None)
-    assert not same(decoded(Cached, "text", "sjd", {"window": 4}, 3, tmp_path), right)
+    pair = loaded(condition, tmp_path), loaded(condition, tmp_path, seed=2)
+    given, visible = conditioned(condition, pair[0].config, 3)
+    case = *pair, given, make_decoder(name, **parameters), Tape(3, 3), SAMPLINGS["filtered"]
+    assert same(*(sequences(form, *case, visible=visible) for form in (Cached, Uncached)))

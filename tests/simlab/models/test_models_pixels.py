@@ -7,19 +7,14 @@ from pathlib import Path
 
 import pytest
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 from torch import Tensor
 from torch.nn import functional
 
 from simlab.models.adapters.emu3_tokenizer import load_emu3_tokenizer
 from simlab.models.adapters.vqgan import load_vqgan
 from simlab.models.checkpoints import CheckpointError
-from tests.support.published import (
-    ENTRIES,
-    Weights,
-    emu3_tokenizer_files,
-    vqgan_files,
-)
+from tests.support.published import ENTRIES, Weights, emu3_tokenizer_files, vqgan_files
 from tests.support.vqgan import PlainVqgan, swish
 
 pytestmark = pytest.mark.parity
@@ -75,21 +70,6 @@ def test_the_decoder_may_stand_in_the_folder_of_a_language_model(tmp_path: Path)
     save_file(encoder, tmp_path / "folder" / "model.safetensors")
     with pytest.raises(CheckpointError, match=r"holds no vqgan\.ckpt, nor weights with model\.vqmodel\.decoder"):
         load_vqgan(tmp_path / "folder")
-
-
-def test_files_that_are_no_image_tokenizer(tmp_path: Path) -> None:
-    weights, file = vqgan_files(tmp_path / "vqgan.ckpt"), tmp_path / "vqgan.ckpt"
-    torch.save({"state_dict": weights | {"decoder.more.weight": torch.ones(1)}}, file)
-    with pytest.raises(CheckpointError, match=r"has unexpected decoder\.more\.weight"):
-        load_vqgan(file)
-    torch.save({"state_dict": {k: t for k, t in weights.items() if k != "decoder.up.1.block.0.conv1.bias"}}, file)
-    with pytest.raises(CheckpointError, match=r"is missing decoder\.up\.1\.block\.0\.conv1\.bias"):
-        load_vqgan(file)
-    torch.save({"state_dict": {"a": torch.ones(1)}}, file)
-    with pytest.raises(CheckpointError, match=r"encoder\.conv_in\.weight.*expected the keys of Chameleon's"):
-        load_vqgan(file)
-    with pytest.raises(CheckpointError, match="there is no such file"):
-        load_vqgan(tmp_path / "nothing.ckpt")
 
 
 # Emu3 -----------------------------------------------------------------------------------------------------------
@@ -152,16 +132,8 @@ def test_emu3_s_image_tokenizer_in_the_layout_of_transformers(tmp_path: Path) ->
     assert torch.equal(again.decode(entries, (3, 2)), model.decode(entries, (3, 2)))
 
 
-def test_files_that_are_no_tokenizer_of_emu3(tmp_path: Path) -> None:
+def test_a_model_that_is_no_tokenizer_of_emu3(tmp_path: Path) -> None:
     emu3_tokenizer_files(tmp_path / "own")
-    file = tmp_path / "own" / "model.safetensors"
-    held = load_file(file)
-    save_file({name: t for name, t in held.items() if name != "decoder.conv_out.bias"}, file)
-    with pytest.raises(CheckpointError, match=r"is missing decoder\.conv_out\.bias"):
-        load_emu3_tokenizer(tmp_path / "own")
-    save_file(held | {"decoder.more.bias": torch.ones(1)}, file)
-    with pytest.raises(CheckpointError, match=r"has unexpected decoder\.more\.bias"):
-        load_emu3_tokenizer(tmp_path / "own")
     (tmp_path / "own" / "config.json").write_text('{"model_type": "chameleon"}')
     with pytest.raises(CheckpointError, match="of the type 'chameleon'; expected 'Emu3VisionVQ' or 'emu3'"):
         load_emu3_tokenizer(tmp_path / "own")

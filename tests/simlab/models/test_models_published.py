@@ -167,21 +167,6 @@ def test_anole_turns_pairs_that_are_next_to_each_other(tmp_path: Path, at: str) 
     assert (wrong - right).abs().max() > 0.1
 
 
-def test_weights_of_meta_s_layout_that_are_not_all_there(tmp_path: Path) -> None:
-    meta_files(tmp_path / "anole")
-    file = tmp_path / "anole" / "models/7b" / "consolidated.pth"
-    held = torch.load(file, weights_only=True)
-    torch.save({k: t for k, t in held.items() if k != in_meta("o", 1)}, file)
-    with pytest.raises(CheckpointError, match=r"is missing model\.layers\.1\.self_attn\.o_proj\.weight"):
-        load_chameleon(tmp_path / "anole", LAYOUT, len(PROMPT))
-    torch.save(held | {"layers.0.extra.weight": torch.ones(1)}, file)
-    with pytest.raises(CheckpointError, match=r"has unexpected layers\.0\.extra\.weight"):
-        load_chameleon(tmp_path / "anole", LAYOUT, len(PROMPT))
-    torch.save({k: t for k, t in held.items() if "tok" not in k}, file)
-    with pytest.raises(CheckpointError, match=r"tok_embeddings\.weight.*expected the weights and sizes of a Chameleon"):
-        load_chameleon(tmp_path / "anole", LAYOUT, len(PROMPT))
-
-
 # Emu3: its own layout --------------------------------------------------------------------------------------------
 
 
@@ -218,11 +203,7 @@ def test_emu3_in_the_layout_of_transformers(tmp_path: Path) -> None:
         ("emu3.tiktoken", b"YQ== 1\n", "ranks are not 0 to 0"),
         ("emu3.tiktoken", b"YQ==\n", "expected a byte pair in base64 and its rank"),
         ("emu3_vision_tokens.txt", None, "there is no such file; expected a part of Emu3's vocabulary"),
-        (
-            "config.json",
-            b'{"model_type": "Emu3", "rope_scaling": {"type": "linear"}}',
-            "rope_scaling is .*; expected none",
-        ),
+        ("config.json", b'{"model_type": "Emu3", "rope_scaling": {"type": "linear"}}', "rope_scaling is .*; expected"),
     ],
 )
 def test_emu3_files_that_cannot_be(tmp_path: Path, file: str, content: bytes | None, message: str) -> None:

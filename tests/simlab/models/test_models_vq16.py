@@ -7,27 +7,15 @@ from pathlib import Path
 import pytest
 import torch
 from torch import Tensor
-from torch.nn import functional
 
 from simlab.models.architectures.vq16 import Vq, VqConfig, load_vq
-from tests.support.llamagen import (
-    BLOCKS,
-    CODE_DIM,
-    CODES,
-    LATENT,
-    MULTIPLES,
-    WIDTH,
-    Weights,
-    saved,
-    vq_weights,
-)
+from tests.support.llamagen import BLOCKS, CODE_DIM, CODES, LATENT, MULTIPLES, WIDTH, Weights, saved, vq_weights
 from tests.support.vqgan import PlainVqgan
 
 pytestmark = pytest.mark.parity
 
 GROUPS = 2
 CLOSE: dict[str, float] = {"rtol": 1e-10, "atol": 1e-10}
-FAR = 1e-3  # what a planted bug moves at least
 
 
 STAGES = {side: [f"{side}.conv_blocks.{level}" for level in range(len(MULTIPLES))] for side in ("encoder", "decoder")}
@@ -83,21 +71,3 @@ def test_tokenizer(tmp_path: Path) -> None:
         model.encode(torch.zeros(1, 3, 6, 4))
     with pytest.raises(ValueError, match=r"shape is \(2, 2\); expected \(rows, columns\) that hold 6 tokens"):
         model.decode(wide)
-
-
-@pytest.mark.parametrize("bug", ["pad", "length", "eps", "attention"])
-def test_the_tokenizer_comparison_tells(bug: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    plain, tokens = PlainVq(vq_weights()), torch.arange(9)[None]
-    images = torch.rand((3, 3, 16, 16), generator=torch.Generator().manual_seed(6), dtype=torch.float64)
-    if bug == "eps":
-        monkeypatch.setattr("simlab.models.architectures.vq16.EPSILON", 1e-2)
-    model = tokenizer(tmp_path)
-    if bug == "pad":
-        monkeypatch.setattr(functional, "pad", lambda x, pad, *more: torch.constant_pad_nd(x, (1, 0, 1, 0)))
-        assert not torch.equal(model.encode(images), plain.encode(images))
-        return
-    if bug == "length":
-        monkeypatch.setattr(Vq, "codebook", property(lambda self: self.quantize.embedding.weight))
-    if bug == "attention":
-        model.decoder.mid[1] = torch.nn.Identity()
-    assert (model.decode(tokens) - plain.decode(tokens, (3, 3))).abs().max() > FAR

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from simlab.arrays import Array, indices, namespace
 from simlab.decoders import make_decoder, run
 from simlab.processes import Ending, TableProcess
 from simlab.randomness import Tape
@@ -16,7 +15,7 @@ from simlab.rules import Speculative
 from tests.support.cases import PAC, by_decoder
 from tests.support.dense import DenseProcess
 from tests.support.small_processes import world
-from theory.exact import sequence_law, target_law
+from theory.exact import target_law
 from theory.example_processes import random_process
 
 pytestmark = pytest.mark.exact
@@ -33,23 +32,6 @@ def test_the_law_of_an_ending_process() -> None:
         first = (0,) * (length - 1) + (END,)
         wanted = sum(mass for tokens, mass in target_law(open_ended).items() if tokens[:length] == first)
         assert law[first + (END,) * (4 - length)] == wanted
-
-
-class CommittedOnly(Ending):
-    """A known bug: an end among drafts that were accepted in one block is not seen before the next call."""
-
-    def forward(self, tokens: Array, start: Array, count: int) -> Array:
-        committed = namespace(tokens).where(indices(tokens.shape[1], tokens) < start[:, None], tokens, 0)
-        position = start[:, None] + indices(count, start)
-        rows = self._sure(self.process.forward(tokens, start, count), self._first(committed)[:, None] < position)
-        return self._ended(rows, position)
-
-
-def test_an_end_missed_inside_a_block_is_caught() -> None:
-    """Number 24 of the known bugs."""
-    decoder = make_decoder("sjd", window=3)
-    law, _ = sequence_law(decoder, CommittedOnly(world("line"), END), Speculative())
-    assert law != target_law(Ending(world("line"), END))
 
 
 @by_decoder([("autoregressive", {}), ("sjd", {"window": 3}), ("speculative", {"gamma": 3}), *PAC[-2:]])

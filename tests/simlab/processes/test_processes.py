@@ -66,17 +66,6 @@ def test_categorical_pairs_have_the_entropy_and_tv_asked(
         assert len({row.tobytes() for row in p[0]}) == 40  # every position has rows of its own
 
 
-def test_another_entropy_or_tv_is_seen() -> None:
-    p, q = (
-        rows_of(process, np.zeros((1, 40), dtype=np.int64))
-        for process in make_process("categorical", length=40, entropy=5.0, tv=0.2)[:2]
-        if process is not None
-    )
-    assert abs(entropy(p) * np.log(2) - 5.0) > 1  # as if nats had been asked for
-    assert abs(entropy(q) - 5.0) > 1e-3  # the draft's is its own
-    assert abs(mean_tv(p, q) * 2 - 0.2) > 0.1  # a distance without the half
-
-
 def contexts_of(process: Process, order: int) -> np.ndarray:
     """The row after every ``order`` tokens, ``[V^order, V]``."""
     prefixes = np.array(list(product(range(process.vocabulary), repeat=order)))

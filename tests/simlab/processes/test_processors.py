@@ -34,40 +34,21 @@ def tensor(row: Any) -> torch.Tensor:
 
 
 by_library = pytest.mark.parametrize("make", [exact, floats, tensor], ids=["fractions", "numpy", "torch"])
-CASES: dict[str, tuple[Any, tuple[F, ...]]] = {
-    "temperature 1/2 squares": (
-        lambda rows: processors.tempered(rows, F(1, 2)),
-        (F(32, 44), F(8, 44), F(2, 44), F(2, 44)),
-    ),
-    "temperature 0 takes the likeliest": (lambda rows: processors.tempered(rows, 0), (F(1), F(0), F(0), F(0))),
-    "top-2": (lambda rows: processors.top_k(rows, 2), (F(2, 3), F(1, 3), F(0), F(0))),
-    "top-3 keeps the tie": (lambda rows: processors.top_k(rows, 3), ROW),
-    "top-9 keeps all": (lambda rows: processors.top_k(rows, 9), ROW),
-    "top-p 3/4 needs two": (lambda rows: processors.top_p(rows, F(3, 4)), (F(2, 3), F(1, 3), F(0), F(0))),
-    "top-p 4/5 needs the first of the tie": (
-        lambda rows: processors.top_p(rows, F(4, 5)),
-        (F(4, 7), F(2, 7), F(1, 7), F(0)),
-    ),
-    "a tiny top-p keeps one": (lambda rows: processors.top_p(rows, F(1, 100)), (F(1), F(0), F(0), F(0))),
-    "top-p 1 keeps all": (lambda rows: processors.top_p(rows, 1), ROW),
-}
 
 
 @by_library
-@pytest.mark.parametrize("name", CASES)
-def test_processors_by_hand(name: str, make: Any) -> None:
-    change, wanted = CASES[name]
-    found = change(make(ROW))
-    if make is exact:
-        assert tuple(found[0]) == wanted
-    else:
-        assert np.allclose(np.asarray(found[0]), np.array(wanted, dtype=float), rtol=1e-14, atol=0)
+@pytest.mark.parametrize(("temperature", "weights"), [(F(1, 2), (16, 4, 1, 1)), (0, (1, 0, 0, 0))])
+def test_temperature_by_hand(temperature: F, weights: tuple[int, ...], make: Any) -> None:
+    """It squares, or takes the likeliest."""
+    found, wanted = processors.tempered(make(ROW), temperature), [F(weight, sum(weights)) for weight in weights]
+    np.testing.assert_allclose(np.asarray(found[0], dtype=float), np.array(wanted, dtype=float), rtol=1e-14, atol=0)
+    assert make is not exact or list(found[0]) == wanted
 
 
 @pytest.mark.property
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=9), st.integers(1, 64), st.integers(1, 12))
-def test_the_tokens_that_a_sort_keeps(counts: list[int], share: int, k: int) -> None:
+def test_filters_keep_what_a_sort_keeps_and_scale_it(counts: list[int], share: int, k: int) -> None:
     """Masses of whole 64ths, so that ties and sums are those of the exact rows in every arithmetic."""
     row, mass = [F(count, 64) for count in [*counts, max(0, 64 - sum(counts))]], F(share, 64)
     order = sorted(range(len(row)), key=lambda token: -row[token])  # stable
@@ -75,7 +56,11 @@ def test_the_tokens_that_a_sort_keeps(counts: list[int], share: int, k: int) -> 
     by_rank = {x for x in order if row[x] >= row[order[min(k, len(row)) - 1]]}
     for make in (exact, floats, lambda row: floats(row).astype(np.float32), tensor):
         for found, kept in ((processors.top_p(make(row), mass), by_mass), (processors.top_k(make(row), k), by_rank)):
-            assert [value > 0 for value in found[0]] == [x in kept and row[x] > 0 for x in range(len(row))]
+            left = [row[x] if x in kept else F(0) for x in range(len(row))]
+            assert [value > 0 for value in found[0]] == [value > 0 for value in left]
+            wanted = [float(value / sum(left)) for value in left]
+            np.testing.assert_allclose(np.asarray(found[0], dtype=float), wanted, rtol=1e-6)
+            assert make is not exact or tuple(found[0]) == tuple(value / sum(left) for value in left)
 
 
 @by_library

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from simlab.randomness import Enumerator, Path, Purpose, explore
+from simlab.randomness import Purpose, explore
 
 pytestmark = pytest.mark.exact
 
@@ -46,12 +46,6 @@ def test_a_scan_has_the_law_of_its_coins(coins: tuple[F, ...]) -> None:
     assert len(found) <= len(coins) + 1
 
 
-@pytest.mark.parametrize("coin", [F(0), F(1, 3), F(1)])
-def test_a_coin(coin: F) -> None:
-    found = outcomes(lambda randomness, rows: randomness.accept(np.array([[coin]] * len(rows)), HERE)[:, 0])
-    assert found == +Counter({(0, "True"): coin, (0, "False"): 1 - coin})
-
-
 @pytest.mark.parametrize("coins", COINS)
 def test_coins_of_one_call_are_independent(coins: tuple[F, ...]) -> None:
     """Unlike a scan, each is tossed whatever the others show; a certain one has no other side."""
@@ -68,28 +62,6 @@ def test_draws_are_independent_and_skip_what_cannot_happen() -> None:
     assert found == drawn
 
 
-def test_questions_in_turn_multiply() -> None:
-    def ask(randomness: Any, rows: Any) -> Any:
-        first = randomness.accept(np.array([[F(1, 4)]] * len(rows)), HERE)[:, 0]
-        pmf = np.where(first[:, None, None], np.array([[ROWS[1]]]), np.array([[(F(0), F(1), F(0))]]))
-        return np.concatenate([first[:, None], randomness.draw(pmf, HERE, Purpose.TARGET)], axis=1)
-
-    assert outcomes(ask) == {
-        (0, "[1, 0]"): F(1, 24),
-        (0, "[1, 1]"): F(1, 12),
-        (0, "[1, 2]"): F(1, 8),
-        (0, "[0, 1]"): F(3, 4),
-    }
-
-
-def test_rows_keep_their_own_weights_and_questions() -> None:
-    heads = np.array([F(1, 2), F(0), F(1)])
-    found = outcomes(
-        lambda randomness, rows: randomness.accept(heads[rows][:, None], HERE)[:, 0], [F(1, 2), F(1, 3), F(1, 6)]
-    )
-    assert found == {(0, "True"): F(1, 4), (0, "False"): F(1, 4), (1, "False"): F(1, 3), (2, "True"): F(1, 6)}
-
-
 def test_fixed_noise_is_one_uniform_however_often_it_is_used() -> None:
     """Row 0 gives token 0 below 1/2 and 2 above; row 1 then cuts the same uniform at 1/6 and 1/2."""
 
@@ -104,10 +76,3 @@ def test_fixed_noise_is_one_uniform_however_often_it_is_used() -> None:
         (0, repr([0, 1, F(1, 6), F(1, 2)])): F(1, 3),
         (0, repr([2, 2, F(1, 2), F(1)])): F(1, 2),
     }
-
-
-def test_a_path_remembers_its_answers() -> None:
-    randomness = Enumerator([Path(0, (), F(1))])
-    randomness.accept(np.array([[F(1, 3)]]), HERE)
-    assert randomness.done == [Path(0, ((True,),), F(1, 3))]
-    assert randomness.untried == [Path(0, ((False,),), F(2, 3))]

@@ -13,10 +13,8 @@ import torch
 
 from simlab.randomness import Tape, explore
 from simlab.randomness.exponentials import exponentials, winner
-from simlab.randomness.exponentials_compiled import winner as compiled_winner
 from simlab.randomness.philox import mantissa
-from simlab.randomness.simplex import Bounds, race, unbounded, volume
-from simlab.randomness.tape_compiled import Uniforms
+from simlab.randomness.simplex import Bounds, race, unbounded
 from simlab.statistics import GTest, tally
 from theory.example_processes import random_row
 
@@ -73,26 +71,6 @@ def test_three_rows_in_any_order_have_one_joint_law_with_the_rows_as_margins() -
 
 
 @pytest.mark.exact
-def test_bounds_that_are_forgotten_are_seen() -> None:
-    def forgets(row: Row, known: Bounds) -> Any:
-        return ((token, unbounded(3), share) for token, _, share in race(row, unbounded(3)))
-
-    law = together([Q, P], forgets)
-    assert sum((mass for (x, y), mass in law.items() if x == y), F(0)) == F(29, 100)
-
-
-@pytest.mark.exact
-def test_the_volume_between_bounds_is_what_integration_gives() -> None:
-    """Of two tokens the first has a uniform share; of three, E_0 >= 2 E_1 cuts a third off the simplex."""
-    assert volume((F(1), F(1, 2), F(1), F(1))) == F(1, 6)  # E_0 >= E_1/2, E_1 >= E_0: a share from 1/3 to 1/2
-    bounds = list(unbounded(3))
-    bounds[1] = F(2)
-    assert volume(tuple(bounds)) == F(1, 3)
-    assert volume((F(1), F(2), F(1), F(1))) == 0
-    assert volume((F(2), F(2), F(1), F(1))) == 0
-
-
-@pytest.mark.exact
 def test_the_enumerator_runs_the_race_of_each_row_of_a_batch() -> None:
     rows = np.array([[P, Q]], dtype=object)
 
@@ -126,20 +104,6 @@ def test_the_same_token_wins_in_every_library(size: int, dtype: Any) -> None:
     assert found.tolist() == right.tolist()
     assert known.shape == (2, 9, 0)
     assert tape.draw_raced(rows[:, 2:], start + 2, known)[0].tolist() == right[:, 2:].tolist()
-
-
-@pytest.mark.parity
-@pytest.mark.slow
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_and_compiled(dtype: Any) -> None:
-    tape, rng = Tape((1 << 63) + 5, [3, 2**32 - 1], iteration=4), np.random.default_rng(1)
-    races, start = Uniforms.of_tape(tape, np.arange(2), 9).races(), np.array([0, 5])
-    for size in (1, 2, 7, 300):
-        rows = (rng.dirichlet(np.full(size, 0.3), (2, 9)) * (rng.random((2, 9, size)) > 0.3)).astype(dtype)
-        rows += (rows.sum(axis=2, keepdims=True) == 0).astype(dtype)
-        right, _ = tape.draw_raced(rows, start, tape.unseen(2, 9, rows[0, 0]))
-        found = [[compiled_winner(rows[b, j], races, b, start[b] + j) for j in range(9)] for b in range(2)]
-        assert found == right.tolist()
 
 
 @pytest.mark.parity

@@ -28,29 +28,6 @@ def codebooks(draw: st.DrawFn) -> np.ndarray:
     return np.array(draw(st.lists(vector, min_size=size, max_size=size)), dtype=float)
 
 
-def test_measures_by_hand() -> None:
-    """Token 0 is near 1 in the plane, but points where 2 does."""
-    book = [[1.0, 0.0], [1.0, 1.0], [9.0, 0.5]]
-    assert codebook_neighbours(book, 1).tolist()[0] == [1]
-    assert codebook_neighbours(book, 1, "cosine").tolist()[0] == [2]
-    assert codebook_neighbours(book, 1, normalised=True).tolist()[0] == [2]
-    assert codebook_distances([[3.0, 0.0], [0.0, 0.5]], normalised=True)[0, 1] == pytest.approx(2**0.5)
-
-
-@given(codebooks(), st.booleans())
-def test_nearest_first_and_never_itself(book: np.ndarray, normalised: bool) -> None:
-    """Every list holds all other tokens; distances do not fall along it; equally far tokens stand by number."""
-    far = codebook_distances(book, normalised)
-    near = codebook_neighbours(book, len(book) - 1, normalised=normalised)
-    assert near.dtype == np.int64
-    for x, row in enumerate(near.tolist()):
-        assert sorted(row) == [y for y in range(len(book)) if y != x]
-        assert row == sorted(row, key=lambda y: (far[x, y], y))
-    for count in range(1, len(book)):
-        shorter = codebook_neighbours(book, count, normalised=normalised)
-        assert shorter.tolist() == near[:, :count].tolist()
-
-
 @given(codebooks())
 def test_distances_are_those_of_the_vectors(book: np.ndarray) -> None:
     gaps = np.sqrt(((book[:, None] - book[None]) ** 2).sum(axis=2))

@@ -163,18 +163,6 @@ def test_a_rule_that_changes_another_does_not_inherit_its_faster_form() -> None:
         assert not all(equal(found, other) for found, _, other in steps)
 
 
-@pytest.mark.parametrize("one_residual", [True, False])
-def test_one_residual_for_all_drafts_is_seen_where_each_has_its_own(one_residual: bool) -> None:
-    class Claimed(NeighboursStay):
-        def weights_rows(self, p: Array, q: Array, x: Array) -> Array:
-            return Lantern.weights_rows(self, p, q, x)
-
-    Claimed.one_residual = one_residual
-    near = [[y for y in range(5) if y != x] for x in range(5)]
-    rule = Claimed(near, F(1, 2))
-    assert all(equal(rule.step_rows(p, q), by_definition(rule, p, q)) for p, q in pairs(5, 20)) is not one_residual
-
-
 # Over a codebook -----------------------------------------------------------------------------------------------
 
 PAIR = make_process("codebook", vocabulary=300, length=8, dimension=3, clusters=6, temperature=0.1, draft_noise=1.0)

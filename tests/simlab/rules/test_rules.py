@@ -32,9 +32,6 @@ ARITHMETICS = {
 by_arithmetic = pytest.mark.parametrize("arithmetic", ARITHMETICS)
 by_name = pytest.mark.parametrize("name", RULES)
 seldom = settings(max_examples=10, deadline=None)  # of what the comparison with the slow rules would show, too
-# Rules whose residual is p where p = q: others have another target, or cut or lessen p whatever q is.
-OTHERS = ("cactus", "truncation", "cascade", "mars-reference", "medusa-reference", "sampler-match")
-OF_P_AND_Q = [name for name in RULES if not name.startswith("lantern") and name not in OTHERS]
 SORTING = ("dynamic-grouped", "gsd-reference")  # the vocabulary
 UNSUBTRACTED = ("typical", "lantern-greedy")  # rules whose residual subtracts nothing
 P, Q = (HALF, F(1, 3), F(1, 6)), (F(1, 6), F(1, 3), HALF)
@@ -105,32 +102,6 @@ def test_the_comparison_tells_readings_apart() -> None:
     """The slow rules are no echo: each reading of Algorithm 3 differs from the others somewhere."""
     laws = {w: oracles.dynamic_grouped(size=3, window=w).law(P, Q) for w in ("printed", "clamped", "centred")}
     assert len(set(laws.values())) == 3
-
-
-@by_arithmetic
-@pytest.mark.parametrize("name", OF_P_AND_Q)
-@settings(max_examples=15, deadline=None)
-@given(data=st.data())
-def test_where_nothing_is_left_to_draw_the_target_is_drawn(name: str, arithmetic: str, data: st.DataObject) -> None:
-    """p = q leaves no mass. (And the case of the mutants: it is not replaced by the uniform row.)"""
-    rule, p, _ = data.draw(rules_and_pairs(name))
-    _, residual = answers(rule, p, p, arithmetic)
-    assert residual.tolist() == ARITHMETICS[arithmetic]([p] * len(p)).tolist()
-
-
-@by_arithmetic
-def test_so_it_is_for_lantern(arithmetic: str) -> None:
-    """Nobody joined and p = q. (The published code draws from the uniform row where nothing is left.)"""
-    p = (HALF, QUARTER, QUARTER, F(0))
-    near = [[1, 2], [0, 2], [0, 1], []]
-    for name, more, left in [
-        ("lantern", {"delta": 0}, p),
-        ("lantern-multiplicative", {"factor": 1}, p),
-        ("lantern-reference", {"delta": 1}, (QUARTER,) * 4),
-        ("lantern-reference", {"delta": F(1, 8), "tree": "static"}, (QUARTER,) * 4),
-    ]:
-        _, residual = answers(make_rule(name, neighbours=near, **more), p, p, arithmetic)
-        assert residual[:3].tolist() == ARITHMETICS[arithmetic]([left] * 3).tolist()
 
 
 @by_name

@@ -41,25 +41,6 @@ def test_false_alarms_at_all_times_are_at_most_the_level() -> None:
     assert 0 < alarms <= level
 
 
-@pytest.mark.exact
-def test_a_bet_that_looks_at_its_own_pair_would_not_be_fair() -> None:
-    """The control: counts that hold the pair already."""
-
-    class Peeking(Paired):
-        def update(self, pairs):  # type: ignore[no-untyped-def]
-            for u, v in pairs:
-                self.first[u] += 1
-                self.second[v] += 1
-                super().update([(u, v)])
-
-    means = 0.0
-    for u, v in product(range(2), repeat=2):
-        test = Peeking()
-        test.update([(u, v)])
-        means += 0.25 * exp(test.log_e_value)
-    assert means > 1.01
-
-
 @pytest.mark.slow
 @pytest.mark.statistical
 def test_what_is_said_to_be_detected_is() -> None:

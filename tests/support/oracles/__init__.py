@@ -12,16 +12,13 @@ from typing import Any
 
 from simlab.processes import TableProcess
 from tests.support.oracles import relaxed, rules
-from tests.support.oracles.rules import Row, SlowRule, amplify, dynamic_grouped, speculative
+from tests.support.oracles.rules import SlowRule, dynamic_grouped, speculative
 from tests.support.oracles.sequences import (
     Laws,
-    Tokens,
     block_law,
     hierarchical_law,
     jacobi_fixed_law,
     jacobi_law,
-    possible,
-    row,
     speculative_law,
     target,
     traversal_law,
@@ -84,23 +81,11 @@ def decoder_laws(
 
 __all__ = [
     "RULES",
-    "Laws",
-    "Row",
-    "SlowRule",
-    "Tokens",
-    "Tree",
-    "amplify",
-    "block_law",
     "decoder_laws",
     "dynamic_grouped",
     "hierarchical_law",
     "jacobi_fixed_law",
     "jacobi_law",
-    "possible",
-    "row",
     "speculative",
-    "speculative_law",
     "target",
-    "traversal_law",
-    "window_law",
 ]
