@@ -164,12 +164,16 @@ class Place:
     @property
     def p_draft(self) -> Any:
         """Its mass under p."""
-        return self.block.p[self._drafted, self.draft] if self.block.gamma else 1.0
+        return self._mass(self.block.p) if self.block.gamma else 1.0
 
     @property
     def q_draft(self) -> Any:
         """Its mass under q."""
-        return 1.0 if self.block.q is None or not self.block.gamma else self.block.q[self._drafted, self.draft]
+        return 1.0 if self.block.q is None or not self.block.gamma else self._mass(self.block.q)
+
+    def _mass(self, rows: Array) -> Any:
+        """Its mass in its row; candidates of one position share theirs."""
+        return rows[np.minimum(self._drafted, len(rows) - 1), self.draft]
 
     @property
     def support(self) -> Any:

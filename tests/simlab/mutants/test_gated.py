@@ -19,7 +19,7 @@ from simlab.mutants.gated.deviations import (
     deviation,
     measured,
 )
-from simlab.mutants.gated.gates import ALWAYS, GATES, NEVER, Gate
+from simlab.mutants.gated.gates import ALWAYS, FAMILIES, GATES, NEVER, Gate
 
 pytestmark = pytest.mark.exact
 
@@ -103,6 +103,15 @@ def test_a_gate_of_calls_counts_by_its_share() -> None:
 def test_a_fault_that_its_gate_keeps_out_does_not_deviate() -> None:
     assert deviation("first draft unverified", GATES["position > 31"], "verify").tv < ROUNDING
     assert deviation("row of p of another sequence", ALWAYS, "verify").tv == 0  # there is no other
+
+
+@pytest.mark.parametrize("name", CONTRACTS)
+def test_every_gate_can_be_asked_under_every_contract(name: str) -> None:
+    """One of each family, of the first fault that goes with it: candidates of one position share their rows."""
+    of = CONTRACTS[name]
+    for gate in (next(family.gates()) for family in FAMILIES):
+        fitting = [fault for fault, found in of.faults.items() if of.fits(found, gate)]
+        assert not fitting or 0 <= deviation(fitting[0], gate, name).tv <= 1 + ROUNDING, gate.name
 
 
 # Gates -------------------------------------------------------------------------------------------------------------
