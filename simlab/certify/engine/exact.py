@@ -20,6 +20,7 @@ from simlab.certify.contracts.blocks import Tokens
 from simlab.certify.engine.asking import Asking, Patient
 from simlab.certify.engine.scripted import (
     MOST,
+    OFF,
     NotScripted,
     Piece,
     Scripted,
@@ -36,6 +37,7 @@ TRIED = 1200  # random lists of uniforms the trees of a case are tried on, share
 ROUND = 100  # of them at a time
 SURE = 20.0  # trees that predict SURE / TV outcomes miss a part of TV with a probability of 2e-9
 ROUNDING = 1e-5  # TV that rounding in float32 can make
+NEXT_TO_IT = 2.0**-40  # how near a coin is to 0 or 1 that comes up so seldom that it is told of as an edge
 
 
 @dataclass(frozen=True)
@@ -64,11 +66,11 @@ class Exact:
 
 
 class AtTheEdge(Exception):
-    """With these uniforms something comes out that must not, or nothing."""
+    """With these uniforms something comes out that must not, or nothing; ``rare`` if a coin must be next to its end."""
 
     def __init__(self, kind: str, message: str, inputs: Any, uniforms: tuple[float, ...]) -> None:
         super().__init__(message)
-        self.kind, self.inputs, self.uniforms = kind, inputs, uniforms
+        self.kind, self.inputs, self.uniforms, self.rare = kind, inputs, uniforms, False
 
 
 def enumerate_law(
@@ -84,7 +86,11 @@ def enumerate_law(
     """
     target, branches = case.events[0].law, case.branches
     patient = _Trying(case, Patient(function, patience))
-    trees = exact_laws(patient.many, [edges() for _, _, edges in branches])
+    try:
+        trees = exact_laws(patient.many, [edges() for _, _, edges in branches])
+    except AtTheEdge as edge:
+        edge.rare = patient.rare(edge)
+        raise
     law, kept = np.zeros(len(target)), 0.0
     for (probability, inputs, _), tree in zip(branches, trees, strict=True):
         law += probability * case.law_of(law_of(tree))
@@ -201,6 +207,16 @@ class _Trying:
             with self._reporting(calls[0][0]):  # it is only wrong where several are asked for
                 raise
         yield from found
+
+    def rare(self, edge: AtTheEdge) -> bool:
+        """Whether nothing goes wrong once the coins that are next to their ends are moved off them."""
+        off = tuple(OFF if u < NEXT_TO_IT else 1 - OFF if u > 1 - NEXT_TO_IT else u for u in edge.uniforms)
+        branch = next(k for k, one in enumerate(self.case.branches) if one.inputs is edge.inputs)
+        try:
+            self.one(branch, Scripted(off))
+        except AtTheEdge:
+            return False
+        return off != edge.uniforms
 
     @property
     def uniforms(self) -> tuple[float, ...]:

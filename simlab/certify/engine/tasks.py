@@ -193,7 +193,7 @@ class Edges(Task):
 
 @dataclass(frozen=True)
 class Fault:
-    """What went wrong, in which call of which task; ``uniforms`` where they were given."""
+    """What went wrong, in which call of which task; ``uniforms`` where they were given, ``rare`` as there."""
 
     task: Task
     kind: str  # broken, raises, declines, hangs, dies, edge
@@ -201,11 +201,12 @@ class Fault:
     call: int
     inputs: Any = None
     uniforms: tuple[float, ...] = ()
+    rare: bool = False
 
     @property
     def at_the_ends(self) -> bool:
         """Whether it only shows with coins at their ends, and the process that calls is not lost."""
-        return self.kind == "edge" or (isinstance(self.task, Edges) and self.kind not in LOST)
+        return self.kind == "edge" or self.rare or (isinstance(self.task, Edges) and self.kind not in LOST)
 
 
 def attempt(
@@ -219,7 +220,7 @@ def attempt(
     try:
         found = task.run(case, function, seed)
     except exact.AtTheEdge as edge:
-        found = Fault(task, edge.kind, str(edge), 0, edge.inputs, edge.uniforms)
+        found = Fault(task, edge.kind, str(edge), 0, edge.inputs, edge.uniforms, edge.rare)
     except Broken as broken:  # the call has ended, and was counted
         found = Fault(task, "broken", str(broken), calls() - first - 1)
     except (caught, SystemExit) as error:

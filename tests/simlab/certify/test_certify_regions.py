@@ -341,6 +341,55 @@ def test_a_coin_that_is_exactly_zero_is_an_edge() -> None:
     assert found.failure is None
 
 
+def _refuses_zero(p: Array, q: Array, drafts: Array, rng: np.random.Generator) -> list[int]:
+    coins = [rng.random() for _ in drafts]
+    if 0 in coins:
+        raise ValueError("coin is 0")
+    return _verified(p, q, drafts, coins, rng)
+
+
+def _refuses_rounding(p: Array, q: Array, drafts: Array, rng: np.random.Generator) -> list[int]:
+    """Where q is above p by rounding alone, a coin next to 1 finds nothing left to draw from."""
+    for i, x in enumerate(drafts):
+        if rng.random() >= p[i, x] / q[i, x]:
+            left = np.maximum(p[i] - q[i], 0)
+            return [*drafts[:i], int(rng.choice(len(left), p=left / left.sum()))]
+    return [*drafts, int(rng.choice(p.shape[1], p=p[-1] / p[-1].sum()))]
+
+
+def _refuses_large_coins(p: Array, q: Array, drafts: Array, rng: np.random.Generator) -> list[int]:
+    """One at its end among them, but not that alone."""
+    coins = [rng.random() for _ in drafts]
+    if any(coin >= 0.999 for coin in coins):
+        raise ValueError("coin is too large")
+    return _verified(p, q, drafts, coins, rng)
+
+
+def _verified(p: Array, q: Array, drafts: Array, coins: list[float], rng: np.random.Generator) -> list[int]:
+    for i, x in enumerate(drafts):
+        if coins[i] * q[i, x] >= p[i, x]:
+            left = np.maximum(p[i] - q[i], 0)
+            left = left if left.any() else p[i]
+            return [*drafts[:i], int(rng.choice(len(left), p=left / left.sum()))]
+    return [*drafts, int(rng.choice(p.shape[1], p=p[-1] / p[-1].sum()))]
+
+
+@pytest.mark.exact
+@pytest.mark.parametrize("function", [_refuses_zero, _refuses_rounding])
+def test_what_raises_next_to_the_end_of_a_coin_alone_is_an_edge(function: Function) -> None:
+    """Where laws are enumerated as well, which look at all coins."""
+    found = certify(function, calls=8)
+    assert found.verdict == "inconclusive"  # so few calls are too few for more
+    assert found.edge
+    assert "raises ValueError" in found.edge.told
+    assert certify(function, calls=8, strict=True).verdict == "breaks"
+
+
+@pytest.mark.exact
+def test_what_raises_elsewhere_as_well_is_no_edge() -> None:
+    assert certify(_refuses_large_coins, calls=8).verdict == "breaks"
+
+
 # The region of a map ----------------------------------------------------------------------------------------------
 
 
