@@ -29,7 +29,7 @@ from simlab.certify.engine.exact import SURE, Exact
 from simlab.certify.engine.failing import Failing
 from simlab.certify.engine.mapping import mapped
 from simlab.certify.engine.planning import Plan
-from simlab.certify.engine.region import Region
+from simlab.certify.engine.region import GLANCE, Region
 from simlab.certify.engine.tasks import HIDDEN, Conduct, Counts, Edges, Enumerate, Fault, Impossible, Sample, Task
 from simlab.certify.engine.workers import WorkerPool, check_processes
 from simlab.certify.shapes.drawing import Drawing, cells
@@ -50,7 +50,7 @@ FEW_CALLS = 4  # times what is missing that is said to be, at most, where bounds
 SHARE = 0.3  # of the time of calls that drawn shapes get
 LARGE_SHARE = 0.75  # the same until each range of them was seen, and once fixed cases need no more, or far too much
 FAR_TOO_MUCH = 2.0  # times the time that is left
-EACH = 1 / 64  # seconds that a call of a drawn case may take, on average
+GLANCE_SECONDS = 0.25  # of a range that is looked at for the first time
 DISTINGUISHING = 8  # enumerated cases that tell known bugs apart
 
 Progress = Callable[[str, float], None]
@@ -384,6 +384,9 @@ class _Run:
                     return None
                 continue
             self._learned(found)
+            if found.edge and not edge:
+                kind, message, inputs, uniforms = found.edge
+                edge = Fault(Enumerate(found.case), kind, message, 0, inputs, uniforms, rare=True)
             if self._deviating and self._sure:
                 sure_since = sure_since or time.monotonic()
                 explained = self.calls is None and time.monotonic() - sure_since > NAMING
@@ -482,7 +485,7 @@ class _Run:
             if not self.calls and planned.all() and self._turn_of_shapes(planned):
                 drawn = self.region.next_case()
                 if drawn:
-                    yield Sample(*drawn, min(self._part(0.02), EACH * drawn[-1]))
+                    yield Sample(*drawn, GLANCE_SECONDS if drawn[-1] == GLANCE else self._part(0.02))
                     continue
             i = int(planned.argmin()) if self.calls else self.plan.next_case(planned)
             turn = FIRST_CALLS if planned[i] == 0 else min(int(planned[i]), LARGEST)

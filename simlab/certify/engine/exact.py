@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from math import ceil
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -40,6 +40,15 @@ ROUNDING = 1e-5  # TV that rounding in float32 can make
 NEXT_TO_IT = 2.0**-40  # how near a coin is to 0 or 1 that comes up so seldom that it is told of as an edge
 
 
+class Edge(NamedTuple):
+    """What goes wrong with these uniforms: its kind, as that of a fault, and a message."""
+
+    kind: str
+    message: str
+    inputs: Any
+    uniforms: tuple[float, ...]
+
+
 @dataclass(frozen=True)
 class Exact:
     """The law of the outcomes of case number ``case``.
@@ -47,7 +56,7 @@ class Exact:
     ``predicted`` random lists of uniforms gave the outcome that the enumeration says; so many for an input of chance 1,
     and for others in proportion. Where the TV from the target ``deviates``, it is more than rounding makes: if the
     target's were the law nonetheless, the trees would be wrong for as large a part of all lists.
-    ``kept`` is how often the first draft is kept.
+    ``kept`` is how often the first draft is kept, ``edge`` what goes wrong where a coin is next to its end alone.
     """
 
     case: int
@@ -55,6 +64,7 @@ class Exact:
     predicted: float
     deviates: bool
     kept: float = 0.0
+    edge: Edge | None = None
 
     def sureness(self, tv: float) -> float:
         """Minus the log of the probability that trees which are wrong for a part ``tv`` predict all that was tried."""
@@ -66,11 +76,11 @@ class Exact:
 
 
 class AtTheEdge(Exception):
-    """With these uniforms something comes out that must not, or nothing; ``rare`` if a coin must be next to its end."""
+    """With these uniforms something comes out that must not, or nothing."""
 
     def __init__(self, kind: str, message: str, inputs: Any, uniforms: tuple[float, ...]) -> None:
         super().__init__(message)
-        self.kind, self.inputs, self.uniforms, self.rare = kind, inputs, uniforms, False
+        self.kind, self.inputs, self.uniforms = kind, inputs, uniforms
 
 
 def enumerate_law(
@@ -85,12 +95,8 @@ def enumerate_law(
     goes wrong.
     """
     target, branches = case.events[0].law, case.branches
-    patient = _Trying(case, Patient(function, patience))
-    try:
-        trees = exact_laws(patient.many, [edges() for _, _, edges in branches])
-    except AtTheEdge as edge:
-        edge.rare = patient.rare(edge)
-        raise
+    patient = _Forgiving(case, Patient(function, patience), _Trying(case, function))
+    trees = exact_laws(patient.many, [edges() for _, _, edges in branches])
     law, kept = np.zeros(len(target)), 0.0
     for (probability, inputs, _), tree in zip(branches, trees, strict=True):
         law += probability * case.law_of(law_of(tree))
@@ -115,7 +121,7 @@ def enumerate_law(
     if case.both_ends and (target[law == 0] > 0).any():
         never = case.events[0].format(int(np.flatnonzero((target > 0) & (law == 0))[0]))
         raise AtTheEdge("edge", f"never emits {never}, which the target can emit", case.branches[0].inputs, ())
-    return Exact(number, law, predicted, deviates, kept)
+    return Exact(number, law, predicted, deviates, kept, patient.edge)
 
 
 def _kept(case: Case, inputs: Any, emitted: Mapping[Tokens, float]) -> float:
@@ -208,16 +214,6 @@ class _Trying:
                 raise
         yield from found
 
-    def rare(self, edge: AtTheEdge) -> bool:
-        """Whether nothing goes wrong once the coins that are next to their ends are moved off them."""
-        off = tuple(OFF if u < NEXT_TO_IT else 1 - OFF if u > 1 - NEXT_TO_IT else u for u in edge.uniforms)
-        branch = next(k for k, one in enumerate(self.case.branches) if one.inputs is edge.inputs)
-        try:
-            self.one(branch, Scripted(off))
-        except AtTheEdge:
-            return False
-        return off != edge.uniforms
-
     @property
     def uniforms(self) -> tuple[float, ...]:
         """Those that the last call was given."""
@@ -235,3 +231,55 @@ class _Trying:
             raise AtTheEdge("broken", str(broken), inputs, self.uniforms) from None
         except (Exception, SystemExit) as error:
             raise AtTheEdge("raises", raised(error), inputs, self.uniforms) from None
+
+
+class _Forgiving(_Trying):
+    """Calls that answer as if coins next to their ends were a little off them, where they go wrong with those alone.
+
+    So that one such coin, which never comes up, does not hide the law of all others; the first is kept as ``edge``.
+    """
+
+    def __init__(self, case: Case, function: Function, checking: _Trying) -> None:
+        super().__init__(case, function)
+        self.checking, self.edge = checking, None
+
+    edge: Edge | None
+
+    def one(self, k: int, rng: np.random.Generator) -> Tokens:
+        """What comes out of branch k, or would with other coins."""
+        try:
+            return super().one(k, rng)
+        except AtTheEdge as edge:
+            given = self._last
+            moved = Scripted([*map(_off_its_end, given.uniforms)], _off_its_end(given.beyond))
+            again = Scripted(given.uniforms, given.beyond)
+            tokens = self._emitted(k, moved)
+            if tokens is None or self._emitted(k, again) is not None:
+                raise  # it does not depend on such a coin, or not on coins alone
+            given.stand_for(moved)
+            self.edge = self.edge or Edge(edge.kind, str(edge), edge.inputs, edge.uniforms)
+            return tokens
+
+    def many(self, calls: Sequence[tuple[int, Scripted]]) -> Iterator[Tokens]:
+        """As of any calls; those that go wrong together are asked for again one by one."""
+        try:
+            yield from list(super().many(calls))
+        except AtTheEdge:
+            if not self.at_once:
+                raise
+            for k, rng in calls:
+                again = Scripted(rng.uniforms, rng.beyond)
+                tokens = self.one(k, again)
+                rng.stand_for(again)
+                yield tokens
+
+    def _emitted(self, k: int, rng: Scripted) -> Tokens | None:
+        try:
+            return self.checking.one(k, rng)
+        except (AtTheEdge, NotScripted):
+            return None
+
+
+def _off_its_end(uniform: float) -> float:
+    """A uniform that is next to its end a little off it, and any other as it is."""
+    return OFF if uniform < NEXT_TO_IT else 1 - OFF if uniform > 1 - NEXT_TO_IT else uniform

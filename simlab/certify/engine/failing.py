@@ -19,7 +19,7 @@ from simlab.certify.engine.exact import Exact
 from simlab.certify.engine.shrink import Smallest, smallest_faulty_case, smallest_lossy_case
 from simlab.certify.engine.tasks import LOST, Edges, Enumerate, Fault
 
-ENDS = "a coin is 0 or the largest float below 1 (one in 2^24 in single precision, in 2^53 in double)"
+ENDS = "a coin is 0 or the largest float below 1, or next to it (one in 2^24 in single precision, in 2^39 in double)"
 
 WRITTEN = 64  # numbers of an argument that a program may hold
 
@@ -109,12 +109,13 @@ class Failing:
         smallest = small.fault or fault
         given = self._given(small.case, smallest)
         arguments = plain(given) | ({"uniforms": list(smallest.uniforms)} if smallest.uniforms else {})
-        at = f", but only where {ENDS}" if smallest.at_the_ends else ""
+        at_the_ends = fault.at_the_ends and smallest.at_the_ends
+        at = f", but only where {ENDS}" if at_the_ends else ""
         return Failure(
             kind="raises" if fault.kind == "declines" else fault.kind,
             found_in=where.name,
             told=f"it {smallest.message}, in {small.case.name}{at}",
-            at_the_ends=smallest.at_the_ends,
+            at_the_ends=at_the_ends,
             case=small.case.name,
             arguments=arguments,
             calls=small.calls,

@@ -141,7 +141,7 @@ class Region:
         self.skipped: list[dict[int, Shape]] = [{} for _ in range(count)]  # drawn and not called, by number of the case
         self.slow = np.zeros(count, bool)  # of none of the last few that were drawn a call is quick enough
         self.declined: list[list[str]] = [[] for _ in range(count)]
-        self.answered: set[Shape] = set()
+        self.answered, self.refused = set[Shape](), set[Shape]()
         self.waiting: list[Visit] = []  # they look odd
         self.times: list[tuple[int, float]] = []  # numbers of the rows of a call, and its seconds, in rising order
         self.finding: Finding | None = None
@@ -163,12 +163,14 @@ class Region:
         others = [at for at in open_ones if at not in self.own]
         first = mine and (not others or self.seconds[self.own].sum() <= self.seconds.sum() / 2)
         self.cases += 1
-        key = self._turn if first or (self.cases % 2 and not self.unseen) else self._least
+        unseen = {*self.unseen}.difference(self.own)
+        key = self._turn if first or (self.cases % 2 and not unseen) else self._least
         for at in sorted(mine if first else others, key=key):
-            glance, visit = at in self.unseen and at not in self.own, self._new(at)
+            before, visit = sum(self.planned[at].values()), self._new(at)
             self.slow[at] = visit is None
             if visit:
-                return self._asked(visit, GLANCE if glance else max(LEAST_CALLS, CALLS // visit.shape.batch))
+                calls = max(LEAST_CALLS, CALLS // visit.shape.batch)
+                return self._asked(visit, GLANCE if at in unseen else calls - GLANCE * (before == GLANCE))
         return None
 
     @property
@@ -222,15 +224,22 @@ class Region:
         ``None`` where none of them is quick enough. One that seemed slow is called after all where larger ones have
         turned out to be quick.
         """
-        again = None
+        answered = declined = None
         for index, shape in chain(self._late(at), (self._draw(at) for _ in range(TRIES))):
-            if not self._hindrance(at, shape):
-                if shape not in self.answered:
-                    return self._visited(at, index, shape)
-                again = again or (index, shape)
-            elif not again:
+            late = index in self.skipped[at]
+            if self._hindrance(at, shape):
+                if answered and not late:  # it is the next one to be drawn
+                    self.turns[at] -= 1
+                    break
                 self.skipped[at][index] = shape
-        return self._visited(at, *again) if again else None
+            elif shape in self.answered:
+                answered = answered or (index, shape)
+            elif shape in self.refused:
+                declined = declined or (index, shape)
+            else:
+                return self._visited(at, index, shape)
+        chosen = answered or declined
+        return self._visited(at, *chosen) if chosen else None
 
     def _visited(self, at: int, index: int, shape: Shape) -> Visit:
         """The case of that number, which will be called."""
@@ -293,6 +302,7 @@ class Region:
             return False
         visit = self.visits.pop(index)
         self.declined[visit.at].append(f"{visit.shape}: {fault.message}")
+        self.refused.add(visit.shape)
         return True
 
     def _count(self, visit: Visit, k: int, name: str, seen: Array, keys: list[Key], calls: int) -> None:

@@ -193,7 +193,7 @@ class Edges(Task):
 
 @dataclass(frozen=True)
 class Fault:
-    """What went wrong, in which call of which task; ``uniforms`` where they were given, ``rare`` as there."""
+    """What went wrong, in which call of which task; ``uniforms`` where they were given."""
 
     task: Task
     kind: str  # broken, raises, declines, hangs, dies, edge
@@ -201,7 +201,7 @@ class Fault:
     call: int
     inputs: Any = None
     uniforms: tuple[float, ...] = ()
-    rare: bool = False
+    rare: bool = False  # whether it takes a coin that is next to its end
 
     @property
     def at_the_ends(self) -> bool:
@@ -220,7 +220,7 @@ def attempt(
     try:
         found = task.run(case, function, seed)
     except exact.AtTheEdge as edge:
-        found = Fault(task, edge.kind, str(edge), 0, edge.inputs, edge.uniforms, edge.rare)
+        found = Fault(task, edge.kind, str(edge), 0, edge.inputs, edge.uniforms)
     except Broken as broken:  # the call has ended, and was counted
         found = Fault(task, "broken", str(broken), calls() - first - 1)
     except (caught, SystemExit) as error:

@@ -16,9 +16,10 @@ from simlab.certify import CONTRACTS, certify
 from simlab.certify.certificate import RangeEvidence
 from simlab.certify.contracts.base import Function
 from simlab.certify.contracts.registry import makes
+from simlab.certify.engine.exact import AtTheEdge, enumerate_law
 from simlab.certify.engine.mapping import largest_region, mapped, region_text
 from simlab.certify.engine.region import CALLS, GLANCE, Region
-from simlab.certify.engine.tasks import Sample
+from simlab.certify.engine.tasks import Fault, Sample
 from simlab.certify.shapes import rows
 from simlab.certify.shapes.drawing import Drawing, cells
 from simlab.certify.shapes.events import EXAMINED
@@ -387,7 +388,44 @@ def test_what_raises_next_to_the_end_of_a_coin_alone_is_an_edge(function: Functi
 
 @pytest.mark.exact
 def test_what_raises_elsewhere_as_well_is_no_edge() -> None:
-    assert certify(_refuses_large_coins, calls=8).verdict == "breaks"
+    found = certify(_refuses_large_coins, calls=8)
+    assert found.verdict == "breaks"
+    assert found.failure
+    assert not found.failure.at_the_ends
+
+
+@pytest.mark.exact
+def test_a_guard_at_the_ends_of_coins_hides_no_law() -> None:
+    """Of one that accepts 1 % too seldom, which so few calls do not show."""
+
+    def verify(p: Array, q: Array, drafts: Array, rng: np.random.Generator) -> list[int]:
+        coins = [rng.random() for _ in drafts]
+        if any(not 2**-45 < coin < 1 - 2**-45 for coin in coins):
+            raise ValueError("coin at its end")
+        return _verified(p, q, drafts, [coin / 0.99 for coin in coins], rng)
+
+    found = certify(verify, calls=8)
+    assert found.verdict == "lossy"
+    assert found.failure
+    assert found.failure.tv_exact == pytest.approx(0.005, abs=0.005)
+    assert found.edge
+
+
+@pytest.mark.exact
+def test_what_goes_wrong_once_is_no_edge() -> None:
+    """Though a coin was at its end then: asked again with the same coins it answers."""
+    coins_at_ends = []
+
+    def verify(p: Array, q: Array, drafts: Array, rng: np.random.Generator) -> list[int]:
+        coins = [rng.random() for _ in drafts]
+        coins_at_ends.append(0 in coins)
+        if coins_at_ends[-1] and sum(coins_at_ends) == 3:
+            raise ValueError("once")
+        return _verified(p, q, drafts, coins, rng)
+
+    case = CONTRACTS["verify"].cases()[0]
+    with pytest.raises(AtTheEdge, match="once"):
+        enumerate_law(0, case, verify, np.random.default_rng(0))
 
 
 # The region of a map ----------------------------------------------------------------------------------------------
@@ -478,7 +516,7 @@ def test_each_band_is_looked_at_first_and_then_every_second_case_is_of_those_cal
     assert sorted(glanced) == list(range(count))
     assert calls == {GLANCE}
     later, calls = bands()
-    assert calls == {CALLS}
+    assert calls == {CALLS, CALLS - GLANCE}
     assert len(set(later[1::2])) == count // 2
     assert max(later[::2]) < count // 2 < max(later[1::2])
 
@@ -496,3 +534,22 @@ def test_a_band_is_called_in_shapes_that_were_not_called_before_as_long_as_a_few
         shapes.append(region.visits[asked[0]].shape)
         region.answered.add(shapes[-1])
     assert len(set(shapes)) >= 6  # of draws in turn three of four are of its smallest shape
+
+
+@pytest.mark.exact
+def test_shapes_that_are_declined_do_not_close_a_range_in_which_others_are_answered() -> None:
+    axes, make = CONTRACTS["verify"].axes, makes("verify", None, "")
+    own = parsed("V=1024..1025,gamma=4", axes).within(axes, {})
+    assert own
+    region = Region(Drawing((), axes, lambda _: make, (own,), 0), 1e-6, 0.999, 2.5)
+    for _ in range(24):
+        asked = region.next_case()
+        assert asked
+        case, number, calls = asked
+        shape = region.visits[case].shape
+        if shape["V"] % 2:
+            assert region.left_out(Fault(Sample(case, number, calls), "declines", "V is odd", 0))
+        else:
+            region.answered.add(shape)
+    assert len(region.declined[0]) == 1
+    assert len(region.visits) == 23
