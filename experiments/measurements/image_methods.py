@@ -143,8 +143,8 @@ EXACT: dict[str, Callable[[], str]] = {  # of a method, its numbers on small pro
         f"{on_pair(Mixture(0), LEAVES)}; drawn from the draft, as `skipping` does, {on_pair(Mixture(0))}"
     ),
     "MuLo-SD, locality alone": lambda: (
-        f"TV {three(local_tv(Local(3, reach=1), 3))} with one neighbour redrawn, above {three(F(3, 40))} with more, "
-        "short of all"
+        f"TV {three(local_tv(Local(3, reach=1), 3))} with one neighbour redrawn, still above {three(F(3, 40))} with "
+        "more, unless all are redrawn"
     ),
     "CASCADE, given sets": cascade,
     "speculative sampling of diffusions": lambda: f"{three(accepted_steps(1.0, 1.0)[0])} of two",
