@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 
 import numpy as np
 
@@ -68,13 +67,7 @@ class PairsGrouped(Rule):
     """Accepts by the masses of pairs of tokens (:class:`~simlab.rules.Grouped`), and draws tokens from [p - q]+."""
 
     def accept_rows(self, p: Array, q: Array, x: Array) -> Array:
-        return _pairs(p.shape[-1]).accept_rows(p, q, x)
-
-
-@lru_cache(maxsize=16)
-def _pairs(size: int) -> Grouped:
-    """Groups of two tokens each; labels of a large vocabulary take longer to check than a row to verify."""
-    return Grouped([token // 2 for token in range(size)])
+        return Grouped([token // 2 for token in range(p.shape[-1])]).accept_rows(p, q, x)
 
 
 class ArgmaxVerified(Speculative):
