@@ -172,7 +172,8 @@ def test_a_wrong_one_is_certified(tmp_path: Path) -> None:
 @pytest.mark.exact
 def test_the_guide_tells_what_was_found() -> None:
     """Of the rows that come along, each group by itself."""
-    found = json.loads(Path(self_test_drawn.__file__).with_name("drawn.json").read_text("utf-8"))["rows"]
+    kept = json.loads(Path(self_test_drawn.__file__).with_name("drawn.json").read_text("utf-8"))
+    found, right = kept["rows"], kept["right"]
     guide = " ".join((Path(simlab.certify.__file__).parent / "README.md").read_text("utf-8").split())
     many = [row for row in found if not row["single"]]
 
@@ -190,5 +191,11 @@ def test_the_guide_tells_what_was_found() -> None:
     assert f"{told(many)} were found ({100 * low:.0f} to {100 * high:.0f} %)" in guide
     assert f"{told([row for row in found if row['single']])} whose gate is a single shape" in guide
     assert f"one block {told(blocks)} were found, of trees and loops {told(others)}, of batches and logits" in guide
-    assert f"of batches and logits {told(batches)}:" in guide
-    assert sum(row["verdict"] == "lossless" for row in many) == 3
+    assert f"of batches and logits {told(batches)}." in guide
+    assert f"0.15 or more it is {told([row for row in many if row['deviation'] >= 0.15])}." in guide
+    assert sum(row["verdict"] == "lossless" for row in many) == 5
+    assert f"{right['kinds']} of them" in guide
+    assert f"{right['runs']:,} runs of 2 s" in guide
+    assert f"{right['verdicts']['lossless']} came to `lossless`" in guide
+    assert right["alarms"] == 0
+    assert wilson(right["alarms"], right["runs"])[1] < 0.002
