@@ -294,7 +294,8 @@ class _Run:
         if not self.evidence.calls.all():
             return "some cases were never called: a larger budget is needed"
         each = self.evidence.seconds / self.evidence.calls
-        lost = seconds / max(1e-9, float(self.evidence.seconds.sum()))  # seconds that pass for one of calls
+        both = float(self.evidence.seconds.sum() + self.region.seconds.sum())
+        lost = seconds / max(1e-9, (1 - SHARE) * both)  # seconds that pass for one of calls, with enough of them
         least = lost * sum(float(each[i]) * calls for i, calls in missing.items())
         # four times the time halves a bound, once there are many calls: of few it is worse than that by far
         longer = seconds * (max(max(bounds[i]) / self.plan.goal(i) for i in missing) ** 2 - 1)
