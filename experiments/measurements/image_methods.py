@@ -171,10 +171,8 @@ def points() -> list[dict[str, Any]]:
     drafts = {
         "GSD": by_rule(Grouped((0, 1, 0))),
         "LANTERN": by_rule(Lantern(NEAR, F(2, 5))),
-        "SJD++, the newest row declared": (
-            tv(newest, NOW),
-            tv(newest, NOW),
-        ),  # all is accepted where the row is the same again
+        # all is accepted where the row is the same again
+        "SJD++, the newest row declared": (tv(newest, NOW), tv(newest, NOW)),
         "SJD-VP, the newest row declared": (tv(predicted, NOW), tv(predicted, NOW)),
         "SCD, published rows": (scd_accepts() - 1, F(1, 8)),
         "SJD-PV, a rejected phrase discarded": ((accepted(Phrase(2), case) - block) / 2, off(Phrase(2), case)),
