@@ -64,13 +64,6 @@ def forward(process: Process, tokens: np.ndarray, start: np.ndarray, count: int)
     return np.ascontiguousarray(process.forward(tokens, start, count))
 
 
-@njit(nogil=True, cache=True)
-def copy(row: np.ndarray, to: np.ndarray) -> None:
-    """``to[:] = row``, for which Numba takes four times as long."""
-    for v in range(len(row)):
-        to[v] = row[v]
-
-
 # One sequence: written out where they are called, as in simlab.rules.compiled --------------------------------------
 
 

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from simlab.arrays_compiled import total
-from simlab.decoders.compiled.base import Kernel, copy, forward, next_token, scan
+from simlab.arrays_compiled import copy, total
+from simlab.decoders.compiled.base import Kernel, forward, next_token, scan
 from simlab.decoders.initial import INITIALS
 from simlab.decoders.renewal import CONTINUED
 from simlab.decoders.sjd import Sjd, SjdState

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from simlab.decoders.compiled.base import copy, forward
+from simlab.arrays_compiled import copy
+from simlab.decoders.compiled.base import forward
 from simlab.decoders.compiled.sjd import SjdKernel, Window, Windows, scan_window, step_windows
 from simlab.decoders.sjd import SjdState
 from simlab.decoders.sjd2 import Sjd2

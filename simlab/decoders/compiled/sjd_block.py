@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from simlab.arrays_compiled import total
-from simlab.decoders.compiled.base import copy, forward
+from simlab.arrays_compiled import copy, total
+from simlab.decoders.compiled.base import forward
 from simlab.decoders.compiled.block import coin, weights
 from simlab.decoders.compiled.joint import after_prefix, longest_prefix
 from simlab.decoders.compiled.sjd import SjdKernel, Window, Windows, step_windows

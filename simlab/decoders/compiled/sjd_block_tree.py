@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from simlab.decoders.compiled.base import copy
+from simlab.arrays_compiled import copy
 from simlab.decoders.compiled.block import coin, weights
 from simlab.decoders.compiled.joint import after_prefix, longest_prefix
 from simlab.decoders.compiled.sjd import Window, Windows, advance_window

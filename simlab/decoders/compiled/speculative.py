@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from simlab.arrays_compiled import fetch, fetch_beginning
-from simlab.decoders.compiled.base import Kernel, copy, forward, next_token, scan
+from simlab.arrays_compiled import copy, fetch, fetch_beginning
+from simlab.decoders.compiled.base import Kernel, forward, next_token, scan
 from simlab.decoders.drafted import SpeculativeState
 from simlab.decoders.speculative import SpeculativeDecoder
 from simlab.randomness import Purpose

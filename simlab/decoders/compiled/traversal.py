@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from simlab.arrays_compiled import total
-from simlab.decoders.compiled.base import copy
+from simlab.arrays_compiled import copy, total
 from simlab.decoders.compiled.draft_tree import DraftTreeKernel, Trees
 from simlab.decoders.compiled.sjd_tree import remove_token
 from simlab.decoders.traversal import Traversal
