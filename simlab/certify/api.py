@@ -48,7 +48,7 @@ LARGEST_EXPONENT = 9999.0  # of an exponent: what the target excludes has none
 BY_SHAPES = 0.45  # the part of false alarms that drawn shapes may raise
 FEW_CALLS = 4  # times what is missing that is said to be, at most, where bounds are of few calls
 SHARE = 0.3  # of the time of calls that drawn shapes get
-LARGE_SHARE = 0.75  # the same until each range of them was seen, and once fixed cases need no more, or far too much
+LARGE_SHARE = 0.75  # until each range of them was seen, while one looks odd, where fixed cases need no more or too much
 FAR_TOO_MUCH = 2.0  # times the time that is left
 GLANCE_SECONDS = 0.25  # of a range that is looked at for the first time
 DISTINGUISHING = 8  # enumerated cases that tell known bugs apart
@@ -303,10 +303,10 @@ class _Run:
 
     @property
     def _unsure(self) -> str:
-        """What an enumeration says that there was no time to make sure of; with it nothing passes."""
+        """What an enumeration, or odd counts, say that there was no time to make sure of; with it nothing passes."""
         found = max(self._deviating, key=self._off, default=None)
         if found is None or self._sure:
-            return ""
+            return f"{self.region.doubt}, and there was no time to make sure of it" if self.region.doubt else ""
         return (
             f"enumerated, TV from the target is {self._off(found):.2g} in a case ({self._case(found).name}), but there "
             "was no time to make sure of it"
@@ -499,7 +499,8 @@ class _Run:
         """Whether drawn shapes have had less than their share of the time."""
         drawn, needed = float(self.region.seconds.sum()), self.plan.seconds_needed(planned)
         left = (1 - self._spent()) * self.budget * max(1, self.processes)
-        share = LARGE_SHARE if self.region.unseen or not 0 < needed < FAR_TOO_MUCH * left else SHARE
+        large = self.region.unseen or self.region.suspicious or not 0 < needed < FAR_TOO_MUCH * left
+        share = LARGE_SHARE if large else SHARE
         return drawn <= share * (drawn + float(self.evidence.seconds.sum()))
 
     def _turn(self, i: int, turn: int) -> int:

@@ -192,7 +192,7 @@ class Certificate:
     more
         Where it is inconclusive: what would be enough.
     unsure
-        Whether a law was enumerated that is not the target's, and there was no time to make sure of it.
+        Whether an enumerated law is not the target's, or counts are odd, and there was no time to make sure of it.
     acceptance
         How often first drafts are kept, against what is possible; None with a failure, and where no drafts are given.
     edge

@@ -3,15 +3,17 @@
 Each drawn case is called a hundred times or so, and the first of each range a few times before. Its counts have a
 test of their own, for what is wrong in one shape only; and as the law in classes is the same in all shapes, counts
 are added up over each cell of the map, over each size of an axis, and over all, for what is wrong by a little in
-many. A case whose counts look odd is called more often. All tests may be looked at whenever one likes, so that none
-of this raises more false alarms. What is told of a range rests on the first calls of each of its cases, whose number
-no outcome decides; and a range counts as seen only if no shape of it that was drawn had to be left out. Sequences of
-one call count as one there: what is wrong may be so in all of them.
+many. A case whose counts look odd is called more often, and where added counts do, more cases are drawn that would add
+to them. All tests may be looked at whenever one likes, so that none of this raises more false alarms. What is told of a
+range rests on the first calls of each of its other cases, whose number no outcome decides; and a range counts as seen
+only if no shape of it that was drawn had to be left out. Sequences of one call count as one there: what is wrong may be
+so in all of them.
 """
 
 from __future__ import annotations
 
 from bisect import bisect, insort
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import chain
@@ -36,7 +38,12 @@ GLANCE = 16  # calls of the first case of every range, before any has more
 CALLS, LEAST_CALLS = 128, 64  # of a drawn case at first, and where each has the outcomes of many sequences
 MOST_CALLS = 1 << 14  # of one that looks odd
 ODD, STILL_ODD = 0.02, 0.1  # p-values below which a case is called more often, and goes on being
+DOUBTED = 1e-3  # the part of certificates of lossless code in which some counts are odd at the end
 AGAIN = 1.1  # times as many counts after which a test of added counts is made again
+SUSPECTED = 3  # every so manieth case is of shapes whose added counts look odd, where there are such
+SUSPICIOUS = 1e-3  # such counts that are expected by chance below which these come first
+SEARCHED = 64  # shapes of a range that are looked at for one of that kind
+LATER = 1 << 20  # turns of a range after which cases are drawn for that
 SEEN, ENOUGH = 0.3, 384  # TV that has to be seen in every cell of a region, and calls that do
 DECLINED = 3  # shapes of a range that are declined before it is left alone
 NEAREST = 5  # calls by which it is said how long others take
@@ -59,11 +66,14 @@ class Tally:
         self.counts = np.zeros(self.test.law.size, np.int64)
         self.tested = self.counts.copy()
 
-    def add(self, seen: Array) -> None:
+    def add(self, seen: Array) -> bool:
+        """Take in counts; whether the test was made again."""
         self.counts += seen
-        if self.counts.sum() >= max(1, self.again * self.tested.sum()):
+        again = bool(self.counts.sum() >= max(1, self.again * self.tested.sum()))
+        if again:
             self.test = self.test.update(self.counts - self.tested)
             self.tested = self.counts.copy()
+        return again
 
     @property
     def p_value(self) -> float:
@@ -85,6 +95,7 @@ class Visit:
     rank: int  # among all drawn cases
     calls: int = 0
     batches: int = 0
+    suspected: bool = False  # drawn because counts of others looked odd
     tallies: dict[str, Tally] = field(default_factory=dict)
 
     @property
@@ -101,7 +112,7 @@ class Pool:
     visit: Visit
     odd: float = 1.0
     means: Array | float = 0.0  # shares of each outcome among those of a call, summed over calls
-    calls: int = 0
+    calls: int = 0  # of these; cases that are drawn because counts looked odd are not among them
 
     def detectable(self, level: float) -> float:
         """The smallest TV, in the mean over the outcomes of a call, that the calls the last test knew of would show."""
@@ -110,7 +121,7 @@ class Pool:
 
     def tv_upper(self, confidence: float) -> float:
         """A bound on that TV."""
-        return mean_bound(self.tally.test.law, np.asarray(self.means), confidence)
+        return mean_bound(self.tally.test.law, np.asarray(self.means), confidence) if self.calls else 1.0
 
 
 class Region:
@@ -134,14 +145,15 @@ class Region:
         self.own = [at for at, one in enumerate(drawing.ranges) if one.name]
         self.visits: dict[int, Visit] = {}
         self.pools: dict[tuple[Key, str, int], Pool] = {}
-        self.turns, self.seconds = np.zeros(count, int), np.zeros(count)
+        self.odd: dict[tuple[Key, str, int], float] = {}  # p-values of those that look odd
+        self.turns, self.later, self.seconds = np.zeros(count, int), np.full(count, LATER), np.zeros(count)
         self.cases, self.anywhere = 0, np.random.default_rng(drawing.seed).permutation(count)
         self.planned = [dict.fromkeys(LAWS, 0) for _ in range(count)]  # calls, by the number of classes
         self.most = np.full(count, inf)  # numbers of the rows of a shape that is called
         self.skipped: list[dict[int, Shape]] = [{} for _ in range(count)]  # drawn and not called, by number of the case
         self.slow = np.zeros(count, bool)  # of none of the last few that were drawn a call is quick enough
         self.declined: list[list[str]] = [[] for _ in range(count)]
-        self.answered, self.refused = set[Shape](), set[Shape]()
+        self.answered, self.refused, self.undrawn = set[Shape](), set[Shape](), set[Key]()
         self.waiting: list[Visit] = []  # they look odd
         self.times: list[tuple[int, float]] = []  # numbers of the rows of a call, and its seconds, in rising order
         self.finding: Finding | None = None
@@ -152,8 +164,8 @@ class Region:
         """The number of a case, of its batch, and calls: an odd one again, or a new one where least has been seen.
 
         A few calls of every range come first, wherever it is: what is wrong in many shapes, or by much, shows soon.
-        Then every second case is of the range that a region would have next, so that slow code has one, too; the others
-        are of those called least.
+        Then every third case is of shapes whose added counts look odd, if any do; of the others every second one is of
+        the range that a region would have next, so that slow code has one, too, and the rest of those called least.
         """
         again = self._again()
         if again:
@@ -164,6 +176,10 @@ class Region:
         first = mine and (not others or self.seconds[self.own].sum() <= self.seconds.sum() / 2)
         self.cases += 1
         unseen = {*self.unseen}.difference(self.own)
+        look = not unseen and self.cases % (2 if self.suspicious else SUSPECTED) == 0
+        suspected = self._suspected() if look else None
+        if suspected:
+            return suspected
         key = self._turn if first or (self.cases % 2 and not unseen) else self._least
         for at in sorted(mine if first else others, key=key):
             before, visit = sum(self.planned[at].values()), self._new(at)
@@ -216,6 +232,40 @@ class Region:
             visit = self.waiting.pop(0)
             if visit.calls < MOST_CALLS:
                 return self._asked(visit, min(3 * visit.calls, MOST_CALLS - visit.calls))
+        return None
+
+    def _suspected(self) -> tuple[int, int, int] | None:
+        """A new case that adds to the counts that look oddest, if any look odd."""
+        for _, key in sorted((odds, key) for key, odds in self._odds() if odds < 1 and key not in self.undrawn):
+            visit = self._new_of(key)
+            if visit:
+                return self._asked(visit, max(LEAST_CALLS, CALLS // visit.shape.batch))
+            self.undrawn.add(key)
+        return None
+
+    def _odds(self) -> Iterator[tuple[Key, float]]:
+        """Of added counts that look odd: what is alike in them, and about how many of their kind would by chance."""
+        kinds = Counter(key[0] for key, _, _ in self.pools)
+        yield from ((kind[0], p_value * kinds[kind[0][0]]) for kind, p_value in self.odd.items())
+
+    @property
+    def suspicious(self) -> bool:
+        """Whether some added counts look so odd that more has to be seen of them before all else."""
+        return any(odds < SUSPICIOUS for _, odds in self._odds())
+
+    def _new_of(self, key: Key) -> Visit | None:
+        """A case whose counts are added to others; ``None`` where a few draws of each range have none."""
+        name, value = key
+        for at in [value] if name == "range" else sorted(filter(self._open, range(len(self.slow))), key=self._least):
+            for _ in range(SEARCHED):
+                index = self.drawing.number(at, int(self.later[at]))
+                shape = self.drawing.shape(index)
+                self.later[at] += 1
+                fits = name == "range" or key in self._sizes(shape)
+                if fits and shape not in self.refused and not self._hindrance(at, shape):
+                    visit = self._visited(at, index, shape)
+                    visit.suspected = True
+                    return visit
         return None
 
     def _new(self, at: int) -> Visit | None:
@@ -273,7 +323,7 @@ class Region:
 
     def _asked(self, visit: Visit, calls: int) -> tuple[int, int, int]:
         number, visit.batches = visit.batches, visit.batches + 1
-        for at, one in enumerate(() if number else self.drawing.ranges):
+        for at, one in enumerate(() if number or visit.suspected else self.drawing.ranges):
             self.planned[at][classes(visit.shape["V"])] += calls if visit.shape in one else 0
         return visit.index, number, calls
 
@@ -318,8 +368,13 @@ class Region:
             assert len(self.pools) * self.pooled <= self.level / 2, "each has its part of the false alarms"
             if odd < pool.odd:
                 pool.visit, pool.odd = visit, odd
-            pool.tally.add(seen)
-            pool.means, pool.calls = pool.means + seen * (calls / seen.sum()), pool.calls + calls
+            if pool.tally.add(seen):
+                self.odd.pop(kind, None)
+                p_value = pool.tally.p_value
+                if p_value < ODD:
+                    self.odd[kind] = p_value
+            if not visit.suspected:
+                pool.means, pool.calls = pool.means + seen * (calls / seen.sum()), pool.calls + calls
             self._raise(pool.visit, k, pool.tally, self.pooled)
 
     def _raise(self, visit: Visit, k: int, tally: Tally, level: float) -> None:
@@ -335,13 +390,29 @@ class Region:
         """What the counts of a shape are added to."""
         yield "all", 0
         yield kind, 0
-        yield "odd", shape["V"] % 2
-        yield "tiles", shape["V"] % 64
+        yield from self._sizes(shape)
         yield from (("range", at) for at, one in enumerate(self.drawing.ranges) if shape in one)
-        yield from ((name, min(size, 128)) for name, size in shape.sizes if name != "V")
         yield from ((f"{kind}, {axis.name}", axis.band(shape[axis.name])) for axis in self.drawing.axes)
 
+    def _sizes(self, shape: Shape) -> Iterator[Key]:
+        """Those of them that a size is enough for."""
+        yield "odd", shape["V"] % 2
+        yield "tiles", shape["V"] % 64
+        yield from ((name, min(size, 128)) for name, size in shape.sizes if name != "V")
+
     # What it is worth ------------------------------------------------------------------------------------------
+
+    @property
+    def doubt(self) -> str:
+        """Where counts are so odd, though they are no finding, that by chance one certificate in many has such."""
+        own = [(tally, visit) for visit in self.visits.values() for tally in visit.tallies.values()]
+        every = own + [(pool.tally, pool.visit) for pool in self.pools.values()]
+        if not every:
+            return ""
+        tally, visit = max(every, key=lambda one: float(one[0].test.highest))
+        if tally.test.highest < log(len(every) / DOUBTED):
+            return ""
+        return f"counts of shapes such as {visit.shape} are odd, as they are by chance in one certificate of 1,000"
 
     def evidence_of(self, at: int) -> RangeEvidence:
         """What was seen of a range, of the token looked at; of shapes of two classes and of seven, if it has both."""
