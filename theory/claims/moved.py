@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 MOVED: dict[str, str] = {
-    "gsd.dynamic.printed": "gsd.printed-slice",
+    "gsd.dynamic.printed": "gsd.dynamic.centred",
     "gsd.support.clamped": "gsd.support",
     "gsd.accumulation.always": "gsd.accumulation",
     "lantern.neighbours.always": "lantern.neighbours.printed",
@@ -110,6 +110,7 @@ MOVED: dict[str, str] = {
     "pac.locality.row": "pac.locality",
     "pac.locality.above": "pac.locality",
     "pac.fastest-lossless": "pac.state-of-the-art",
+    "gsd.printed-slice": "gsd.dynamic.centred",
 }
 
 
