@@ -111,6 +111,8 @@ MOVED: dict[str, str] = {
     "pac.locality.above": "pac.locality",
     "pac.fastest-lossless": "pac.state-of-the-art",
     "gsd.printed-slice": "gsd.dynamic.centred",
+    "pac.match-rate.first-draft": "pac.match-rate.resampling",
+    "pac.state-of-the-art.lossy": "pac.state-of-the-art",
 }
 
 
