@@ -113,8 +113,11 @@ MOVED: dict[str, str] = {
     "gsd.printed-slice": "gsd.dynamic.centred",
     "cspd.log-ratio": "cspd.log-ratio.own-end-sign",
     "cspd.prefill.causal": "cspd.prefill.raises",
+    "lantern.neighbours.settings": "lantern.neighbours.empirical",
     "pac.match-rate.first-draft": "pac.match-rate.resampling",
     "pac.state-of-the-art.lossy": "pac.state-of-the-art",
+    "sjd.jacobi-sampling.fresh": "sjd.jacobi-sampling",
+    "sjd.spatial-speed.simple": "sjd.spatial-speed",
 }
 
 

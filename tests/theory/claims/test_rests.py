@@ -254,7 +254,7 @@ OTHERS: list[tuple[str, Any, str, Any]] = [
 ]
 SLOW: list[tuple[str, Any, str, Any]] = [
     ("lantern.neighbours.empirical", SCALE, "neighbours", exchanged(l2="random", random="l2")),
-    ("lantern.neighbours.settings", SCALE, "neighbours", exchanged(random="l2")),
+    ("lantern.neighbours.empirical", SCALE, "neighbours", exchanged(random="l2")),
     ("lantern.output-bound.scale", lantern_scale_output, "_deterministic_laws", lambda rule, p, q: p),
 ]
 

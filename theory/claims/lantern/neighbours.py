@@ -89,7 +89,6 @@ CLAIMS.summary(
     [
         "lantern.neighbours.printed",
         "lantern.neighbours.empirical",
-        "lantern.neighbours.settings",
         "lantern.neighbours.distance",
         "lantern.neighbours.naive",
     ],
