@@ -139,6 +139,23 @@ def test_whether_the_initialisation_matters(left: float, verdict: str, monkeypat
     assert decided(monkeypatch, sjd_speeds, "sjd.spatial-speed.general", of) == verdict
 
 
+@pytest.mark.parametrize(
+    ("full", "verdict"),
+    [((1, 4, 20), "not-refuted"), ((1, 1, 20), "not-decided"), ((1, 1, 3), "not-decided"), ((1, 1, 1), "refuted")],
+)
+def test_whether_lengths_of_calls_shift(full: list[int], verdict: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Calls of SJD commit 1, 1 and 3 tokens in turn, and a few commit 18."""
+
+    def fake(decoder: Any, seed: int, images: int) -> list[np.ndarray]:
+        often = full if isinstance(decoder, SjdPac) else (1, 1, 3)
+        return [np.array([*often] * 30 + [18] * (2 + number % 2)) for number in range(images)]
+
+    monkeypatch.setattr(pac_scale, "committed_of", fake)
+    decide = CLAIMS["pac.reshapes"].decide
+    assert decide is not None
+    assert decide(0).verdict == verdict
+
+
 def printed_order(decoder: Any, **_: Any) -> float:
     if isinstance(decoder, SjdPac):
         return 4.51 if decoder.budget in (63, 64) else 3.52  # with the root or without it
