@@ -177,7 +177,7 @@ BAD_PARAMETERS = [  # what goes beyond kinds: tests/simlab/test_bad_parameters.p
         for factor in (0, 0.99, F(7, 8))
     ],
     (decoder("skipping", gamma=2, skipped=3), "skipped is 3", "expected at most gamma, 2"),
-    (decoder("sjd-pv", window=2, renewal="maximal"), "renewal is 'maximal'", "expected 'fresh' with phrases"),
+    (decoder("sjd-pv", window=2, renewal="maximal"), "renewal is 'maximal'", "expected 'fresh': coins behind"),
     (decoder("sjd-unrefined", window=3, renewal="maximal"), "renewal is 'maximal'", "nothing stays in the window"),
     (decoder("sjd-ac", window=3, renewal="gumbel", relabel="law"), "renewal is 'gumbel'", "expected 'maximal'"),
     (decoder("sjd-block", window=3, renewal="gumbel"), "renewal is 'gumbel'", "expected one of fresh, maximal"),
