@@ -27,7 +27,7 @@ from simlab.rules import (
     Truncation,
 )
 from simlab.rules.truncation import likely
-from theory.proofs.base import Numbers, Proof, Question, Stated, eq, equal, for_all_rows, ge, gt, le, lt, rows_asks
+from theory.proofs.base import Numbers, Proof, Question, Stated, eq, equal, for_all_rows, ge, gt, le, lt, proof_of_rows
 from theory.symbolic import Answer, prove_rule
 
 TENTH, HALF = Fraction(1, 10), Fraction(1, 2)
@@ -215,11 +215,6 @@ def products(n: Numbers, share: Fraction = Fraction(1)) -> Stated:
 # The proofs ----------------------------------------------------------------------------------------------------
 
 
-def made_by(kind: Callable[..., Rule], *settings: Any) -> Callable[[int], Rule]:
-    """A rule of this kind for any V, whose last setting may be a function of V."""
-    return lambda size: kind(*(each(size) if callable(each) else each for each in settings))
-
-
 def by_partition(kind: Callable[..., Rule], states: Callable[..., Stated], statement: str) -> tuple[Question, ...]:
     """A statement about rules with every partition of two and of three tokens."""
     return tuple(
@@ -238,7 +233,6 @@ EQUALITY = "acceptance of groups is 1 - TV(p, q) just where no group holds token
 LINE = "acceptance = 1 - TV(p, q) + TV(p, law)"
 AMPLIFY, ADD = Amplify(Fraction(3, 2)), Addition(TENTH)
 TWICE, FIFTH, QUARTER = Fraction(2), Fraction(1, 5), Fraction(1, 4)
-BOTH, THREE = {"p": 2, "q": 2}, {"p": 3, "q": 3}
 
 RULE_PROOFS = (
     Proof(
@@ -330,19 +324,22 @@ RULE_PROOFS = (
         of_rules(law_between, "law <= max(p, q)", [Amplify(5), Addition(Fraction(3, 10))]),
         {"amplify with 1/2": of_rules(law_between, "law <= max(p, q)", [Amplify(HALF)])[0]},
     ),
-    Proof(
+    proof_of_rows(
         "rows.concentrated",
         ("gsd.accumulation.concentrated",),
         "TV(p, q) <= 1 - min(p(x), q(x)) for every x",
-        rows_asks(concentrated, "TV(p, q) <= 1 - min(p(x), q(x))", BOTH, THREE, {"p": 4, "q": 4}),
-        {"the larger": rows_asks(concentrated, "TV(p, q) <= 1 - max(p(x), q(x))", BOTH, smaller=False)[0]},
+        concentrated,
+        wrong={"the larger": {"smaller": False}},
+        sizes=(2, 3, 4),
     ),
-    Proof(
+    proof_of_rows(
         "rows.products",
         ("gsd.compounding",),
         "1 - TV of products >= the product of 1 - TV, for two rows each",
-        rows_asks(products, "TV of products", dict.fromkeys("abcd", 2)),
-        {"half of it": rows_asks(products, "half of it", dict.fromkeys("abcd", 2), share=HALF)[0]},
+        products,
+        wrong={"half of it": {"share": HALF}},
+        sizes=(2,),
+        rows="abcd",
     ),
     Proof(
         "lantern.relaxation",

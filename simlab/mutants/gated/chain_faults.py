@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from simlab.arrays import Array
-from simlab.mutants import rules
 from simlab.mutants.gated.base import DRAWS, GENERATOR, Block, Source, of_streams
 from simlab.mutants.gated.chains import (
     BATCH,
@@ -27,8 +26,9 @@ from simlab.mutants.gated.chains import (
     over,
 )
 from simlab.mutants.gated.weights import even, greedy, largest_two, rooted, squared, without_small
+from simlab.mutants.rules import PairsGrouped
 from simlab.processes.processors import tempered, top_k
-from simlab.rules import Grouped, Rule, Typical
+from simlab.rules import Rule, Typical
 
 UNLIKELY = 0.6  # of the largest mass of q: drafts below are not verified
 CLAMPED = 1e-6  # the least coin of those that are kept away from 0
@@ -334,18 +334,6 @@ def _of_other(block: Block) -> Block:
     return replace(block, p=other.p[: gamma + 1], q=q, drafts=other.drafts[:gamma])
 
 
-class _Pairs(rules.PairsGrouped):
-    """The same, with labels that are made and checked once: of large vocabularies that takes longer than a row."""
-
-    def accept_rows(self, p: Array, q: Array, x: Array) -> Array:
-        return _pairs(p.shape[-1]).accept_rows(p, q, x)
-
-
-@lru_cache(maxsize=16)
-def _pairs(size: int) -> Grouped:
-    return Grouped([token // 2 for token in range(size)])
-
-
 def by_rule(rule: Rule) -> dict[str, Any]:
     """What a rule of :mod:`simlab.rules` accepts and draws a rejected draft from."""
 
@@ -455,7 +443,7 @@ def _made() -> tuple[ChainFault, ...]:
         make("the first token always accepted", "25", ratio=_token_kept),
         # ratio and residual, or all of it
         make("verified by argmax", "7", ratio=_likeliest_kept, residual=lambda end: greedy(end.p), bonus=_of(greedy)),
-        make("groups accepted, tokens in the residual", "36", least=3, **by_rule(_Pairs())),
+        make("groups accepted, tokens in the residual", "36", least=3, **by_rule(PairsGrouped())),
         make("typical acceptance", "38", **by_rule(Typical())),
         make(
             "hierarchical verification whose last step is not capped",
