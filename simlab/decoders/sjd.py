@@ -63,21 +63,7 @@ class PositionRows(NamedTuple):
 
 
 class VerifiedWindow(NamedTuple):
-    """The outcome of verifying the drafts of a window in one call of the target.
-
-    Attributes
-    ----------
-    tokens
-        ``int[B, N+W+1]``, with the accepted drafts in place.
-    p
-        ``float[B, W+1, V]``: the target's rows given the drafts of the window, and the row after them.
-    accepted
-        ``int[B]``: how many drafts are accepted.
-    next_pmf
-        ``float[B, V]``: weights of the token after them.
-    bonus
-        ``bool[B]``: whether no draft was rejected, so that this token is a bonus.
-    """
+    """The outcome of verifying the drafts of a window in one call of the target."""
 
     tokens: Array  # int[B, N+W+1]: with the accepted drafts in place
     p: Array  # [B, W+1, V]: the target's rows given the drafts of the window, and the row after them
