@@ -115,7 +115,7 @@ def prove_command(
             check_copy("--json", copy)
         progress.start()
 
-    def heard(cells: int) -> None:
+    def advanced(cells: int) -> None:
         progress.update(bar, description=f"{cells:,} cells", completed=cells)
 
     try:
@@ -131,7 +131,7 @@ def prove_command(
             zeros=not positive,
             limit=limit,
             found=found,
-            heard=heard,
+            progress=advanced,
         )
     except ValueError as error:
         if not judge:

@@ -6,7 +6,7 @@ known: a black box compares uniforms with unknown numbers, so where it branches 
 :class:`Scripted` is a ``numpy.random.Generator`` that answers ``random``, ``uniform`` and ``choice`` from a list. What
 comes out is then a function of the list, constant between edges: the acceptance ratios, the steps of the CDFs that are
 inverted, and whatever else the code compares with. Every uniform is cut at all edges that rules out there could have,
-both ends of every piece are tried, and where they differ the edge between is found by halving (:func:`exact_law`). The
+both ends of every piece are tried, and where they differ the edge between is found by halving (:func:`exact_laws`). The
 result is a model of the code that predicts every outcome: :func:`mispredicted` tries that at random.
 
 Noise for a row, exponential or Gumbel, is a *race* of the tokens: the first is the one whose exponential noise is the
@@ -328,12 +328,6 @@ def exact_laws(ask: AskMany, edges: Sequence[Sequence[float]]) -> list[Piece | T
     except StopIteration as end:
         found: list[Piece | Tokens] = end.value
         return found
-
-
-def exact_law(call: Call, edges: Sequence[float]) -> Piece | Tokens:
-    """The tree of what one ``call(generator)`` returns, as :func:`exact_laws` finds it."""
-    [tree] = exact_laws(lambda calls: (call(rng) for _, rng in calls), [edges])
-    return tree
 
 
 def law_of(tree: Piece | Tokens) -> dict[Tokens, float]:

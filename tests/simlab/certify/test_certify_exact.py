@@ -22,7 +22,6 @@ from simlab.certify.engine.scripted import (
     NotScripted,
     Scripted,
     at_extremes,
-    exact_law,
     law_of,
     possible_edges,
 )
@@ -33,7 +32,7 @@ from simlab.mutants.gated.correct import CORRECT as CORRECT_ONES
 from simlab.mutants.gated.correct import Buffered
 from simlab.mutants.gated.gates import ALWAYS
 from simlab.randomness.coins import Coins, SampledCoins, outcomes
-from tests.support.certify import missed
+from tests.support.certify import missed, tree_of
 
 pytestmark = pytest.mark.exact
 DEFAULT_EVERY = 6
@@ -138,7 +137,7 @@ def test_an_edge_that_nobody_knows_of_is_found() -> None:
         first, second = rng.random(2)
         return (int(first > 0.123), int(second > 0.456 if first > 0.123 else second * 3))
 
-    tree = exact_law(odd, [])
+    tree = tree_of(odd, [])
     third = 1 / 3
     expected = {(0, k): 0.123 * third for k in range(3)} | {(1, 0): 0.877 * 0.456, (1, 1): 0.877 * 0.544}
     assert law_of(tree) == pytest.approx(expected, abs=1e-12)
@@ -151,10 +150,10 @@ def test_a_piece_that_is_missed_is_noticed() -> None:
     def hidden(rng: np.random.Generator) -> tuple[int, ...]:
         return (int(0.30 < rng.random() < 0.34),)
 
-    tree = exact_law(hidden, [])
+    tree = tree_of(hidden, [])
     assert law_of(tree) == {(0,): 1.0}
     assert missed(hidden, tree, 1000, 1) > 0  # else with probability 0.96^1000
-    assert law_of(exact_law(hidden, [0.3, 0.34]))[(1,)] == pytest.approx(0.04)
+    assert law_of(tree_of(hidden, [0.3, 0.34]))[(1,)] == pytest.approx(0.04)
 
 
 def test_scripted_choice_is_that_of_numpy() -> None:
@@ -206,7 +205,7 @@ def test_what_needs_two_coins_at_their_ends_is_no_fault() -> None:
         (lambda rng: rng.choice(3, size=2, replace=False), "without replacement"),
         (lambda rng: rng.random(65), "too many uniforms"),
         (copy.deepcopy, "copy"),
-        (lambda rng: exact_law(lambda rng: next((1,) for _ in iter(rng.random, 1.0) if False), []), "too many"),
+        (lambda rng: tree_of(lambda rng: next((1,) for _ in iter(rng.random, 1.0) if False), []), "too many"),
     ],
 )
 def test_what_a_list_cannot_answer_is_refused(ask: Any, named: str) -> None:
