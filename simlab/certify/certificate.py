@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from simlab.arrays import Array
-from simlab.certify.contracts.base import Case, Counted, Every
+from simlab.certify.contracts.base import Case
+from simlab.certify.contracts.events import Events, Every
 from simlab.certify.engine.acceptance import Acceptance
 
 VERDICTS = {
@@ -235,7 +236,7 @@ class Certificate:
         return found
 
 
-def counted(events: Counted) -> str:
+def counted(events: Events) -> str:
     """What is counted, and what a bound is of where that is something else."""
     return events.name + (f" ({OF_ALL})" if isinstance(events, Every) else "")
 

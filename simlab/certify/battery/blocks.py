@@ -14,7 +14,8 @@ from functools import cache
 import numpy as np
 
 from simlab.arrays import Array
-from simlab.certify.contracts.blocks import Block, Events, joint, scaled, windows
+from simlab.certify.contracts.blocks import Block, scaled
+from simlab.certify.contracts.events import Places, joint, windows
 
 TILE = 64  # kernels go over a vocabulary in tiles of this or a multiple of it
 SIZES = (64, 257, 1000, 4099, 65_536)
@@ -30,7 +31,7 @@ class Named:
 
     name: str
     block: Block
-    events: tuple[Events, ...]
+    events: tuple[Places, ...]
 
 
 @cache
@@ -91,9 +92,9 @@ def _long(name: str, block: Block) -> Named:
     return Named(name, block, (*windows(block, 3), *lagged(len(block.p))))
 
 
-def lagged(count: int) -> tuple[Events, ...]:
+def lagged(count: int) -> tuple[Places, ...]:
     """The first of ``count`` tokens with the one ``LAG`` later, if there is one."""
-    return (Events(f"tokens 0 and {LAG}", (0, LAG)),) if count > LAG else ()
+    return (Places(f"tokens 0 and {LAG}", (0, LAG)),) if count > LAG else ()
 
 
 @cache
@@ -110,7 +111,7 @@ def large_blocks() -> tuple[Named, ...]:
             rows[:, [0, -1]] += 0.1
             rows[:, last:-1] += 0.2 / max(1, size - 1 - last)
         block = Block.of_rows(scaled(p), scaled(q))
-        classes = Events("two tokens, by class", (0, 1), _classes(block, last))
+        classes = Places("two tokens, by class", (0, 1), _classes(block, last))
         found.append(Named(f"{size} tokens", block, (classes, *token_classes(block.p, block.q, number))))
     found.append(_in_the_tail(1000))
     return tuple(found)
@@ -143,7 +144,7 @@ TAILS = (0.001, 0.01, 0.05, 0.2, 0.5)  # shares of the mass, of the smallest ent
 STRETCHES, DRAWN = 8, 6  # classes by index, and by chance
 
 
-def token_classes(p: Sequence[Array], q: Sequence[Array], number: int) -> tuple[Events, ...]:
+def token_classes(p: Sequence[Array], q: Sequence[Array], number: int) -> tuple[Places, ...]:
     """Classes of tokens that no one way of being wrong has all at its side.
 
     Every token but the last, by its size in p, by what p has more than q, by its place, and by chance; two neighbours
@@ -154,13 +155,13 @@ def token_classes(p: Sequence[Array], q: Sequence[Array], number: int) -> tuple[
     found = []
     for i in range(len(p)):
         named = f"token {i}"
-        found.append(Events(f"{named}, by its size in p", (i,), by_rank(p[i][0])))
+        found.append(Places(f"{named}, by its size in p", (i,), by_rank(p[i][0])))
         if i < len(q):
             over = np.maximum(p[i][0] - q[i][0], 0)
-            found.append(Events(f"{named}, by what p has more than q", (i,), by_rank(over, p[i][0])))
-        found.append(Events(f"{named}, by chance", (i,), drawn_classes(size, DRAWN, rng)))
-    found.append(Events("token 0, by its place", (0,), np.arange(size) * STRETCHES // size))
-    found.append(Events("tokens 0 and 1, by chance", (0, 1), drawn_classes(size, 3, rng)))
+            found.append(Places(f"{named}, by what p has more than q", (i,), by_rank(over, p[i][0])))
+        found.append(Places(f"{named}, by chance", (i,), drawn_classes(size, DRAWN, rng)))
+    found.append(Places("token 0, by its place", (0,), np.arange(size) * STRETCHES // size))
+    found.append(Places("tokens 0 and 1, by chance", (0, 1), drawn_classes(size, 3, rng)))
     return tuple(found[: len(found) if len(p) > 1 else -1])
 
 

@@ -13,8 +13,9 @@ from functools import cached_property
 import numpy as np
 
 from simlab.arrays import Array
-from simlab.certify.contracts.base import ArraysCase, Counted, Possible, counting_script
+from simlab.certify.contracts.base import ArraysCase, Possible, counting_script
 from simlab.certify.contracts.blocks import Tokens
+from simlab.certify.contracts.events import Events
 from simlab.certify.engine.scripted import possible_edges
 from simlab.mutants.gated.candidates import in_turn as left_in_turn
 from simlab.optimum import candidate_sets, optimal_acceptance
@@ -30,7 +31,7 @@ class CandidatesCase(ArraysCase):
     p: Array
     q: Array
     count: int
-    events: tuple[Counted, ...]
+    events: tuple[Events, ...]
     small: bool = False
     both_ends: bool = False
     length: int = 1

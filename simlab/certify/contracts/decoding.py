@@ -21,11 +21,11 @@ from simlab.certify.contracts.base import (
     Branch,
     Broken,
     Case,
-    Counted,
     Function,
     as_emitted,
 )
 from simlab.certify.contracts.blocks import Block, Tokens
+from simlab.certify.contracts.events import Events
 from simlab.messages import shown
 from simlab.mutants.gated import decoding
 from simlab.mutants.gated.base import Wrong
@@ -121,7 +121,7 @@ class DecodeCase(Case):
 
     name: str
     model: Model
-    events: tuple[Counted, ...]
+    events: tuple[Events, ...]
     known: bool = False
     few: bool = False
     both_ends: bool = False

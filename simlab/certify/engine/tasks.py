@@ -92,7 +92,7 @@ class Sample(Task):
         counts = tuple(np.bincount(events.codes(done), minlength=len(events.law)) for events in case.events)
         kept = float(case.kept(inputs[:made], tokens[:made]).sum()) if case.possible else 0.0
         names = tuple(events.name for events in case.events)
-        distances = tuple(getattr(events, "distance", 0) for events in case.events)
+        distances = tuple(events.distance for events in case.events)
         return Counts(self, made, counts, seconds, kept, names, case.kind, distances)
 
 

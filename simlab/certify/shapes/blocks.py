@@ -14,8 +14,9 @@ import numpy as np
 
 from simlab.arrays import Array
 from simlab.certify.contracts.blocks import Block
+from simlab.certify.contracts.events import Events
 from simlab.certify.shapes import rows
-from simlab.certify.shapes.events import BEFORE, CERTAIN, EXAMINED, NEXT, PAIR, AtPlaces, Look, at, distance
+from simlab.certify.shapes.events import BEFORE, CERTAIN, EXAMINED, NEXT, PAIR, Classify, at, at_places, distance
 from simlab.certify.shapes.rows import Row
 
 SURE = 0.2  # the part of blocks with two certain drafts in turn, where a coin that is used twice is seen best
@@ -127,15 +128,15 @@ def _around(ends: int, gamma: int, making: Making, rng: np.random.Generator) -> 
     return _Around(before, again, certain, {ends, ends + 1} if rng.random() < SURE else set())
 
 
-def events_of(drawn: tuple[DrawnBlock, ...], starts: tuple[int, ...]) -> tuple[AtPlaces, ...]:
+def events_of(drawn: tuple[DrawnBlock, ...], starts: tuple[int, ...]) -> tuple[Events, ...]:
     """What is counted of blocks whose tokens begin at ``starts``: all blocks together, each kind where there is one."""
     count = rows.classes(drawn[0].block.vocabulary)
     both = [(block, start) for block, start in zip(drawn, starts, strict=True)]
 
-    def look(place: Place, start: int) -> Look:
+    def look(place: Place, start: int) -> Classify:
         return at(place[0] + start, place[1])
 
-    kinds: dict[str, list[tuple[Look, ...]]] = {
+    kinds: dict[str, list[tuple[Classify, ...]]] = {
         EXAMINED: [(look(block.at, start),) for block, start in both],
         NEXT: [(look(block.next, start),) for block, start in both if block.next],
         BEFORE: [(look(block.before, start),) for block, start in both if block.before],
@@ -143,7 +144,7 @@ def events_of(drawn: tuple[DrawnBlock, ...], starts: tuple[int, ...]) -> tuple[A
         PAIR: [(look(block.at, start), look(block.next, start)) for block, start in both if block.next],
     }
     apart = {EXAMINED: drawn[0].apart if len(drawn) == 1 else 0}
-    return tuple(AtPlaces(name, count, tuple(groups), apart.get(name, 0)) for name, groups in kinds.items() if groups)
+    return tuple(at_places(name, count, groups, apart.get(name, 0)) for name, groups in kinds.items() if groups)
 
 
 def greedy(size: int, gamma: int, rng: np.random.Generator) -> DrawnBlock:

@@ -12,12 +12,13 @@ import numpy as np
 
 from simlab.arrays import Array
 from simlab.certify.contracts.arrays import Arrays
-from simlab.certify.contracts.base import Broken, Case, Counted, Function, as_emitted
+from simlab.certify.contracts.base import Broken, Case, Function, as_emitted
 from simlab.certify.contracts.blocks import Block, Tokens, scaled
 from simlab.certify.contracts.candidates import CandidatesCase
 from simlab.certify.contracts.cases import BlocksCase
 from simlab.certify.contracts.decoding import as_token, misshapen
 from simlab.certify.contracts.drafting import DraftCase, positions
+from simlab.certify.contracts.events import Events
 from simlab.certify.contracts.layouts import Layout
 from simlab.certify.contracts.logits import LogitsCase
 from simlab.certify.shapes import rows
@@ -32,7 +33,7 @@ from simlab.certify.shapes.blocks import (
     greedy,
 )
 from simlab.certify.shapes.copies import KeptArrays
-from simlab.certify.shapes.events import EXAMINED, LAST, NEXT, PAIR, AtPlaces, Look, at, distance, pairs_of
+from simlab.certify.shapes.events import EXAMINED, LAST, NEXT, PAIR, Classify, at, at_places, distance, pairs_of
 from simlab.certify.shapes.ranges import Shape
 from simlab.processes.filters import Settings
 
@@ -201,7 +202,7 @@ def _drawn_blocks(layout: Layout, shape: Shape, rng: Generator, making: Making) 
     return found
 
 
-def _events_of(drawn: tuple[DrawnBlock, ...], rng: Generator) -> tuple[Counted, ...]:
+def _events_of(drawn: tuple[DrawnBlock, ...], rng: Generator) -> tuple[Events, ...]:
     """All sequences together but greedy ones, the last one, and pairs."""
     ends = np.cumsum([len(one.block.p) for one in drawn]).tolist()
     looked = [(one, end - len(one.block.p)) for one, end in zip(drawn, ends, strict=True) if not one.greedy]
@@ -209,8 +210,8 @@ def _events_of(drawn: tuple[DrawnBlock, ...], rng: Generator) -> tuple[Counted, 
     if len(drawn) == 1:
         return found
     looks = [at(start + one.at[0], one.at[1]) for one, start in looked]
-    count = found[0].count
-    return (*found, AtPlaces(LAST, count, ((looks[-1],),)), *pairs_of(looks, count, rng))
+    count = rows.classes(drawn[0].block.vocabulary)
+    return (*found, at_places(LAST, count, ((looks[-1],),)), *pairs_of(looks, count, rng))
 
 
 # Candidates, drafts, sequences ----------------------------------------------------------------------------------------
@@ -221,7 +222,7 @@ def candidates(shape: Shape, rng: Generator) -> Case:
     size, count = shape["V"], shape["K"]
     of = rows.any_row(size, rng)
     q = next((q for _, q in (rows.hard(of, rng) for _ in range(8)) if (q > 0).sum() >= 2 * count), np.ones(size) / size)
-    events = AtPlaces(EXAMINED, of.count, ((at(0, of.labels),),))
+    events = at_places(EXAMINED, of.count, ((at(0, of.labels),),))
     return CandidatesCase(str(shape), of.p, q, count, (events,))
 
 
@@ -235,15 +236,15 @@ def draft(shape: Shape, rng: Generator) -> Case:
     return DraftCase(str(shape), (positions(q),), _events_in_turn(looks, one.count, rng))
 
 
-def _events_in_turn(looks: Sequence[Look], count: int, rng: Generator) -> tuple[Counted, ...]:
+def _events_in_turn(looks: Sequence[Classify], count: int, rng: Generator) -> tuple[Events, ...]:
     """One of the tokens, the later one of two, and both together."""
     place = int(rng.integers(len(looks)))
-    found = [AtPlaces(EXAMINED, count, ((looks[place],),))]
+    found = [at_places(EXAMINED, count, ((looks[place],),))]
     if len(looks) > 1:
         apart = distance(len(looks) - 1, rng)
         place = int(rng.integers(len(looks) - apart))
-        found.append(AtPlaces(NEXT, count, ((looks[place + apart],),)))
-        found.append(AtPlaces(PAIR, count, ((looks[place], looks[place + apart]),), apart))
+        found.append(at_places(NEXT, count, ((looks[place + apart],),)))
+        found.append(at_places(PAIR, count, ((looks[place], looks[place + apart]),), apart))
     return tuple(found)
 
 
@@ -331,7 +332,7 @@ class DrawnDecode(Case):
     name: str
     model: TurningModel
     length: int
-    events: tuple[Counted, ...]
+    events: tuple[Events, ...]
     eos: int | None = None
 
     def inputs(self, n: int, rng: Generator) -> Array:
