@@ -27,7 +27,7 @@ from simlab.certify.engine.scripted import (
     possible_edges,
 )
 from simlab.mutants.catalogue import correct
-from simlab.mutants.gated.chains import excess
+from simlab.mutants.gated.base import excess
 from simlab.mutants.gated.contracts import implementation
 from simlab.mutants.gated.correct import CORRECT as CORRECT_ONES
 from simlab.mutants.gated.correct import Buffered

@@ -23,7 +23,7 @@ from simlab.certify.shapes import rows
 from simlab.certify.shapes.drawing import Drawing, cells
 from simlab.certify.shapes.events import EXAMINED
 from simlab.certify.shapes.ranges import Ranges, parsed
-from simlab.mutants.gated.chains import excess
+from simlab.mutants.gated.base import excess
 from simlab.mutants.gated.contracts import implementation, reference
 from simlab.mutants.gated.gates import ALWAYS, Gate
 from simlab.mutants.gated.gates import GATES as GATED
