@@ -14,10 +14,9 @@ from functools import cache
 import numpy as np
 
 from simlab.arrays import Array
-from simlab.certify.contracts.blocks import Block, scaled
+from simlab.certify.contracts.blocks import TILE, Block, scaled
 from simlab.certify.contracts.events import Places, joint, windows
 
-TILE = 64  # kernels go over a vocabulary in tiles of this or a multiple of it
 SIZES = (64, 257, 1000, 4099, 65_536)
 LENGTHS = ((4, 3), (5, 3), (7, 2), (8, 2), (16, 2))  # gamma, V; engines unroll 4 and 7
 LAG = 8  # positions after which uniforms that are drawn eight at a time come again

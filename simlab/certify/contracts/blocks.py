@@ -19,6 +19,8 @@ from simlab.checks import check_at_least, check_pmf
 
 Tokens = tuple[int, ...]
 
+TILE = 64  # kernels go over a vocabulary in tiles of this or a multiple of it
+
 
 @dataclass(frozen=True, eq=False)
 class Block:

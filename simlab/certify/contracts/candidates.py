@@ -16,7 +16,7 @@ from simlab.arrays import Array
 from simlab.certify.contracts.base import ArraysCase, Possible, counting_script
 from simlab.certify.contracts.blocks import Tokens
 from simlab.certify.contracts.events import Events
-from simlab.certify.engine.scripted import possible_edges
+from simlab.certify.contracts.scripted import possible_edges
 from simlab.mutants.gated.candidates import in_turn as left_in_turn
 from simlab.optimum import candidate_sets, optimal_acceptance
 

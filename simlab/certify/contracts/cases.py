@@ -24,8 +24,8 @@ from simlab.certify.contracts.base import (
 from simlab.certify.contracts.blocks import Block, Tokens
 from simlab.certify.contracts.events import Events
 from simlab.certify.contracts.layouts import DRAWN, Layout, Rows
+from simlab.certify.contracts.scripted import LONGEST, possible_edges
 from simlab.certify.contracts.verifying import VERIFY
-from simlab.certify.engine.scripted import LONGEST, possible_edges
 from simlab.mutants.gated.chains import BATCH
 from simlab.mutants.gated.contracts import known
 

@@ -29,7 +29,7 @@ from simlab.certify.contracts.base import Broken, Function, Possible
 from simlab.certify.contracts.blocks import Block, Tokens
 from simlab.certify.contracts.cases import BlocksCase
 from simlab.certify.contracts.layouts import Arguments, Generator, Layout, as_rows
-from simlab.certify.engine.scripted import possible_edges
+from simlab.certify.contracts.scripted import possible_edges
 from simlab.mutants.gated import trees as gated
 from simlab.mutants.gated.base import Call, OverCoins, Wrong
 from simlab.randomness.coins import Coins, outcomes

@@ -14,9 +14,9 @@ import numpy as np
 from simlab.arrays import Array
 from simlab.certify.contracts.base import Broken, Case, Function
 from simlab.certify.contracts.blocks import Tokens
+from simlab.certify.contracts.scripted import NotScripted
 from simlab.certify.engine import exact
 from simlab.certify.engine.asking import Asking, Patient
-from simlab.certify.engine.scripted import NotScripted
 from simlab.messages import declines, raised, tampered
 
 LOST = ("hangs", "dies")  # kinds of faults after which the process that calls is gone

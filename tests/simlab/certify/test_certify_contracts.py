@@ -18,9 +18,9 @@ from simlab.certify.battery import verifying
 from simlab.certify.contracts.arrays import SINGLE
 from simlab.certify.contracts.base import Broken
 from simlab.certify.contracts.chains import UNIFORMS
-from simlab.certify.contracts.registry import CONTRACTS
 from simlab.certify.engine.evidence import calls_needed, recognised
 from simlab.certify.engine.exact import check_edges, enumerate_law
+from simlab.certify.registry import CONTRACTS
 from simlab.mutants.gated.base import GENERATOR
 from simlab.mutants.gated.contracts import CONTRACTS as WRITTEN
 from simlab.mutants.gated.contracts import implementation, known, over_coins, reference

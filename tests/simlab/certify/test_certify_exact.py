@@ -15,17 +15,10 @@ from simlab.certify.battery import verifying
 from simlab.certify.battery.blocks import large_blocks, long_blocks
 from simlab.certify.contracts.blocks import Block
 from simlab.certify.contracts.events import Events, Places, joint, windows
-from simlab.certify.contracts.registry import CONTRACTS, OPERATORS
+from simlab.certify.contracts.scripted import HIGHEST, NotScripted, Scripted, possible_edges
 from simlab.certify.engine.exact import AtTheEdge, check_edges, enumerate_law
-from simlab.certify.engine.scripted import (
-    HIGHEST,
-    NotScripted,
-    Scripted,
-    at_extremes,
-    exact_law,
-    law_of,
-    possible_edges,
-)
+from simlab.certify.engine.scripted import at_extremes, exact_law, law_of
+from simlab.certify.registry import CONTRACTS, OPERATORS
 from simlab.mutants.catalogue import correct
 from simlab.mutants.gated.base import excess
 from simlab.mutants.gated.contracts import implementation

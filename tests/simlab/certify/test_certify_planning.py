@@ -13,13 +13,13 @@ from simlab.certify.battery import verifying
 from simlab.certify.battery.blocks import by_rank, token_classes
 from simlab.certify.certificate import counted
 from simlab.certify.contracts.events import Every, every
-from simlab.certify.contracts.registry import CONTRACTS
 from simlab.certify.engine.describing import condition, deviation
 from simlab.certify.engine.evidence import Diagnosis, Evidence, _fits, _gain, diagnosed, recognised
 from simlab.certify.engine.exact import ROUNDING, Exact, enumerate_law
 from simlab.certify.engine.periodic import Periodic
 from simlab.certify.engine.planning import LOOSE, Plan
 from simlab.certify.engine.tasks import Sample
+from simlab.certify.registry import CONTRACTS
 from simlab.messages import printable, raised
 from simlab.mutants.gated.correct import all_coins_at_once
 from simlab.statistics import Sequential

@@ -16,7 +16,7 @@ from simlab.certify import CONTRACTS
 from simlab.certify.contracts.arrays import Arrays
 from simlab.certify.contracts.base import Broken
 from simlab.certify.contracts.events import Events
-from simlab.certify.contracts.registry import makes
+from simlab.certify.registry import makes
 from simlab.certify.shapes import copies, rows
 from simlab.certify.shapes.cases import NUCLEUS, PARTS, TurningModel
 from simlab.certify.shapes.copies import LARGE, Copies, KeptArrays
