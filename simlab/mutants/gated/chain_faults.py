@@ -165,7 +165,8 @@ def _in_equal_steps(q: bool) -> Rows:
 
     def rows(block: Block, place: Any) -> tuple[Array, Any]:
         tables = [one.q if q else one.p for one in block.call.blocks]
-        flat = np.concatenate([table for table in tables if table is not None and len(table)])
+        there = [table for table in tables if table is not None and len(table)]
+        flat = np.concatenate(there) if there else block.p  # where no sequence has drafts, no row of q is looked at
         return _clipped(block, flat, block.sequence + place)
 
     return rows

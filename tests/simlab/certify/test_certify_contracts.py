@@ -135,6 +135,14 @@ def enumerable() -> Iterator[Any]:
         yield from (unless_slow(contract in QUICK and i % 24 == 0, contract, name) for i, name in enumerate(chosen))
 
 
+def test_known_bugs_have_laws_where_no_sequence_has_drafts() -> None:
+    """A failure may be reduced to such a batch; rows in equal steps are then each sequence's own."""
+    case = next(iter(CONTRACTS["verify_batch"].simplest()))
+    assert [block.gamma for block in case.blocks] == [0, 0]  # type: ignore[attr-defined]
+    law = case.known_laws["rows gathered in equal steps"]
+    np.testing.assert_allclose(law, case.events[0].law, atol=1e-12)
+
+
 @pytest.mark.parametrize(("contract", "name"), tuple(enumerable()))
 def test_enumeration_finds_the_law_that_a_bug_is_known_by(contract: str, name: str) -> None:
     """In the cases that it changes most; and the law is recognised as that of the bug."""
