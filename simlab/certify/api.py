@@ -223,7 +223,7 @@ class _Run:
         bounds, detectable = self.evidence.bounds(self.confidence), self.evidence.detectable()
         passed, missing = self._passed(bounds), self.plan.missing(bounds)
         more = self._more(missing, bounds, seconds) if missing and failure is None else ""
-        unseen = [one.told for one in shapes.own if not one.seen]
+        unseen = [one.text for one in shapes.own if not one.seen]
         if failure is None:
             short = missing or self._unsure or unseen or shapes.region is None
             verdict = "inconclusive" if short else "lossless"

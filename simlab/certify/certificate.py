@@ -90,7 +90,7 @@ class RangeEvidence:
     skipped: int = 0  # how many more were drawn and not called, so that it does not count as seen
 
     @property
-    def told(self) -> str:
+    def text(self) -> str:
         """The range in words."""
         sizes = ", ".join(
             f"{name} = {low}" if low == high else f"{name} {low} to {high}" for name, (low, high) in self.of.items()

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simlab.certify.battery.blocks import Named, large_blocks, small_blocks, token_classes
+from simlab.certify.battery.blocks import HardBlock, large_blocks, small_blocks, token_classes
 from simlab.certify.contracts.arrays import DOUBLE, Arrays
 from simlab.certify.contracts.blocks import Block
 from simlab.certify.contracts.cases import BlocksCase
@@ -80,7 +80,7 @@ def _small_ones() -> Iterator[Small]:
 
 def _of_small_blocks() -> Iterator[Wide]:
     """All small blocks of the battery that have the same vocabulary, as one batch."""
-    by_size: dict[int, list[Named]] = {}
+    by_size: dict[int, list[HardBlock]] = {}
     for named in small_blocks():
         by_size.setdefault(named.block.vocabulary, []).append(named)
     for size, found in sorted(by_size.items()):
@@ -93,11 +93,11 @@ def _large_ones() -> Iterator[Wide]:
         short_one = Block(block.p[1:], block.q[1:], 0)
         labels = named.events[0].labels
         events = Places("two tokens, by class", (0, 1), labels), *token_classes(short_one.p, short_one.q, size)
-        one = Named("one draft", short_one, events)
+        one = HardBlock("one draft", short_one, events)
         yield _wide(f"two sequences of {size} tokens", [named, one])
 
 
-def _wide(name: str, found: list[Named]) -> Wide:
+def _wide(name: str, found: list[HardBlock]) -> Wide:
     """Events of each sequence, and first tokens of three neighbours, the last of which are the first of the next."""
     blocks = tuple(named.block for named in found)
     starts = np.cumsum([0, *(len(block.p) for block in blocks)]).tolist()

@@ -25,7 +25,7 @@ Change = Callable[[Array, np.random.Generator], Array]
 
 
 @dataclass(frozen=True, eq=False)
-class Named:
+class HardBlock:
     """A block, what is particular about it, and the events that are counted."""
 
     name: str
@@ -34,11 +34,11 @@ class Named:
 
 
 @cache
-def small_blocks() -> tuple[Named, ...]:
+def small_blocks() -> tuple[HardBlock, ...]:
     """Blocks whose joint law is looked at token by token, the simplest first."""
     half, certain = np.full((1, 2), 0.5), np.array([[1.0, 0.0]])
     return tuple(
-        Named(name, block, (joint(block),))
+        HardBlock(name, block, (joint(block),))
         for name, block in (
             ("one draft, two tokens", _rows([[0.7, 0.3], [0.2, 0.8]], [[0.4, 0.6]])),
             ("certain drafts, accepted with 0.995", _rows([[0.995, 0.005], [0.5, 0.5]], [[1.0, 0.0]])),
@@ -72,7 +72,7 @@ def small_blocks() -> tuple[Named, ...]:
 
 
 @cache
-def long_blocks() -> tuple[Named, ...]:
+def long_blocks() -> tuple[HardBlock, ...]:
     """Many drafts; rows depend on the position and the token before."""
     found = []
     for number, (gamma, size) in enumerate(LENGTHS):
@@ -87,8 +87,8 @@ def long_blocks() -> tuple[Named, ...]:
     return tuple(found)
 
 
-def _long(name: str, block: Block) -> Named:
-    return Named(name, block, (*windows(block, 3), *lagged(len(block.p))))
+def _long(name: str, block: Block) -> HardBlock:
+    return HardBlock(name, block, (*windows(block, 3), *lagged(len(block.p))))
 
 
 def lagged(count: int) -> tuple[Places, ...]:
@@ -97,7 +97,7 @@ def lagged(count: int) -> tuple[Places, ...]:
 
 
 @cache
-def large_blocks() -> tuple[Named, ...]:
+def large_blocks() -> tuple[HardBlock, ...]:
     """Large vocabularies, looked at in classes of tokens, in several ways: see :func:`token_classes`."""
     found = []
     for number, size in enumerate(SIZES):
@@ -111,12 +111,12 @@ def large_blocks() -> tuple[Named, ...]:
             rows[:, last:-1] += 0.2 / max(1, size - 1 - last)
         block = Block.of_rows(scaled(p), scaled(q))
         classes = Places("two tokens, by class", (0, 1), _classes(block, last))
-        found.append(Named(f"{size} tokens", block, (classes, *token_classes(block.p, block.q, number))))
+        found.append(HardBlock(f"{size} tokens", block, (classes, *token_classes(block.p, block.q, number))))
     found.append(_in_the_tail(1000))
     return tuple(found)
 
 
-def _in_the_tail(size: int) -> Named:
+def _in_the_tail(size: int) -> HardBlock:
     """A fifth of the mass is on tokens that have less than one in a thousand each, and so is most of the residual."""
     rng = np.random.default_rng([3, size])
     head = rng.permutation(size)[: size // 50]
@@ -124,7 +124,7 @@ def _in_the_tail(size: int) -> Named:
     p[:, head] += 0.8 * scaled(rng.gamma(2.0, size=(3, len(head))))
     q[:, head] += 0.8 * scaled(p[:2, head])  # alike in the head: what p has more lies in the tail
     block = Block.of_rows(scaled(p), scaled(q))
-    return Named(f"{size} tokens, a fifth of the mass in the tail", block, token_classes(block.p, block.q, size))
+    return HardBlock(f"{size} tokens, a fifth of the mass in the tail", block, token_classes(block.p, block.q, size))
 
 
 def _classes(block: Block, last: int) -> Array:

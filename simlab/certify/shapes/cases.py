@@ -27,7 +27,7 @@ from simlab.certify.shapes.blocks import (
     PLAIN,
     POINTS,
     DrawnBlock,
-    Making,
+    RowMaker,
     drawn_block,
     events_of,
     greedy,
@@ -90,8 +90,8 @@ class DrawnLogits(_OfDrawn, LogitsCase):
 
 def blocks(layout: Layout, arrays: Arrays, shape: Shape, rng: Generator) -> Case:
     """A block, or a batch, of which half have as many drafts as the shape says and others fewer."""
-    making = POINTS if not layout.scored else FEW_BITS if arrays.coarse else PLAIN
-    drawn = _drawn_blocks(layout, shape, rng, making)
+    maker = POINTS if not layout.scored else FEW_BITS if arrays.coarse else PLAIN
+    drawn = _drawn_blocks(layout, shape, rng, maker)
     name = _described(shape, drawn[0]) if layout.single else str(shape)
     found = tuple(one.block for one in drawn)
     return DrawnBlocks(name, found, _events_of(drawn, rng), layout=layout, arrays=arrays, drawn=drawn)
@@ -107,9 +107,9 @@ def logits(layout: Layout, arrays: Arrays, shape: Shape, rng: Generator) -> Case
     given = (tuple(cut.given(row, rng)[None] for row in side) for side in (p, q))
     raw_p, raw_q = (tuple(scaled(table**temperature) for table in tables) for tables in given)
     drawn = replace(drawn, block=Block(tuple(row[None] for row in p), tuple(row[None] for row in q), 0))
-    told = f"{_described(shape, drawn)}, temperature {temperature:g}"
+    name = f"{_described(shape, drawn)}, temperature {temperature:g}"
     return DrawnLogits(
-        told + (f", {cut.told}" if cut.told else ""),
+        name + (f", {cut.text}" if cut.text else ""),
         (drawn.block,),
         events_of((drawn,), (0,)),
         layout=layout,
@@ -132,7 +132,7 @@ class Cut:
     given: Callable[[Array, Generator], Array]  # a row that comes to this one when cut
     top_k: int = UNCUT
     top_p: float = 1.0
-    told: str = ""
+    text: str = ""
 
 
 def _whole(size: int, rng: Generator) -> Cut:
@@ -150,7 +150,7 @@ def _top_k(size: int, rng: Generator) -> Cut:
         return rows.with_tail(row, 1.0, rng) if np.count_nonzero(row) == kept else row
 
     left = partial(rows.likeliest_of, count=kept)
-    return Cut(partial(rows.kept_row, kept), left, given, top_k=kept, told=f"top-k {kept}")
+    return Cut(partial(rows.kept_row, kept), left, given, top_k=kept, text=f"top-k {kept}")
 
 
 def _top_p(size: int, rng: Generator) -> Cut:
@@ -172,7 +172,7 @@ def _top_p(size: int, rng: Generator) -> Cut:
         return rows.with_tail(row, beyond, rng, exact=True)
 
     top_p = float(np.round((1 - least / 2) / (1 + beyond), 6))
-    return Cut(partial(rows.kept_row, kept), left, given, top_p=top_p, told=f"top-p {top_p:g}")
+    return Cut(partial(rows.kept_row, kept), left, given, top_p=top_p, text=f"top-p {top_p:g}")
 
 
 CUTS = _whole, _top_k, _top_p
@@ -182,18 +182,18 @@ def _described(shape: Shape, drawn: DrawnBlock) -> str:
     return f"{shape}, mostly ended by token {drawn.at[0]}"
 
 
-def _drawn_blocks(layout: Layout, shape: Shape, rng: Generator, making: Making) -> tuple[DrawnBlock, ...]:
+def _drawn_blocks(layout: Layout, shape: Shape, rng: Generator, maker: RowMaker) -> tuple[DrawnBlock, ...]:
     """A block for each sequence, a few that differ, in any turn; one at least has all drafts of the shape.
 
     The first sequence is sometimes a greedy one.
     """
     size, gamma, count = shape["V"], shape["gamma"], shape.batch
-    kinds = [drawn_block(size, gamma, rng, making)]
+    kinds = [drawn_block(size, gamma, rng, maker)]
     if layout.single:
         return (kinds[0],)
     while len(kinds) < min(count, KINDS):
         shorter = layout.ragged and rng.random() < 0.5
-        kinds.append(drawn_block(size, int(rng.integers(gamma)) if shorter else gamma, rng, making))
+        kinds.append(drawn_block(size, int(rng.integers(gamma)) if shorter else gamma, rng, maker))
     turn = [0, *rng.integers(len(kinds), size=count - 1).tolist()]
     rng.shuffle(turn)
     found = tuple(kinds[k] for k in turn)
