@@ -199,8 +199,7 @@ class TreeCase(BlocksCase):
 
 def _emitted(fault: gated.TreeFault, tree: Tree, rows: Array, coins: Coins) -> Tokens:
     made = gated.Tree.of_parents(rows, list(tree.tokens), list(tree.parents), Call())
-    path, last = gated.walked(made, OverCoins(coins), Wrong(fault))
-    return (*(tree.tokens[node] for node in path), last)
+    return gated.emitted(made, OverCoins(coins), Wrong(fault))
 
 
 def _after_nodes(block: Block, tree: Tree) -> Array:

@@ -12,11 +12,11 @@ import numpy as np
 
 from simlab.arrays import Array
 from simlab.certify.contracts.arrays import Arrays
-from simlab.certify.contracts.base import Broken, Case, Function, as_emitted
+from simlab.certify.contracts.base import Case, Function
 from simlab.certify.contracts.blocks import Block, Tokens, scaled
 from simlab.certify.contracts.candidates import CandidatesCase
 from simlab.certify.contracts.cases import BlocksCase
-from simlab.certify.contracts.decoding import as_token, misshapen
+from simlab.certify.contracts.decoding import as_token, decoded
 from simlab.certify.contracts.drafting import DraftCase, positions
 from simlab.certify.contracts.events import Events
 from simlab.certify.contracts.layouts import Layout
@@ -339,12 +339,7 @@ class DrawnDecode(Case):
         return np.empty((n, 0))
 
     def ask(self, function: Function, inputs: Any, i: int, rng: Generator) -> Tokens:
-        size, end = len(self.model.base.p), () if self.eos is None else (self.eos,)
-        tokens = as_emitted(function(self.model, self.length, rng, *end), size, self.length)
-        wrong = misshapen(tokens, self.length, self.eos)
-        if wrong:
-            raise Broken(wrong)
-        return tokens
+        return decoded(function, self.model, len(self.model.base.p), self.length, self.eos, rng)
 
     def completed(self, tokens: Array, rng: Generator) -> Array:
         return tokens if self.eos is None else self.model.completed(tokens, rng)

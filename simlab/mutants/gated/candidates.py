@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -114,6 +114,20 @@ def _unscaled(p: Array, q: Array, rest: Array, left: Array, x: int) -> Array:
 def _first_not_excluded(q: Array, left: Array, x: int) -> Array:
     """As if the other candidates were drawn from all of q, the first among them."""
     return q if left is q else without(left, x)
+
+
+def draws(q: Array, count: int, before: Sequence[int] = ()) -> dict[tuple[int, ...], float]:
+    """The law of so many tokens drawn from ``q[V]`` in turn without replacement, after those ``before``."""
+    found: dict[tuple[int, ...], float] = {(): 1.0}
+    for _ in range(count):
+        longer = {}
+        for tokens, chance in found.items():
+            left = q.copy()
+            left[[*before, *tokens]] = 0
+            for x in np.flatnonzero(left).tolist():
+                longer[(*tokens, x)] = chance * float(left[x] / left.sum())
+        found = longer
+    return found
 
 
 def in_turn(p: Array, q: Array, candidates: Array) -> tuple[Array, Array]:

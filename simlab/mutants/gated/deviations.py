@@ -20,6 +20,7 @@ import numpy as np
 from simlab.arrays import Array
 from simlab.mutants.gated import chain_faults, logits, trees
 from simlab.mutants.gated.base import Block, Call, Fault, OverCoins, Wrong
+from simlab.mutants.gated.candidates import draws
 from simlab.mutants.gated.chains import BATCH
 from simlab.mutants.gated.contracts import CONTRACTS, Contract
 from simlab.mutants.gated.decoding import step
@@ -415,27 +416,13 @@ def _of_candidates(scene: Scene, rows: Hard, wrong: Wrong, of: Contract) -> Devi
     q[prefix] = small ** np.arange(first)
     q /= q.sum()
     law: Law = {}
-    for more, chance in _draws(q, prefix, scene.gamma - first).items():
+    for more, chance in draws(q, scene.gamma - first, prefix).items():
         drawn = np.array([*prefix, *more], np.int64)
 
         for tokens, probability in _law_alone(scene, wrong, of, p, q, drawn).items():
             law[tokens] = law.get(tokens, 0.0) + chance * probability
     lost = 2 * first * small
     return Deviation(max(0.0, total(law, _completed({(): 1.0}, p[None])) - lost), exact=not first)
-
-
-def _draws(q: Array, prefix: list[int], count: int) -> Law:
-    """The law of so many draws without replacement after a prefix."""
-    found: Law = {(): 1.0}
-    for _ in range(count):
-        longer: Law = {}
-        for drawn, chance in found.items():
-            left = q.copy()
-            left[[*prefix, *drawn]] = 0
-            for x in np.flatnonzero(left).tolist():
-                longer[(*drawn, x)] = chance * float(left[x] / left.sum())
-        found = longer
-    return found
 
 
 def _of_trees(scene: Scene, rows: Hard, wrong: Wrong, of: Contract) -> Deviation:
@@ -447,8 +434,7 @@ def _of_trees(scene: Scene, rows: Hard, wrong: Wrong, of: Contract) -> Deviation
         for s in range(scene.batch):
             made = p if s == scene.sequence else np.roll(p, 1, axis=1)
             call.trees.append(trees.Tree.of_parents(made, tokens, parents, call))
-        path, last = trees.walked(call.trees[scene.sequence], OverCoins(coins), wrong)
-        return (*(tokens[node] for node in path), last)
+        return trees.emitted(call.trees[scene.sequence], OverCoins(coins), wrong)
 
     tree = trees.Tree.of_parents(p, tokens, parents, Call())
     return Deviation(total(_left(outcomes(run), tree), _left({(): 1.0}, tree)))

@@ -95,6 +95,12 @@ def walked(tree: Tree, source: Source, wrong: Wrong) -> Path:
         path.append(node)
 
 
+def emitted(tree: Tree, source: Source, wrong: Wrong) -> tuple[int, ...]:
+    """The tokens that come out of a tree."""
+    path, last = walked(tree, source, wrong)
+    return (*(tree.tokens[node] for node in path), last)
+
+
 def _fault(block: Block, tree: Tree, node: int, depth: int, wrong: Wrong) -> TreeFault:
     """The fault at a node, if it is inside: a gate of drafts is asked for the token of the node."""
     block.drafts[:] = tree.tokens[node]
