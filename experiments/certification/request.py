@@ -20,8 +20,8 @@ from experiments.results import versions, write, write_json
 from simlab import __version__
 from simlab.certify import CONTRACTS, Certificate
 from simlab.certify.api import LIMIT
-from simlab.certify.contracts.registry import contract_named
 from simlab.certify.engine.workers import check_processes
+from simlab.certify.registry import contract_named
 from simlab.checks import check_at_least, check_number
 from simlab.registry import meant
 from simlab.statistics.power import check_share

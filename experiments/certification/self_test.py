@@ -43,7 +43,7 @@ from experiments.cli.terminal import (
 )
 from experiments.journal import Journal
 from experiments.results import versions, write_json
-from simlab.certify.contracts.registry import CONTRACTS
+from simlab.certify.registry import CONTRACTS
 from simlab.mutants.catalogue import bugs, correct
 
 BUDGETS = (1.0, 10.0, 60.0)

@@ -14,7 +14,7 @@ from simlab.certify.contracts.blocks import Tokens
 from simlab.certify.engine.evidence import Evidence, calls_needed
 from simlab.certify.engine.scripted import Call, Piece, exact_laws, mispredicted, random_scripts
 from simlab.certify.engine.tasks import Sample
-from simlab.mutants.gated.chains import excess
+from simlab.mutants.gated.base import excess
 from simlab.randomness.coins import outcomes
 
 REACHABLE = 300_000  # calls of a case that a minute has room for

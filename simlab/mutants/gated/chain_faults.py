@@ -10,7 +10,19 @@ from typing import Any
 import numpy as np
 
 from simlab.arrays import Array
-from simlab.mutants.gated.base import DRAWS, GENERATOR, Block, Source, of_streams
+from simlab.mutants.gated.base import (
+    GENERATOR,
+    Block,
+    Ratio,
+    Source,
+    excess,
+    not_above,
+    of_draws,
+    of_ratios,
+    of_streams,
+    of_weights,
+    over,
+)
 from simlab.mutants.gated.chains import (
     BATCH,
     BONUS_ROW,
@@ -22,8 +34,6 @@ from simlab.mutants.gated.chains import (
     End,
     Q,
     Rows,
-    excess,
-    over,
 )
 from simlab.mutants.gated.weights import even, greedy, largest_two, rooted, squared, without_small
 from simlab.mutants.rules import PairsGrouped
@@ -144,7 +154,8 @@ def _in_equal_steps(q: bool) -> Rows:
 
     def rows(block: Block, place: Any) -> tuple[Array, Any]:
         tables = [one.q if q else one.p for one in block.call.blocks]
-        flat = np.concatenate([table for table in tables if table is not None and len(table)])
+        there = [table for table in tables if table is not None and len(table)]
+        flat = np.concatenate(there) if there else block.p  # where no sequence has drafts, no row of q is looked at
         return _clipped(block, flat, block.sequence + place)
 
     return rows
@@ -254,13 +265,8 @@ def _ratio(change: Callable[[Array, Array], Array]) -> Callable[[Drafted], Array
     return lambda of: change(of.p, of.q)
 
 
-def _not_above(p: Array, q: Array) -> Array:
-    """For coins that are not above the ratio."""
-    return np.nextafter(over(p, q), np.inf)
-
-
 def _not_above_where_possible(p: Array, q: Array) -> Array:
-    return np.where(p > 0, _not_above(p, q), 0.0)
+    return np.where(p > 0, not_above(p, q), 0.0)
 
 
 def _one_minus(p: Array, q: Array) -> Array:
@@ -391,16 +397,19 @@ def _needing(*names: str) -> frozenset[str]:
 
 def _made() -> tuple[ChainFault, ...]:
     make = ChainFault
+
+    def of_ratio(name: str, number: str, ratio: Ratio) -> ChainFault:
+        return make(name, number, ratio=_ratio(ratio))
+
     ones = np.ones_like
     unstated: dict[str, Any] = {"faint": True, "lawless": True}
-    found = [
+    return (
         # the ratio
-        make("ratio inverted", "10", ratio=_ratio(lambda p, q: over(q, p))),
-        make("ratio times 1.1", "11", ratio=_ratio(lambda p, q: 1.1 * over(p, q))),
-        make("ratio times 1.05", "11", ratio=_ratio(lambda p, q: 1.05 * over(p, q))),
-        make("ratio times 1.2", "39", ratio=_ratio(lambda p, q: 1.2 * over(p, q))),
-        make("ratio times 0.8", "39", ratio=_ratio(lambda p, q: 0.8 * over(p, q))),
-        make("0.1 added to the ratio", "39", ratio=_ratio(lambda p, q: over(p, q) + 0.1)),
+        *of_ratios(
+            of_ratio,
+            *("ratio inverted", "ratio times 1.1", "ratio times 1.05", "ratio times 1.2", "ratio times 0.8"),
+            "0.1 added to the ratio",
+        ),
         make("drafts unverified", "16", ratio=_ratio(lambda p, q: ones(p))),
         make("first draft unverified", "16", ratio=_first_unverified),
         make("drafts never accepted", "25", ratio=_ratio(lambda p, q: 0 * p)),
@@ -415,10 +424,10 @@ def _made() -> tuple[ChainFault, ...]:
         make("q before its temperature", "2", _needing(Q), ratio=_ratio(lambda p, q: over(p, rooted(q)))),
         make("p before its temperature", "6", ratio=_ratio(lambda p, q: over(rooted(p), q))),
         make("ratio times 1.01", "11", faint=True, ratio=_ratio(lambda p, q: 1.01 * over(p, q))),
-        make("coin <= ratio where the ratio is 0", "19", **unstated, ratio=_ratio(_not_above)),
+        make("coin <= ratio where the ratio is 0", "19", **unstated, ratio=_ratio(not_above)),
         make("1 - (1 - ratio) in single precision", "20", **unstated, ratio=_ratio(_one_minus)),
         make("coins kept away from 0", "20", **unstated, ratio=_ratio(_clamped)),
-        make("root of the ratio", "39", ratio=_ratio(lambda p, q: np.sqrt(over(p, q)))),
+        *of_ratios(of_ratio, "root of the ratio"),
         make("mass of the next token in the numerator", "37", ratio=_neighbour_mass),
         make("the first token always accepted", "25", ratio=_token_kept),
         # ratio and residual, or all of it
@@ -458,9 +467,7 @@ def _made() -> tuple[ChainFault, ...]:
         make("residual not scaled, the rest on the first token", "14", residual=_missing_on(0)),
         make("rejected token zeroed in p before q is subtracted", "18", _needing(Q), residual=_zeroed_in_place),
         make("nothing left replaced by all tokens", "14", **unstated, residual=_left(_even_where_nothing_is_left)),
-        make("temperature 1/2 on the residual", "15", residual=_of(squared)),
-        make("temperature 2 on the residual", "15", residual=_of(rooted)),
-        make("the largest of the residual", "15", residual=_of(greedy)),
+        *of_weights(lambda name, number, change: make(name, number, residual=_of(change)), "the residual"),
         make("top-2 on the residual", "15", least=4, residual=_of(largest_two)),
         make("small masses of the residual cut", "15", least=4, residual=_of(without_small)),
         make("residual even over its tokens", "14", residual=_of(even)),
@@ -551,9 +558,8 @@ def _made() -> tuple[ChainFault, ...]:
         make("weights multiplied by noise", "40", _needing(RACE), **unstated, last=_multiplied),
         make("CDF inverted from the left", "19", _needing(CDF), **unstated, last=_from_the_left),
         *of_streams(make),
-    ]
-    found += [make(one.name, one.number, weights=one.weights, chosen=one.chosen, least=one.least) for one in DRAWS]
-    return tuple(found)
+        *of_draws(make),
+    )
 
 
 def _rightly_made() -> tuple[ChainFault, ...]:

@@ -20,11 +20,12 @@ from simlab.certify.contracts.base import Broken, Case, Function
 from simlab.certify.contracts.cases import BlocksCase
 from simlab.certify.contracts.chains import EXPONENTIAL, GUMBEL, TOKENS, UNIFORMS
 from simlab.certify.contracts.layouts import Layout
-from simlab.certify.contracts.registry import CONTRACTS, contract_named
+from simlab.certify.contracts.scripted import HIGHEST, Scripted
 from simlab.certify.contracts.trees import SIBLINGS, Tree
 from simlab.certify.engine.exact import AtTheEdge, check_edges, enumerate_law
-from simlab.certify.engine.scripted import HIGHEST, Race, Scripted, law_of
+from simlab.certify.engine.scripted import Race, law_of
 from simlab.certify.engine.tasks import Sample
+from simlab.certify.registry import CONTRACTS, contract_named
 from simlab.mutants.gated.contracts import CONTRACTS as WRITTEN
 from simlab.mutants.gated.contracts import implementation, reference
 from simlab.mutants.gated.gates import ALWAYS, GATES
