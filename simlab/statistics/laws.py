@@ -78,12 +78,19 @@ class Law:
         excluded : numpy.ndarray
             ``int64[...]``, of all others together.
         """
+        seen, excluded = self.counts_of_some(counts)
+        if (seen.sum(axis=-1) + excluded == 0).any():
+            raise ValueError("counts sum to 0; expected at least one observation")
+        return seen, excluded
+
+    def counts_of_some(self, counts: Any) -> tuple[np.ndarray, np.ndarray]:
+        """As :meth:`counts`, where rows of which nothing was seen may be among others."""
         seen, excluded = self._parted(counts, "counts")
         if not (np.isfinite(seen).all() and (seen == np.rint(seen)).all() and (excluded == np.rint(excluded)).all()):
             raise ValueError("counts holds a number that is not whole; expected how often each outcome was seen")
         if (seen.min(initial=0) < 0) or (excluded < 0).any():
             raise ValueError("counts holds a number below 0; expected how often each outcome was seen")
-        if (seen.sum(axis=-1) + excluded == 0).any():
+        if seen.sum() + excluded.sum() == 0:
             raise ValueError("counts sum to 0; expected at least one observation")
         return seen.astype(np.int64), excluded.astype(np.int64)
 

@@ -93,11 +93,11 @@ class Sequential(Planned):
     def update(self, counts: Any) -> Sequential:
         """The test after one batch more.
 
-        ``counts``: ``int[..., V]`` of the new batch alone, or a mapping from outcomes to counts. Returns a new test;
-        this one stays as it is. Raises ``ValueError`` if counts are negative, not whole, sum to 0, or their length is
-        not the law's.
+        ``counts``: ``int[..., V]`` of the new batch alone, zeros in rows of which nothing was seen, or a mapping from
+        outcomes to counts. Returns a new test; this one stays as it is. Raises ``ValueError`` if counts are negative,
+        not whole, all zero, or their length is not the law's.
         """
-        seen, excluded = self.law.counts(counts)
+        seen, excluded = self.law.counts_of_some(counts)
         later = copy(self)
         later.seen, later.excluded = self.seen + seen, self.excluded + excluded
         later.highest = np.maximum(self.highest, later.log_e_value)

@@ -28,7 +28,7 @@ from simlab.certify.certificate import RangeEvidence
 from simlab.certify.engine.evidence import Finding
 from simlab.certify.engine.tasks import Counts, Fault
 from simlab.certify.shapes.drawing import Drawing
-from simlab.certify.shapes.events import EVENTS, EXAMINED, law_of
+from simlab.certify.shapes.events import EACH, EVENTS, EXAMINED, PLACES, law_of
 from simlab.certify.shapes.ranges import Ranges, Shape, numbers
 from simlab.certify.shapes.rows import LAWS, classes
 from simlab.statistics import Sequential
@@ -59,11 +59,14 @@ Key = tuple[str, int]
 
 
 class Tally:
-    """Counts of one kind of events, and a test of them, which is made again when there are noticeably more."""
+    """Counts of one kind of events, and a test of them, which is made again when there are noticeably more.
+
+    Those of each place have a test for every place.
+    """
 
     def __init__(self, name: str, size: int, again: float = 1.0) -> None:
         self.test, self.again = Sequential(law_of(name, classes(size))), again
-        self.counts = np.zeros(self.test.law.size, np.int64)
+        self.counts = np.zeros((*((PLACES,) if name == EACH else ()), self.test.law.size), np.int64)
         self.tested = self.counts.copy()
 
     def add(self, seen: Array) -> bool:
@@ -76,13 +79,31 @@ class Tally:
         return again
 
     @property
+    def log_e(self) -> float:
+        """The log of the largest e-value so far; of the places, as many as there are, the mean counts."""
+        return float(self.test.highest.max() - log(self.test.highest.size))
+
+    @property
+    def oddest(self) -> Array:
+        """The counts, of the oddest place."""
+        return np.asarray(self.counts.reshape(-1, self.counts.shape[-1])[self.test.highest.argmax()])
+
+    @property
     def p_value(self) -> float:
         """Of the likelihood ratio, by its limit; 0 once something was seen that is excluded."""
-        if self.test.excluded:
+        if self.test.excluded.any():
             return 0.0
         seen, mass = self.test.seen, self.test.law.mass
-        ratio = 2 * float(scipy.special.xlogy(seen, seen / (self.test.n * mass)).sum())
-        return float(scipy.stats.chi2.sf(ratio, len(mass) - 1))
+        expected = seen.sum(axis=-1, keepdims=True) * mass
+        ratio = 2 * scipy.special.xlogy(seen, seen / np.maximum(expected, 1e-300)).sum(axis=-1)
+        return float(min(1.0, ratio.size * scipy.stats.chi2.sf(ratio, len(mass) - 1).min()))
+
+
+def of_places(seen: Array, count: int) -> Array:
+    """Counts ``[places count]`` as ``[PLACES, count]``, a row for each place."""
+    found = np.zeros((PLACES, count), np.int64)
+    found[: seen.size // count] = seen.reshape(-1, count)
+    return found
 
 
 @dataclass
@@ -358,6 +379,8 @@ class Region:
     def _count(self, visit: Visit, k: int, name: str, seen: Array, keys: list[Key], calls: int) -> None:
         """Counts of one kind of events, by themselves and added to others; the first alarm is kept."""
         size = visit.shape["V"]
+        if name == EACH:
+            seen, k = of_places(seen, classes(size)), 0  # told of as the token looked at
         tally = visit.tallies.setdefault(name, Tally(name, size))
         tally.add(seen)
         odd, doublings = tally.p_value, log2(visit.rank) + 1
@@ -378,8 +401,8 @@ class Region:
             self._raise(pool.visit, k, pool.tally, self.pooled)
 
     def _raise(self, visit: Visit, k: int, tally: Tally, level: float) -> None:
-        if self.finding is None and tally.test.highest >= -log(level):
-            self.finding = Finding(visit.index, k, float(tally.test.highest), tally.counts.copy())
+        if self.finding is None and tally.log_e >= -log(level):
+            self.finding = Finding(visit.index, k, tally.log_e, tally.oddest.copy())
 
     @property
     def pooled(self) -> float:
@@ -409,8 +432,8 @@ class Region:
         every = own + [(pool.tally, pool.visit) for pool in self.pools.values()]
         if not every:
             return ""
-        tally, visit = max(every, key=lambda one: float(one[0].test.highest))
-        if tally.test.highest < log(len(every) / DOUBTED):
+        tally, visit = max(every, key=lambda one: one[0].log_e)
+        if tally.log_e < log(len(every) / DOUBTED):
             return ""
         return f"counts of shapes such as {visit.shape} are odd, as they are by chance in one certificate of 1,000"
 

@@ -33,7 +33,18 @@ from simlab.certify.shapes.blocks import (
     greedy,
 )
 from simlab.certify.shapes.copies import KeptArrays
-from simlab.certify.shapes.events import EXAMINED, LAST, NEXT, PAIR, Classify, at, at_places, distance, pairs_of
+from simlab.certify.shapes.events import (
+    EXAMINED,
+    LAST,
+    NEXT,
+    PAIR,
+    Classify,
+    at,
+    at_each,
+    at_places,
+    distance,
+    pairs_of,
+)
 from simlab.certify.shapes.ranges import Shape
 from simlab.processes.filters import Settings
 
@@ -237,7 +248,7 @@ def draft(shape: Shape, rng: Generator) -> Case:
 
 
 def _events_in_turn(looks: Sequence[Classify], count: int, rng: Generator) -> tuple[Events, ...]:
-    """One of the tokens, the later one of two, and both together."""
+    """One of the tokens, the later one of two, both together, and each by its place."""
     place = int(rng.integers(len(looks)))
     found = [at_places(EXAMINED, count, ((looks[place],),))]
     if len(looks) > 1:
@@ -245,6 +256,7 @@ def _events_in_turn(looks: Sequence[Classify], count: int, rng: Generator) -> tu
         place = int(rng.integers(len(looks) - apart))
         found.append(at_places(NEXT, count, ((looks[place + apart],),)))
         found.append(at_places(PAIR, count, ((looks[place], looks[place + apart]),), apart))
+        found.append(at_each(count, looks))
     return tuple(found)
 
 

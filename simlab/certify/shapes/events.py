@@ -15,7 +15,9 @@ EXAMINED, NEXT, BEFORE, LAST = "the token looked at", "the next token", "an earl
 PAIR, NEIGHBOURS = PARTED = "both together", "neighbours in the batch"  # two tokens each
 BRANCH = "an earlier token of the branch"  # of a tree: the next one of the branch, or another
 CERTAIN = "a token that is nearly certain"  # next to the token looked at, or before it
-EVENTS = (EXAMINED, NEXT, BEFORE, LAST, *PARTED, BRANCH, CERTAIN)
+EACH = "each token, place by place"  # where all tokens of a call have the law of those looked at
+EVENTS = (EXAMINED, NEXT, BEFORE, LAST, *PARTED, BRANCH, CERTAIN, EACH)
+PLACES = 128  # that are counted one by one, at most
 CLASSES = {
     2: ("one half", "the other half"),
     7: ("an end", "a part", "heavy", "light", "light too", "rare", "no mass"),
@@ -56,6 +58,22 @@ def _look(name: str, count: int, classify: Classify) -> Look:
 
 def _heavy(heavy: int, classify: Classify, tokens: Array) -> Array:
     return np.asarray(classify(tokens) == heavy)
+
+
+def at_each(count: int, classify: Sequence[Classify]) -> Events:
+    """Tokens at every place but late ones, each by its place and its class: all are independent, and have one law."""
+    classify = classify[:PLACES]
+    law = np.tile(LAWS[count], len(classify)) / len(classify)
+
+    def named(label: int) -> str:
+        return f"{CLASSES[count][label % count]} at place {label // count}"
+
+    looks = (Look(partial(_placed, place * count, one), len(law), named) for place, one in enumerate(classify))
+    return Events(EACH, law, tuple((look,) for look in looks))
+
+
+def _placed(first: int, classify: Classify, tokens: Array) -> Array:
+    return classify(tokens).astype(np.int64) + first
 
 
 def distance(most: int, rng: np.random.Generator) -> int:

@@ -79,6 +79,7 @@ def test_what_is_wrong_in_a_shape_is_found_there(name: str) -> None:
 
 BY_DESIGN = [  # fault, contract, gate, shape
     ("all tokens but the last two of a long cache stale", "decode", ALWAYS, "V=300,length=20"),
+    ("drafts unverified", "decode", GATED["position = 23"], "V=300,length=40"),  # seen place by place
     ("candidates of 0.95 or more accepted whatever the coin", "tree_parents", ALWAYS, "V=300,nodes=20"),
     ("p without the filters", "chain_logits", GATED["V > 64"], "V=300,gamma=3"),
     ("p without the filters", "chain_logits_joint", GATED["V > 64"], "V=300,gamma=3"),
