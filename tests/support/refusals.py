@@ -6,7 +6,7 @@ How that is put is for readers.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from math import isfinite
 from typing import Any
@@ -18,10 +18,15 @@ def refused(call: Callable[[], Any], *told: str, error: type[Exception] = ValueE
     """``call`` raises an ``error`` whose message holds all of ``told``, in their order, and says what was expected."""
     with pytest.raises(error, match="expected") as caught:
         call()
-    said = place = str(caught.value)
+    in_turn(str(caught.value), told)
+
+
+def in_turn(said: str, told: Sequence[str]) -> None:
+    """All of ``told`` is in a message, in this order."""
+    rest = said
     for each in told:
-        assert each in place, f"{each!r} is not where it should be in {said!r}"
-        place = place.partition(each)[2]
+        assert each in rest, f"{each!r} is not where it should be in {said!r}"
+        rest = rest.partition(each)[2]
 
 
 def refuses(call: Callable[..., Any], key: str, value: Any) -> None:

@@ -254,21 +254,39 @@ class SiblingsSeen(Unchecked):
         return mask
 
 
-BUGS: list[tuple[type[Cached], str, dict[str, Any]]] = [  # others: test_models_law
+class NoOwnEntry(Unchecked):
+    """A token does not see itself."""
+
+    def _chain(self, tokens: Tensor, start: Tensor, count: int) -> Fed:
+        fed = super()._chain(tokens, start, count)
+        return fed._replace(limit=(fed.limit - 1).clamp(min=0))
+
+
+class FreeFirst(Unchecked):
+    """What is seen with the condition and without it changes places."""
+
+    def _see(self, *fed: Any) -> Tensor:
+        return super()._see(*fed).unflatten(0, (-1, 2)).flip(1).flatten(0, 1)
+
+
+BUGS: list[tuple[type[Cached], str, dict[str, Any]]] = [
     (RejectedKept, "sjd", {"window": 3}),
     (RejectedKept, "speculative", {"gamma": 3}),
     (PositionByCount, "sjd", {"window": 3}),
     (NothingSwaps, "sjd-pd", tree(3, 3, 2)),
     (SiblingsSeen, "sjd-pac", tree(3, 2, 2)),
+    (NoOwnEntry, "sjd", {"window": 3}),
+    (FreeFirst, "sjd", {"window": 3}),
 ]
 
 
 @pytest.mark.parametrize(("bug", "name", "parameters"), BUGS, ids=[f"{bug.__name__}-{name}" for bug, name, _ in BUGS])
 def test_a_bug_in_the_cache_is_caught(bug: type[Cached], name: str, parameters: dict[str, Any]) -> None:
     decoder, rule, tape = make_decoder(name, **parameters), Speculative(), Tape(SEED, REPLICATES)
-    reference = decoded(decoder, rule, Sampling(), False, tape)
-    assert same(decoded(decoder, rule, Sampling(), True, tape, engine=Unchecked), reference)
-    assert not same(decoded(decoder, rule, Sampling(), True, tape, engine=bug), reference)
+    sampling = Sampling(guidance=1.5 if bug is FreeFirst else 1.0)
+    reference = decoded(decoder, rule, sampling, False, tape)
+    assert same(decoded(decoder, rule, sampling, True, tape, engine=Unchecked), reference)
+    assert not same(decoded(decoder, rule, sampling, True, tape, engine=bug), reference)
 
 
 def test_a_draft_model_that_misses_its_own_last_token_is_told() -> None:

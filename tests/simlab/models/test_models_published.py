@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,7 @@ from tests.support.published import (
     lumina_files,
     meta_files,
 )
+from tests.support.refusals import refused
 
 pytestmark = pytest.mark.parity
 
@@ -129,18 +131,13 @@ def test_lumina_has_a_row_of_norms_for_each_part_it_was_trained_in(tmp_path: Pat
     check(model, PROMPT, lambda ids: plain(in_library, weights, ids, halves, 10000.0, normed=True))
 
 
-def test_norms_that_no_heads_share_are_told(tmp_path: Path) -> None:
+def test_norms_that_no_heads_share_and_an_index_that_leaves_its_folder_are_refused(tmp_path: Path) -> None:
     lumina_files(tmp_path / "lumina", 1, {in_library("kn", 0): torch.ones(3, HEAD)})
-    with pytest.raises(CheckpointError, match=r"other shapes of model\.layers\.0\.self_attn\.k_norm\.weight"):
-        load_chameleon(tmp_path / "lumina", LAYOUT, len(PROMPT))
-
-
-def test_an_index_that_leaves_its_folder(tmp_path: Path) -> None:
-    lumina_files(tmp_path / "lumina", 1)
+    read = partial(load_chameleon, tmp_path / "lumina", LAYOUT, len(PROMPT))
+    refused(read, "model.layers.0.self_attn.k_norm.weight", error=CheckpointError)
     index = tmp_path / "lumina" / "model.safetensors.index.json"
     index.write_text(json.dumps({"weight_map": {"model.norm.weight": "../other.safetensors"}}))
-    with pytest.raises(CheckpointError, match="expected files beside it"):
-        load_chameleon(tmp_path / "lumina", LAYOUT, len(PROMPT))
+    refused(read, "model.safetensors.index.json", error=CheckpointError)
 
 
 def test_frequencies_of_positions_stay_exact(tmp_path: Path) -> None:
@@ -198,20 +195,19 @@ def test_emu3_in_the_layout_of_transformers(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("file", "content", "message"),
+    ("file", "content", "told"),
     [
-        ("emu3.tiktoken", b"YQ== 1\n", "ranks are not 0 to 0"),
-        ("emu3.tiktoken", b"YQ==\n", "expected a byte pair in base64 and its rank"),
-        ("emu3_vision_tokens.txt", None, "there is no such file; expected a part of Emu3's vocabulary"),
-        ("config.json", b'{"model_type": "Emu3", "rope_scaling": {"type": "linear"}}', "rope_scaling is .*; expected"),
+        ("emu3.tiktoken", b"YQ== 1\n", "0 to 0"),
+        ("emu3.tiktoken", b"YQ==\n", ""),
+        ("emu3_vision_tokens.txt", None, ""),
+        ("config.json", b'{"model_type": "Emu3", "rope_scaling": {"type": "linear"}}', "rope_scaling"),
     ],
 )
-def test_emu3_files_that_cannot_be(tmp_path: Path, file: str, content: bytes | None, message: str) -> None:
+def test_emu3_files_that_cannot_be(tmp_path: Path, file: str, content: bytes | None, told: str) -> None:
     emu3_files(tmp_path / "emu3")
     changed = tmp_path / "emu3" / file
     changed.unlink() if content is None else changed.write_bytes(content)
-    with pytest.raises(CheckpointError, match=message):
-        load_emu3(tmp_path / "emu3", EMU3_LAYOUT, 6)
+    refused(lambda: load_emu3(tmp_path / "emu3", EMU3_LAYOUT, 6), file, told, error=CheckpointError)
 
 
 # codes ------------------------------------------------------------------------------------------------------------
@@ -224,8 +220,7 @@ def test_names_decide_which_entry_an_id_stands_for(tmp_path: Path) -> None:
         4: 719,
     }
     assert emu3_codes({"<|visual token 000719|>": 3, "<|image start|>": 4}) == {3: 719}
-    with pytest.raises(ValueError, match="2 image tokens stand for 1 entries"):
-        chameleon_codes({"IMGIMGBZ": 4, "IMGIMGABZ": 5})
+    refused(lambda: chameleon_codes({"IMGIMGBZ": 4, "IMGIMGABZ": 5}), "2 image tokens", "1 entries")
     lumina_files(tmp_path / "lumina", 1)
     model = load_chameleon(tmp_path / "lumina", LAYOUT, len(PROMPT))
     assert model.entries.tolist() == [*CODES, -1, -1, -1]
@@ -246,5 +241,4 @@ def test_tokens_of_no_image_are_nobody_s_neighbours() -> None:
     random = np.random.default_rng(0)
     placed = vectors_by_token(random.normal(size=(20, 3)), np.array([*random.permutation(20), -1, -1, -1]))
     assert codebook_neighbours(placed, 19)[:20].max() < 20
-    with pytest.raises(ValueError, match="entries go up to 20; expected those of a codebook of 20"):
-        vectors_by_token(np.ones((20, 3)), np.array([20]))
+    refused(lambda: vectors_by_token(np.ones((20, 3)), np.array([20])), "20", "codebook")

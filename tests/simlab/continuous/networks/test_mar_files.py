@@ -19,7 +19,6 @@ from simlab.models.checkpoints import CheckpointError
 from tests.support.mar import (
     LATENT,
     SMALL,
-    PlainKl16,
     PlainMar,
     Schedule,
     as_tensors,
@@ -234,22 +233,3 @@ def test_the_sampler(iterations: int, guidance: float, temperature: float, tmp_p
     assert used == taken
     assert np.isfinite(tokens).all()
     np.testing.assert_allclose(found.numpy(), tokens, rtol=1e-6, atol=1e-6 * np.abs(tokens).max())
-
-
-def test_the_autoencoder(tmp_path: Path) -> None:
-    plain, random = PlainKl16(write_kl16(tmp_path / "kl16.ckpt")), np.random.default_rng(2)
-    model = load_kl16(tmp_path / "kl16.ckpt", torch.float64)
-    tokens = torch.from_numpy(random.normal(size=(2, 6, LATENT)) * 0.2325)
-    images = model.decode(tokens, (2, 3))
-    assert images.shape == (2, 3, 8, 12)
-    assert images.std() > 0.01
-    torch.testing.assert_close(images, plain.decode(tokens, (2, 3)), **CLOSE)
-    pictures = torch.from_numpy(random.uniform(size=(2, 3, 8, 12)))
-    mean, sd = model.encode(pictures)
-    assert mean.shape == (2, 6, LATENT)
-    for found, expected in zip((mean, sd), plain.encode(pictures), strict=True):
-        torch.testing.assert_close(found, expected, **CLOSE)
-    with pytest.raises(ValueError, match=r"tokens have the shape \(2, 6, 4\); expected \[B, 4, 4\]"):
-        model.decode(tokens)
-    with pytest.raises(ValueError, match="sides that 4 divides"):
-        model.encode(torch.zeros(1, 3, 6, 8))
