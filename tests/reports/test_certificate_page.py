@@ -156,7 +156,9 @@ def test_a_page_has_own_shapes_first_then_the_map_and_what_is_at_the_ends_of_coi
     assert places == sorted(places)
     cells = re.findall(r'<td class="(tv\d|few|none)" title="[^"]*">([^<]*)</td>', text)
     assert {("tv3", "0.25"), ("few", "(0.50)"), ("none", "")} <= set(cells)
-    assert all(piece in text for piece in ("1,234", str(escape(own.source)), str(escape(NEVER.why)), EDGE))
+    assert all(
+        piece in text for piece in ("1,234", str(escape(own.source)), str(escape(NEVER.why)), EDGE.partition(",")[0])
+    )
     assert (tmp_path / "reproduce.py").exists()
 
 
@@ -170,7 +172,7 @@ def test_own_shapes_that_were_not_seen_are_named_and_a_failure_has_a_command(
     text = page(tmp_path, replace(certificates["lossy"], shapes=shapes, failure=failure))
     assert f"<code>simlab certify {HERE} --shape V=9,gamma=2 --budget 30 --seed 0</code>" in text
     assert "<code>V=9</code>" in text
-    assert str(escape(own.why)) in text
+    assert "raises &lt;b&gt;" in text
     assert 'id="where"' not in text
     assert not (tmp_path / "reproduce.py").exists()
 

@@ -37,6 +37,18 @@ from simlab.models.process.grammar import Grammar
 from simlab.processes import Ending, Processed, TableProcess, make_process
 from simlab.randomness import Tape
 from simlab.rules import codebook_distances, codebook_neighbours, make_rule
+from simlab.statistics import (
+    Directed,
+    GTest,
+    MeanTest,
+    ProportionTest,
+    Sequential,
+    TwoSampleG,
+    mean_interval,
+    paired,
+    proportion_interval,
+    tv_upper,
+)
 from tests.support.refusals import refused, refuses
 from theory.acceptance import expected_tokens, speedup
 from theory.candidates import verifier_acceptance
@@ -256,17 +268,38 @@ MODELS: Bad = [
     (partial(VqConfig, groups=4), {"width": (6,)}),
 ]
 
+THREE = [0.5, 0.3, 0.2]
+G = GTest(THREE)
+STATISTICS: Bad = [
+    (lambda law: GTest(law), {"law": ([0.5, 0.4], [[0.5, 0.5]])}),
+    (G.p_value, {"counts": ([1, 2], [1, 2, -1], {0: 1, "x": -1}, [1, 2, 0.5], [1, 2, NAN], [0, 0, 0])}),
+    (G.p_value, {"counts": ([[1, 0, 0], [1, 1, 0]],)}),
+    (GTest([0.5, 0.5, 0, 0]).p_value, {"counts": ([5, 5, 1, -1],)}),
+    (partial(G.power_against, 100, 0.01), {"wrong": ([0.5, 0.5], [0.5, 0.5, 0.5])}),
+    (partial(G.detectable, 100), {"level": (1.0, 0.0, "0.1")}),
+    (partial(G.detectable, level=0.01), {"n": (0,)}),
+    (partial(G.detectable, 100, 0.01), {"power": (0.005,)}),
+    (partial(G.power, 100, 0.01), {"deviation": (1.5,)}),
+    (partial(G.sample_size, level=0.01), {"deviation": (0,)}),
+    (TwoSampleG, {"cells": (1,)}),
+    (partial(MeanTest, least=0, most=1), {"mean": (2,)}),
+    (partial(MeanTest, 0, 0), {"most": (0,)}),
+    (MeanTest(0.5, 0, 1).p_value, {"values": ([0.5, 1.5],)}),
+    (partial(tv_upper, [1, 2, 3], THREE), {"confidence": (1,)}),
+    (Sequential(THREE).rejects, {"level": (0,)}),
+]
+
 
 def cases(tables: list[Bad]) -> Iterator[Any]:
     """A call, a parameter and a value that is refused, with a name of their own."""
-    for name, calls in zip(("discrete", "process", "continuous", "models"), tables, strict=True):
+    for name, calls in zip(("discrete", "process", "continuous", "models", "statistics"), tables, strict=True):
         for place, (call, bad) in enumerate(calls):
             for key, values in bad.items():
                 for value in values:
                     yield pytest.param(call, key, value, id=f"{name}-{place}-{key}={str(value)[:20]!r}")
 
 
-@pytest.mark.parametrize(("call", "key", "value"), [*cases([DISCRETE, PROCESSES, CONTINUOUS, MODELS])])
+@pytest.mark.parametrize(("call", "key", "value"), [*cases([DISCRETE, PROCESSES, CONTINUOUS, MODELS, STATISTICS])])
 def test_a_value_that_cannot_be_is_named_with_what_was_expected(call: Callable[..., Any], key: str, value: Any) -> None:
     refuses(call, key, value)
 
@@ -294,6 +327,19 @@ OF_SEVERAL: list[tuple[Callable[[], Any], tuple[str, ...]]] = [  # and what a me
     *(
         (partial(law, "speculative", HALF, HALF), ("rule", "'speculative'", "expected a Rule"))
         for law in (acceptance, step_law)
+    ),
+    *(
+        (call, ())
+        for call in (
+            lambda: Directed(THREE, THREE),
+            *(partial(TwoSampleG().p_value, [1, 2], other) for other in ({0: 1}, [1, 2, 3], [0, 0], [3, -2])),
+            *(
+                partial(call, 11, 10)
+                for call in (ProportionTest(0.5).p_value, partial(proportion_interval, confidence=0.9))
+            ),
+            *(partial(mean_interval, [0.5], 0.9, 0, 1), partial(paired, [1, 2], [1, 2, 3])),
+            partial(tv_upper, [[1, 2, 3]], THREE, 0.9),
+        )
     ),
     (
         lambda: run(make_decoder("sjd", window=2), table(tuple(EXACT)), SPECULATIVE, Tape(0, 2)),

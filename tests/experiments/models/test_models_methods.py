@@ -29,6 +29,7 @@ from simlab.registry import examples
 from simlab.rules import make_rule
 from simlab.rules.compiled.dispatch import COMPILERS, compiled
 from tests.support.cases import tree
+from tests.support.refusals import refused
 
 pytestmark = pytest.mark.exact
 OTHERS = ("block", "hierarchical", "traversal", "candidate-tree")  # of a draft model, named where they are asked for
@@ -55,8 +56,7 @@ def test_by_default_draft_models_make_few(name: str) -> None:
 
 @pytest.mark.parametrize("drafts", [2, 30])
 def test_a_tree_of_levels_has_paths_of_one_length(drafts: int) -> None:
-    with pytest.raises(ValueError, match=f"--drafts {drafts}: expected a multiple of 4, the paths of traversal's tree"):
-        with_drafts("traversal", CODEBOOK, drafts)
+    refused(lambda: with_drafts("traversal", CODEBOOK, drafts), f"--drafts {drafts}", "4", "traversal")
 
 
 def test_every_kernel_of_a_method_is_compiled_with_those_that_are_set_up() -> None:
@@ -75,10 +75,7 @@ def test_every_kernel_of_a_method_is_compiled_with_those_that_are_set_up() -> No
 
 
 def test_some_numbers_no_window_of_a_tree_holds() -> None:
-    with pytest.raises(
-        ValueError, match="--drafts 10: expected a number that some window of sjd-pac holds, such as 32"
-    ):
-        with_drafts("sjd-pac", CODEBOOK, 10)
+    refused(lambda: with_drafts("sjd-pac", CODEBOOK, 10), "--drafts 10", "sjd-pac", "32")
 
 
 # How much a device is given to do in a step --------------------------------------------------------------------------
