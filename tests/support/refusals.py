@@ -26,7 +26,7 @@ def in_turn(said: str, told: Sequence[str]) -> None:
     rest = said
     for each in told:
         assert each in rest, f"{each!r} is not where it should be in {said!r}"
-        rest = rest.partition(each)[2]
+        rest = rest[rest.index(each) + len(each) :]
 
 
 def refuses(call: Callable[..., Any], key: str, value: Any) -> None:

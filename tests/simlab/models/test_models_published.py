@@ -25,13 +25,12 @@ from simlab.models.adapters.hugging_face import HuggingFace, padded
 from simlab.models.architectures.transformer import Causal
 from simlab.models.checkpoints import CheckpointError
 from simlab.rules.neighbourhood import codebook_neighbours
+from tests.support.plain_transformer import plain_logits
 from tests.support.published import (
     CODES,
     EMU3_LAYOUT,
     HEAD,
     HEADS,
-    KEYS,
-    LAYERS,
     LAYOUT,
     PROMPT,
     VISUAL,
@@ -65,45 +64,11 @@ def neighbours(rows: Tensor, position: int, theta: float) -> Tensor:
     return torch.view_as_real(turned).flatten()
 
 
-def rms(row: Tensor, gain: Tensor, eps: float = 1e-5) -> Tensor:
-    return row / (row.square().mean() + eps).sqrt() * gain
-
-
-def plain(
-    name: Callable[[str, int], str], weights: Weights, ids: list[int], turn: Any, theta: float, normed: bool
-) -> Tensor:
+def plain(name: Callable[[str, int], str], weights: Weights, ids: list[int], turn: Any, theta: float) -> Tensor:
     """``float64[L, V]`` of one sequence; ``name(part, layer)`` is how a layout calls a part."""
     held = {key: tensor.double() for key, tensor in weights.items()}
     stream = [held[name("embed", 0)][id] for id in ids]
-    for layer in range(LAYERS):
-        rows = [rms(row, held[name("in", layer)]) for row in stream]
-        keys, values, outs = [], [], []
-        for place, row in enumerate(rows):
-            heads = {}
-            for part, count in (("q", HEADS), ("k", KEYS)):
-                made = (held[name(part, layer)] @ row).view(count, HEAD)
-                for head in range(count):
-                    one = made[head]
-                    if normed:
-                        gain, bias = held[name(f"{part}n", layer)], held[name(f"{part}b", layer)]
-                        gain, bias = gain.reshape(-1, HEAD), bias.reshape(-1, HEAD)
-                        shard = head // (count // len(gain))
-                        one = (one - one.mean()) / (one.var(correction=0) + 1e-5).sqrt() * gain[shard] + bias[shard]
-                    heads[part, head] = turn(one, place, theta)
-            keys.append([heads["k", head] for head in range(KEYS)])
-            values.append((held[name("v", layer)] @ row).view(KEYS, HEAD))
-            seen = []
-            for head in range(HEADS):
-                of = head // (HEADS // KEYS)
-                scores = torch.stack([heads["q", head] @ key[of] for key in keys]) / HEAD**0.5
-                seen.append(scores.softmax(0) @ torch.stack([value[of] for value in values]))
-            outs.append(held[name("o", layer)] @ torch.cat(seen))
-        stream = [old + new for old, new in zip(stream, outs, strict=True)]
-        for place, row in enumerate(stream):
-            inner = rms(row, held[name("post", layer)])
-            gate = torch.nn.functional.silu(held[name("gate", layer)] @ inner)
-            stream[place] = row + held[name("down", layer)] @ (gate * (held[name("up", layer)] @ inner))
-    return torch.stack([held[name("output", 0)] @ rms(row, held[name("norm", 0)]) for row in stream])
+    return plain_logits(name, held, stream, lambda rows, place: turn(rows, place, theta), HEADS)
 
 
 def found(model: HuggingFace, given: list[int], tokens: Tensor) -> Tensor:
@@ -128,7 +93,7 @@ def check(model: HuggingFace, given: list[int], expected: Callable[[list[int]], 
 def test_lumina_has_a_row_of_norms_for_each_part_it_was_trained_in(tmp_path: Path, shards: int) -> None:
     weights = lumina_files(tmp_path / "lumina", shards)
     model = load_chameleon(tmp_path / "lumina", LAYOUT, len(PROMPT), dtype=torch.float64)
-    check(model, PROMPT, lambda ids: plain(in_library, weights, ids, halves, 10000.0, normed=True))
+    check(model, PROMPT, lambda ids: plain(in_library, weights, ids, halves, 10000.0))
 
 
 def test_norms_that_no_heads_share_and_an_index_that_leaves_its_folder_are_refused(tmp_path: Path) -> None:
@@ -158,9 +123,9 @@ def test_frequencies_of_positions_stay_exact(tmp_path: Path) -> None:
 def test_anole_turns_pairs_that_are_next_to_each_other(tmp_path: Path, at: str) -> None:
     weights = meta_files(tmp_path / "anole")
     model = load_chameleon(tmp_path / "anole" / at, LAYOUT, len(PROMPT), dtype=torch.float64)
-    check(model, PROMPT, lambda ids: plain(in_meta, weights, ids, neighbours, 10000.0, normed=True))
-    wrong = plain(in_meta, weights, PROMPT, halves, 10000.0, normed=True)
-    right = plain(in_meta, weights, PROMPT, neighbours, 10000.0, normed=True)
+    check(model, PROMPT, lambda ids: plain(in_meta, weights, ids, neighbours, 10000.0))
+    wrong = plain(in_meta, weights, PROMPT, halves, 10000.0)
+    right = plain(in_meta, weights, PROMPT, neighbours, 10000.0)
     assert (wrong - right).abs().max() > 0.1
 
 
@@ -170,7 +135,7 @@ def test_anole_turns_pairs_that_are_next_to_each_other(tmp_path: Path, at: str) 
 def test_emu3_in_its_own_layout(tmp_path: Path) -> None:
     weights, prompt = emu3_files(tmp_path / "emu3"), [3, 4, 5, VISUAL - 2, 7, VISUAL - 3]
     model = load_emu3(tmp_path / "emu3", EMU3_LAYOUT, len(prompt), dtype=torch.float64)
-    check(model, prompt, lambda ids: plain(in_library, weights, ids, halves, 1000000.0, normed=False))
+    check(model, prompt, lambda ids: plain(in_library, weights, ids, halves, 1000000.0))
     assert model.entries.tolist() == [*CODES, -1, -1, -1, -1]
 
 
@@ -190,7 +155,7 @@ def test_emu3_in_the_layout_of_transformers(tmp_path: Path) -> None:
     held = {f"text_model.{name}": tensor for name, tensor in weights.items()}
     save_file(held | {"vqmodel.encoder.conv_in.bias": torch.ones(2)}, tmp_path / "hf" / "model.safetensors")
     model = load_emu3(tmp_path / "hf", EMU3_LAYOUT, len(prompt), dtype=torch.float64)
-    check(model, prompt, lambda ids: plain(in_library, weights, ids, halves, 1000000.0, normed=False))
+    check(model, prompt, lambda ids: plain(in_library, weights, ids, halves, 1000000.0))
     assert model.entries.tolist() == [*CODES, -1, -1, -1, -1]
 
 
