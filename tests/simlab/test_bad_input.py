@@ -162,7 +162,7 @@ PROCESSES: Bad = [
     (
         partial(Processed, WORLD),
         {
-            **{"temperature": (-1, NAN), "top_k": (0,), "top_p": (0, 1.5), "guidance": (3,)},
+            **{"temperature": (-1, NAN), "top_k": (0,), "top_p": (0, 1.5, NAN), "guidance": (3,)},
             "grammar": (np.ones((2, 2), bool), np.ones((2, 3)), HIDDEN),
         },
     ),
@@ -302,6 +302,16 @@ def cases(tables: list[Bad]) -> Iterator[Any]:
 @pytest.mark.parametrize(("call", "key", "value"), [*cases([DISCRETE, PROCESSES, CONTINUOUS, MODELS, STATISTICS])])
 def test_a_value_that_cannot_be_is_named_with_what_was_expected(call: Callable[..., Any], key: str, value: Any) -> None:
     refuses(call, key, value)
+
+
+@pytest.mark.parametrize("said", ["count is 2", "it is 2; expected 1", "count is wrong; expected 1", None])
+def test_a_message_that_lacks_name_value_or_expectation_is_seen(said: str | None) -> None:
+    def call(count: int) -> None:
+        if said is not None:
+            raise ValueError(said)
+
+    with pytest.raises((AssertionError, pytest.fail.Exception)):
+        refuses(call, "count", 2)
 
 
 FEW = partial(Processed, WORLD)

@@ -64,12 +64,6 @@ def test_requests_of_all_kinds_have_the_tokens_they_have_alone(batch: int) -> No
         assert found.committed.sum() == len(tokens)
 
 
-def test_a_head_drafts() -> None:
-    requests = [request(k, "speculative", {"gamma": 3}, "guided") for k in range(5)]
-    for asked, found in zip(requests, served(requests, 2, eagle=True), strict=True):
-        assert np.array_equal(found.tokens, alone(asked, eagle=True)[0])
-
-
 def test_rules_and_samplings_of_their_own() -> None:
     rules = [RULE, make_rule("typical", epsilon=0.3, delta=0.3), make_rule("amplify", k=1.3)]
     warm = [Sampling(temperature=t, top_k=k) for t, k in ((1.0, None), (0.7, 3), (0.0, None))]
