@@ -192,7 +192,7 @@ def test_a_machine_is_measured_once(counted: Counted) -> None:
 def test_times_of_a_busy_machine_are_told_and_not_kept(counted: Counted) -> None:
     models, counted.core = Discrete(), 0.5
     choice.choice(models, Sampling(), 16)
-    assert choice.choice(models, Sampling(), 16).reason.endswith("what calls cost was timed on a busy machine")
+    assert choice.choice(models, Sampling(), 16).reason.endswith("busy machine")
     assert not choice.curve_file(models, Sampling()).exists()
     counted.core = 0.9
     assert "busy" not in choice.choice(models, Sampling(), 16).reason

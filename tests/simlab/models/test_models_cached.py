@@ -192,7 +192,7 @@ def test_a_cache_answers_only_for_what_it_holds(form: type[Cached]) -> None:
 @forms
 def test_rows_with_nan_are_told(form: type[Cached]) -> None:
     process = form(Broken(nan=0), torch.tensor([0]))  # type: ignore[arg-type]
-    with pytest.raises(RuntimeError, match="sequence 0: the model's rows hold NaN"):
+    with pytest.raises(RuntimeError, match=r"sequence 0.*NaN"):
         run(make_decoder("sjd", window=3), process, Speculative(), Tape(0, 1))
 
 
@@ -293,7 +293,7 @@ def test_a_draft_model_that_misses_its_own_last_token_is_told() -> None:
     """lag = 0 where 1 is needed."""
     given = torch.arange(REPLICATES) % CLASSES
     target, draft = Cached(model("target"), given), Cached(model("draft"), given)
-    with pytest.raises(RuntimeError, match="not in the cache"):
+    with pytest.raises(RuntimeError, match=NOT_HELD):
         run(make_decoder("speculative", gamma=2), target, Speculative(), Tape(SEED, REPLICATES), draft)
 
 
