@@ -162,7 +162,7 @@ PROCESSES: Bad = [
     (
         partial(Processed, WORLD),
         {
-            **{"temperature": (-1, NAN), "top_k": (0,), "top_p": (0, 1.5, NAN), "guidance": (3,)},
+            **{"temperature": (-1, NAN), "top_k": (0,), "top_p": (0, 1.5, "a"), "guidance": (3,)},
             "grammar": (np.ones((2, 2), bool), np.ones((2, 3)), HIDDEN),
         },
     ),

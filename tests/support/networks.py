@@ -10,7 +10,7 @@ import torch
 
 from simlab.decoders import Decoder, Run, run
 from simlab.models.architectures.eagle import EagleDraft, EagleUncached, Head
-from simlab.models.architectures.transformer import Config, Transformer
+from simlab.models.architectures.transformer import Causal, Config, Transformer
 from simlab.models.engine.requests import Request
 from simlab.models.process.cached import Cached
 from simlab.models.process.sampling import Sampling
@@ -134,3 +134,11 @@ class Broken(torch.nn.Module):
         if len(inputs) >= self.least:
             raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 1 bytes")
         return self.inner.features(inputs, *more)
+
+
+def logits_of(model: Any, given: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
+    """The logits behind conditions and sequences, all positions at once."""
+    inputs = torch.cat([model.condition(given), model.embed(tokens)], dim=1)
+    position = torch.arange(inputs.shape[1]).expand(inputs.shape[:2])
+    with torch.no_grad():
+        return model.logits(model.features(inputs, position, Causal()))

@@ -17,7 +17,7 @@ from torch.nn import functional
 from simlab.continuous.networks.mar.files import load_kl16
 from simlab.models.adapters.emu3_tokenizer import load_emu3_tokenizer
 from simlab.models.adapters.vqgan import load_vqgan
-from simlab.models.architectures.vq16 import VqConfig, load_vq
+from simlab.models.architectures.vq16 import load_vq
 from simlab.models.checkpoints import CheckpointError
 from tests.support import llamagen
 from tests.support.mar import LATENT, PlainKl16, write_kl16
@@ -99,13 +99,6 @@ class PlainLlamaGen(PlainChameleon):
         return (self.end("decoder", self.stages(STAGES["decoder"], "res", x)).clamp(-1, 1) + 1) / 2
 
 
-SIZES = llamagen.CODES, llamagen.CODE_DIM, llamagen.WIDTH, llamagen.MULTIPLES, llamagen.LATENT, llamagen.BLOCKS, 2
-
-
-def llamagen_tokenizer(folder: Path) -> Any:
-    return load_vq(llamagen.saved(llamagen.vq_weights(), folder / "vq.pt"), VqConfig(*SIZES), torch.float64)
-
-
 class Case(NamedTuple):
     """How a checkpoint is written, which gives its weights, and read; and the second formulation."""
 
@@ -127,7 +120,11 @@ CASES = {
         lambda home: load_emu3_tokenizer(home, torch.float64),
         *(PlainEmu3, ENTRIES, 2),
     ),
-    "llamagen": Case(lambda home: llamagen.vq_weights(), llamagen_tokenizer, PlainLlamaGen, llamagen.CODES, 4),
+    "llamagen": Case(
+        lambda home: llamagen.vq_weights(),
+        lambda home: load_vq(llamagen.saved(llamagen.vq_weights(), home / "vq.pt"), llamagen.TOKENIZER, torch.float64),
+        *(PlainLlamaGen, llamagen.CODES, 4),
+    ),
     "mar": Case(
         lambda home: write_kl16(home / "kl16.ckpt"),
         lambda home: load_kl16(home / "kl16.ckpt", torch.float64),

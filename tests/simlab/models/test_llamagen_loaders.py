@@ -4,7 +4,7 @@ the published models."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,19 +14,15 @@ from safetensors.torch import save_file
 
 from simlab.models.adapters.llamagen import MODELS, VOCABULARY, described, left_padded, load_gpt, official, token_grid
 from simlab.models.architectures.transformer import Config, Transformer, rotations
-from simlab.models.architectures.vq16 import Vq, VqConfig, load_vq
+from simlab.models.architectures.vq16 import Vq, load_vq
 from simlab.models.checkpoints import CheckpointError
 from tests.support.llamagen import (
     CLASSES,
-    CODE_DIM,
-    CODES,
     HEADS,
-    LATENT,
-    MULTIPLES,
     SHAPE,
     TEXT_DIM,
     TEXT_TOKENS,
-    WIDTH,
+    TOKENIZER,
     V,
     Weights,
     gpt_shapes,
@@ -39,7 +35,6 @@ from tests.support.refusals import refused
 
 pytestmark = pytest.mark.exact
 
-TINY_VQ = VqConfig(CODES, CODE_DIM, WIDTH, MULTIPLES, LATENT, groups=2)
 conditions = pytest.mark.parametrize("condition", ["class", "text"])
 
 
@@ -76,7 +71,7 @@ def test_safetensors(tmp_path: Path) -> None:
     save_file(gpt_weights("text"), tmp_path / "gpt.safetensors")
     assert equal(load(tmp_path / "gpt.safetensors", "text"), gpt_weights("text"))
     save_file(vq_weights(), tmp_path / "vq.safetensors")
-    load_vq(tmp_path / "vq.safetensors", TINY_VQ)
+    load_vq(tmp_path / "vq.safetensors", TOKENIZER)
 
 
 def test_what_is_computed_is_not_read(tmp_path: Path) -> None:
@@ -118,7 +113,7 @@ def test_a_file_that_does_not_fit(change: Any, settings: dict[str, Any], told: t
 def test_other_files(tmp_path: Path) -> None:
     text, gpt = saved(gpt_weights("text"), tmp_path / "text.pt"), saved(gpt_weights("class"), tmp_path / "gpt.pt")
     vq, ema = saved(vq_weights(), tmp_path / "vq.pt"), saved(gpt_weights("class"), tmp_path / "ema.pt", "ema")
-    large = VqConfig(16_384, CODE_DIM, WIDTH, MULTIPLES, LATENT, groups=2)
+    large = replace(TOKENIZER, codes=16_384)
     for call, told in (
         (lambda: load(ema), ("ema.pt",)),
         (lambda: load(text), ("text.pt", "text", "class")),

@@ -21,6 +21,7 @@ from simlab.models.process.clock import UNTIMED
 from simlab.processes import TableProcess
 from simlab.rules import Speculative
 from simlab.statistics import GTest, tally
+from tests.support.networks import randomised
 from tests.support.refusals import refused
 from theory.distances import aligned, tv
 from theory.exact import Law, sequence_law
@@ -58,12 +59,7 @@ models = pytest.mark.parametrize("name", ["llama", "qwen2", "gpt2"])
 def made(name: str) -> Any:
     """A tiny model in the library's own form, with random weights that matter."""
     model = transformers.AutoModelForCausalLM.from_config(CONFIGS[name], dtype=torch.float64)
-    generator = torch.Generator().manual_seed(3)
-    with torch.no_grad():
-        for weights in model.parameters():
-            if weights.ndim > 1:
-                weights.normal_(0.0, 0.3, generator=generator)
-    return model.eval().requires_grad_(False)
+    return randomised(model, seed=3, spread=0.3)
 
 
 def generated(model: Any, prompts: Tensor = PROMPTS, **settings: Any) -> Any:

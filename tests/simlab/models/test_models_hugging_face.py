@@ -27,14 +27,13 @@ from simlab.models.adapters.chameleon import load_chameleon
 from simlab.models.adapters.emu3 import load_emu3
 from simlab.models.adapters.grammars import Layout
 from simlab.models.adapters.hugging_face import HuggingFace, padded
-from simlab.models.architectures.transformer import Causal
 from simlab.models.checkpoints import CheckpointError
 from simlab.models.process.cached import Cached
 from simlab.models.process.sampling import Sampling
 from simlab.models.process.uncached import Uncached
 from simlab.randomness import Tape
 from tests.support.cases import by_decoder, tree
-from tests.support.networks import randomised, same, sequences
+from tests.support.networks import logits_of, randomised, same, sequences
 from tests.support.refusals import refused
 
 pytestmark = pytest.mark.parity
@@ -118,14 +117,6 @@ def allowed(batch: int) -> Tensor:
     return torch.tensor([[rng.choice(np.flatnonzero(row)) for row in rows] for _ in range(batch)])
 
 
-def whole(model: HuggingFace, given: Tensor, tokens: Tensor) -> Tensor:
-    """The logits of prompts and sequences, all positions at once."""
-    inputs = torch.cat([model.condition(given), model.embed(tokens)], dim=1)
-    position = torch.arange(inputs.shape[1]).expand(inputs.shape[:2])
-    with torch.no_grad():
-        return model.logits(model.features(inputs, position, Causal()))
-
-
 # logits --------------------------------------------------------------------------------------------------------
 
 
@@ -134,10 +125,10 @@ def test_a_padded_prompt_is_the_prompt(kind: str, loaded: dict[str, HuggingFace]
     """Positions are relative, and padding is not seen."""
     model, tokens, short = loaded[kind], allowed(1), PROMPTS[1]
     tight = HuggingFace(model.model, LAYOUT, len(short))
-    expected = whole(tight, padded([short], len(short)), tokens)
-    found = whole(model, padded([short], PREFIX), tokens)[:, PREFIX - len(short) :]
+    expected = logits_of(tight, padded([short], len(short)), tokens)
+    found = logits_of(model, padded([short], PREFIX), tokens)[:, PREFIX - len(short) :]
     torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
-    seen = whole(model, padded([[30, 30, *short]], PREFIX), tokens)[:, PREFIX - len(short) :]
+    seen = logits_of(model, padded([[30, 30, *short]], PREFIX), tokens)[:, PREFIX - len(short) :]
     assert (seen - expected).abs().max() > 0.1
 
 
@@ -146,8 +137,8 @@ def test_another_way_of_attention(kind: str, folders: dict[str, Path], loaded: d
     """The mask says the same where it is added by hand."""
     eager = type(loaded[kind].model).from_pretrained(folders[kind], attn_implementation="eager", dtype=torch.float64)
     given, tokens = padded(PROMPTS, PREFIX), allowed(BATCH)
-    found = whole(HuggingFace(eager, LAYOUT, PREFIX), given, tokens)
-    torch.testing.assert_close(found, whole(loaded[kind], given, tokens), rtol=1e-4, atol=1e-4)
+    found = logits_of(HuggingFace(eager, LAYOUT, PREFIX), given, tokens)
+    torch.testing.assert_close(found, logits_of(loaded[kind], given, tokens), rtol=1e-4, atol=1e-4)
 
 
 def test_all_tokens_or_those_of_an_image(loaded: dict[str, HuggingFace]) -> None:
@@ -225,7 +216,7 @@ def test_the_image_tokenizer_may_be_missing(
     folder = copied(folders[kind], tmp_path / "copy", {**changes, f"{prefix}another.weight": torch.ones(2)})
     model = LOADERS[kind](folder, LAYOUT, PREFIX, dtype=torch.float64)
     given, tokens = padded(PROMPTS, PREFIX), allowed(BATCH)
-    assert torch.equal(whole(model, given, tokens), whole(loaded[kind], given, tokens))
+    assert torch.equal(logits_of(model, given, tokens), logits_of(loaded[kind], given, tokens))
 
 
 def test_another_model(folders: dict[str, Path], tmp_path: Path) -> None:
@@ -286,5 +277,5 @@ def test_a_token_whose_vector_is_zero_is_no_padding(loaded: dict[str, HuggingFac
     given, tokens = torch.tensor([[20, 30, 22, *LAYOUT.header]]), allowed(1)
     with torch.no_grad():
         expected = model.model.model(torch.cat([given, model.ids[tokens]], dim=1)).last_hidden_state @ model.output.T
-    torch.testing.assert_close(whole(model, given, tokens), expected, rtol=1e-10, atol=1e-10)
+    torch.testing.assert_close(logits_of(model, given, tokens), expected, rtol=1e-10, atol=1e-10)
     weights[30] = kept

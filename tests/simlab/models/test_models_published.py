@@ -22,9 +22,9 @@ from simlab.models.adapters.chameleon import load_chameleon
 from simlab.models.adapters.codes import chameleon_codes, emu3_codes, vectors_by_token
 from simlab.models.adapters.emu3 import load_emu3
 from simlab.models.adapters.hugging_face import HuggingFace, padded
-from simlab.models.architectures.transformer import Causal
 from simlab.models.checkpoints import CheckpointError
 from simlab.rules.neighbourhood import codebook_neighbours
+from tests.support.networks import logits_of
 from tests.support.plain_transformer import plain_logits
 from tests.support.published import (
     CODES,
@@ -71,19 +71,12 @@ def plain(name: Callable[[str, int], str], weights: Weights, ids: list[int], tur
     return plain_logits(name, held, stream, lambda rows, place: turn(rows, place, theta), HEADS)
 
 
-def found(model: HuggingFace, given: list[int], tokens: Tensor) -> Tensor:
-    """The logits of a prompt and a sequence."""
-    inputs = torch.cat([model.condition(padded([given], len(given))), model.embed(tokens[None])], dim=1)
-    position = torch.arange(inputs.shape[1])[None]
-    with torch.no_grad():
-        return model.logits(model.features(inputs, position, Causal()))[0]
-
-
 def check(model: HuggingFace, given: list[int], expected: Callable[[list[int]], Tensor]) -> None:
     tokens = torch.from_numpy(np.random.default_rng(0).integers(6, size=7))
     wanted = expected([*given, *model.ids[tokens].tolist()])[:, model.ids]
     assert wanted.std() > 0.3
-    torch.testing.assert_close(found(model, given, tokens), wanted, rtol=1e-4, atol=1e-4)
+    found = logits_of(model, padded([given], len(given)), tokens[None])[0]
+    torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-4)
 
 
 # Lumina-mGPT: the layout of transformers, norms by shard ---------------------------------------------------------

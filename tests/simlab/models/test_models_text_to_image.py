@@ -19,7 +19,6 @@ from simlab.decoders import make_decoder, run
 from simlab.models.adapters import grammars
 from simlab.models.adapters import llamagen as llamagen_files
 from simlab.models.adapters.emu3 import SPECIAL
-from simlab.models.architectures.vq16 import VqConfig
 from simlab.models.checkpoints import CheckpointError
 from simlab.models.process.cached import Cached
 from simlab.models.text_to_image import KINDS, Preset, draw, language, llamagen, load, text_to_image
@@ -101,8 +100,7 @@ def small_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
     """What no file says: the one size of Anole's images, the heads of a LlamaGen, and what its tokenizer is."""
     monkeypatch.setattr(language, "ANOLE_SIDE", 2)
     monkeypatch.setitem(llamagen_files.MODELS, "small", llamagen_files.Size(small.LAYERS, small.DIM, small.HEADS))
-    sizes = small.CODES, small.CODE_DIM, small.WIDTH, small.MULTIPLES, small.LATENT, small.BLOCKS, 2
-    monkeypatch.setattr(llamagen, "IMAGES", VqConfig(*sizes))
+    monkeypatch.setattr(llamagen, "IMAGES", small.TOKENIZER)
 
 
 # prompts --------------------------------------------------------------------------------------------------------
