@@ -259,7 +259,12 @@ NO_CURVES = "{}", '{"target": [], "drafting": {}}'
 
 @pytest.mark.parametrize(
     ("text", "says"),
-    [(None, "curve.json"), ("{", "JSON"), ("[1]", "curve.json"), *((each, "simlab model device --curve") for each in NO_CURVES)],
+    [
+        (None, "curve.json"),
+        ("{", "JSON"),
+        ("[1]", "curve.json"),
+        *((each, "simlab model device") for each in NO_CURVES),
+    ],
 )
 def test_a_file_of_something_else_is_refused(text: str | None, says: str, tmp_path: Path) -> None:
     path = tmp_path / "curve.json"
