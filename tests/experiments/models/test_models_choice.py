@@ -254,9 +254,6 @@ def test_a_file_of_costs_is_taken_instead(counted: Counted, tmp_path: Path) -> N
     assert counted.asked == []
 
 
-NO_CURVES = "{}", '{"target": [], "drafting": {}}'
-
-
 @pytest.mark.parametrize(
     ("text", "says"),
     [
