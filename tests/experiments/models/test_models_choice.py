@@ -260,7 +260,7 @@ def test_a_file_of_costs_is_taken_instead(counted: Counted, tmp_path: Path) -> N
         (None, "curve.json"),
         ("{", "JSON"),
         ("[1]", "curve.json"),
-        *((each, "simlab model device") for each in NO_CURVES),
+        *((each, "simlab model device --curve") for each in ("{}", '{"target": [], "drafting": {}}')),
     ],
 )
 def test_a_file_of_something_else_is_refused(text: str | None, says: str, tmp_path: Path) -> None:
