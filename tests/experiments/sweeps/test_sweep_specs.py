@@ -145,12 +145,6 @@ def keys(text: str) -> list[str]:
     return [cell.key for cell in cells(parse_spec(text, "spec"))]
 
 
-def test_every_combination_is_a_cell_with_a_key_of_its_own() -> None:
-    found = cells(parse_spec(GOOD, "spec"))
-    assert len(found) == 3 * 2 * 2
-    assert len({cell.key for cell in found}) == len(found)
-
-
 def test_cells_that_share_tables_and_images_are_computed_together() -> None:
     text = changed(CODEBOOK, LOCAL + '\ngrid.image = "0..2"').replace("neighbours = { count = 2 }", COUNTS)
     found = in_working_order(cells(parse_spec(text, "spec")))

@@ -436,14 +436,6 @@ def test_two_runs_in_one_folder(tmp_path: Path, reference: bytes) -> None:
     assert (tmp_path / "table.parquet").read_bytes() == reference
 
 
-def test_leftovers_of_a_kill_are_removed(tmp_path: Path) -> None:
-    (tmp_path / "cells").mkdir()
-    for name in (".table.parquet.x1.parquet", "cells/.0f.parquet.x2.parquet", ".manifest.json.x3.json"):
-        (tmp_path / name).write_bytes(b"half")
-    Store(tmp_path)
-    assert [path.name for path in tmp_path.rglob("*")] == ["cells"]
-
-
 class Future:
     """Of a cluster: what becomes of it, one status after the other."""
 
