@@ -163,9 +163,9 @@ def test_profiles_are_means_place_by_place() -> None:
 
 def test_figures_need_what_they_show() -> None:
     ledger = published()
-    with pytest.raises(Unsuitable, match=r"no column decoder\.window"):
+    with pytest.raises(Unsuitable, match=r"decoder\.window"):
         window(table_of("ablation").drop(columns="decoder.window"), ledger)
-    with pytest.raises(Unsuitable, match="no rows of sjd-pac with a budget of 64"):
+    with pytest.raises(Unsuitable, match=r"sjd-pac.* 64"):
         tree(table_of("tree").assign(**{"decoder.budget": 32}), ledger)
     with pytest.raises(Unsuitable, match=r"rule\.neighbours\.count"):
         lantern(table_of("groups"), ledger)

@@ -95,18 +95,12 @@ def test_numbers_are_coloured_where_a_counterexample_is_about_them() -> None:
     assert tables[1].rows == [("b", ["2"], [4, 5])]
 
 
-def test_a_page_of_an_earlier_run_goes_away(tmp_path: Path) -> None:
-    path = tmp_path / "published.html"
-    no_claims = {"claims": [], "seed": 0}
+def test_without_the_ledgers_claims_there_is_no_page_and_that_of_an_earlier_run_goes(tmp_path: Path) -> None:
+    path = empty(tmp_path) / "published.html"
     path.write_text("the reader's own", encoding="utf-8")
-    published_page.build(tmp_path, no_claims)
+    build(tmp_path)
     assert path.exists()
     path.write_text(GENERATOR, encoding="utf-8")
-    published_page.build(tmp_path, no_claims)
+    build(tmp_path)
     assert not path.exists()
-
-
-def test_the_report_is_drawn_without_the_ledgers_claims_too(tmp_path: Path) -> None:
-    build(empty(tmp_path))
-    assert not (tmp_path / "published.html").exists()
     assert "published.html" not in (tmp_path / "report.html").read_text(encoding="utf-8")

@@ -12,7 +12,7 @@ from experiments.certification import self_test as certify_selftest
 from reports.data.documents import SELF_TEST
 from reports.pages.self_test import build, grouped, page
 from tests.support.page_documents import self_test
-from tests.support.pages import fetched, write
+from tests.support.pages import write
 
 pytestmark = pytest.mark.cli
 
@@ -38,7 +38,7 @@ def test_every_bug_is_in_the_table_under_its_contract(text: str) -> None:
     assert [row[0] for row in rows] == ["2", "12a", "12b", "19", "3", "28"]
     assert rows[0][2:] == ["enumeration", "no", "yes", "0", "567", "8,901", "49 of 50", "yes"]
     assert rows[3][1:] == ["coin &lt;= ratio", "not found", "no", "no", "–", "–", "–", "–", "no"]
-    assert "looks like: something else" in rows[4][1]
+    assert self_test()["bugs"][0]["diagnosis"] in rows[4][1]
     assert rows[4][-1] == "no"
     assert cells(text, 'id="passes"', 'id="correct"') == [
         ["verify", "compiled", "lossless", "60.0", "0.0123", "0.0345"],
@@ -64,18 +64,13 @@ def test_where_all_is_well_nothing_is_marked() -> None:
     assert 'class="note"' not in text
 
 
-def test_the_page_stands_alone_and_its_figure_names_every_bug(text: str) -> None:
+def test_bugs_have_labels_of_their_own_in_a_contract_and_the_figure_names_them(text: str) -> None:
+    bugs = self_test()["bugs"]
+    labels = [[row["label"] for row in rows] for rows in grouped(bugs).values()]
+    assert sum(map(len, labels)) == sum(len(set(own)) for own in labels) == len(bugs)
     assert text.count("<svg") == 1
-    assert fetched(text) == []
     for label in ("12a", "12b"):
         assert f">{label}</text>" in text
-
-
-def test_labels_are_unique_in_a_contract() -> None:
-    groups = grouped(self_test()["bugs"])
-    for rows in groups.values():
-        assert len({row["label"] for row in rows}) == len(rows)
-    assert sum(map(len, groups.values())) == len(self_test()["bugs"])
 
 
 def test_the_command_saves_the_table_and_draws_its_page_from_it_alone(
@@ -87,7 +82,7 @@ def test_the_command_saves_the_table_and_draws_its_page_from_it_alone(
     assert SELF_TEST.read(tmp_path) == self_test() == json.loads((tmp_path / "copy.json").read_text(encoding="utf-8"))
     assert (tmp_path / "selftest.html").read_text(encoding="utf-8") == text
     said = capfd.readouterr()
-    assert "6 of 8 bugs found, 1 of 2 correct implementations rejected" in said.out
+    assert all(count in said.out for count in ("6 of 8", "1 of 2"))
     assert str(tmp_path / "selftest.html") in said.out
     assert said.err == ""
 

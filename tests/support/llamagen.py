@@ -7,6 +7,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from simlab.models.architectures.vq16 import VqConfig
 from tests.support.layers import Layers, drawn
 
 Shapes = dict[str, tuple[int, ...]]
@@ -15,6 +16,7 @@ Weights = dict[str, Tensor]
 LAYERS, DIM, HEADS, HIDDEN, V, SHAPE = 2, 16, 2, 256, 11, (3, 4)
 CLASSES, TEXT_TOKENS, TEXT_DIM = 4, 5, 6
 CODES, CODE_DIM, WIDTH, MULTIPLES, LATENT, BLOCKS = 11, 3, 4, (1, 2, 2), 6, 2  # of the tiny tokenizer
+TOKENIZER = VqConfig(CODES, CODE_DIM, WIDTH, MULTIPLES, LATENT, BLOCKS, groups=2)
 
 
 def gpt_shapes(condition: str, layers: int = LAYERS, dim: int = DIM, hidden: int = HIDDEN, codes: int = V) -> Shapes:

@@ -160,3 +160,11 @@ class Broken(torch.nn.Module):
         if len(inputs) >= self.least:
             raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 1 bytes")
         return self.inner.features(inputs, *more)
+
+
+def logits_of(model: Any, given: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
+    """The logits behind conditions and sequences, all positions at once."""
+    inputs = torch.cat([model.condition(given), model.embed(tokens)], dim=1)
+    position = torch.arange(inputs.shape[1]).expand(inputs.shape[:2])
+    with torch.no_grad():
+        return model.logits(model.features(inputs, position, Causal()))

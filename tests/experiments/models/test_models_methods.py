@@ -29,6 +29,7 @@ from simlab.registry import examples
 from simlab.rules import make_rule
 from simlab.rules.compiled.dispatch import COMPILERS, compiled
 from tests.support.cases import tree
+from tests.support.refusals import refused
 
 pytestmark = pytest.mark.exact
 OTHERS = ("block", "hierarchical", "traversal", "candidate-tree")  # of a draft model, named where they are asked for
@@ -53,10 +54,10 @@ def test_by_default_draft_models_make_few(name: str) -> None:
     assert rows(make_method(name, CODEBOOK).decoder) < NODES
 
 
-@pytest.mark.parametrize("drafts", [2, 30])
-def test_a_tree_of_levels_has_paths_of_one_length(drafts: int) -> None:
-    with pytest.raises(ValueError, match=f"--drafts {drafts}: expected a multiple of 4, the paths of traversal's tree"):
-        with_drafts("traversal", CODEBOOK, drafts)
+def test_numbers_of_drafts_that_no_tree_of_a_method_has() -> None:
+    for name, drafts, fits in (("traversal", 2, "4"), ("traversal", 30, "4"), ("sjd-pac", 10, "32")):
+        refused(lambda n=name, d=drafts: with_drafts(n, CODEBOOK, d), f"--drafts {drafts}")
+        assert with_drafts(name, CODEBOOK, int(fits)).decoder
 
 
 def test_every_kernel_of_a_method_is_compiled_with_those_that_are_set_up() -> None:
@@ -72,13 +73,6 @@ def test_every_kernel_of_a_method_is_compiled_with_those_that_are_set_up() -> No
         return {(type(kernel), type(rule), getattr(kernel, "wide", False))}
 
     assert set.union(*map(kinds, DRAWN_BY)) == set.union(*map(kinds, METHODS))
-
-
-def test_some_numbers_no_window_of_a_tree_holds() -> None:
-    with pytest.raises(
-        ValueError, match="--drafts 10: expected a number that some window of sjd-pac holds, such as 32"
-    ):
-        with_drafts("sjd-pac", CODEBOOK, 10)
 
 
 # How much a device is given to do in a step --------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from simlab.models.process.sampling import Sampling
 from simlab.randomness import Purpose, Tape
 from simlab.rules import RULES, Speculative
 from tests.support.networks import CLASSES, V, model
+from tests.support.refusals import refused
 from theory.distances import tv, wasserstein1
 from theory.exact import acceptance, step_law
 
@@ -123,8 +124,7 @@ def test_fewer_calls_are_spread_over_the_sequence(tmp_path: Path) -> None:
 
 
 def test_what_verifies_no_drafts_is_told(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="Autoregressive verifies no drafts; expected a method that does"):
-        recorded(make_decoder("autoregressive"), tmp_path)
+    refused(lambda: recorded(make_decoder("autoregressive"), tmp_path), "Autoregressive")
 
 
 def test_rounding_costs_what_is_said() -> None:

@@ -21,6 +21,7 @@ from simlab.continuous.models.diffusion import ddim_chain, ddpm_chain, learned_r
 from simlab.continuous.models.sequences import Tokens
 from simlab.continuous.rules import RULES, LastStep, Path, Rule, TwoPath, VarianceProduct, make_rule
 from simlab.randomness import Tape
+from tests.support.refusals import refused
 
 pytestmark = pytest.mark.parity
 DEFAULT_EVERY = 7  # odd: of everything that comes in twos either is met
@@ -247,11 +248,8 @@ def test_what_has_no_compiled_form_is_told() -> None:
         """A rule nobody knows."""
 
     tape = Tape(SEED, 2)
-    with pytest.raises(ValueError, match="rule is a Other, which has no compiled form; expected one of LastStep"):
-        simulate(Truncating(1), *pair("exact"), Other(), tape)
-    with pytest.raises(ValueError, match="decoder is a str, which has no compiled form; expected one of Truncating"):
-        simulate("truncating", *pair("exact"), LastStep(), tape)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="threads is 0"):
-        simulate(Truncating(1), *pair("exact"), LastStep(), tape, threads=0)
-    with pytest.raises(ValueError, match="limit is 65536; expected at most 65535"):
-        simulate(Truncating(1, 0, 1 << 16), *pair("exact"), LastStep(), tape)
+    cut, exact, rule = Truncating(1), pair("exact"), LastStep()
+    refused(lambda: simulate(cut, *exact, Other(), tape), "rule is a Other", "LastStep")
+    refused(lambda: simulate("truncating", *exact, rule, tape), "decoder is a str", "Truncating")  # type: ignore[arg-type]
+    refused(lambda: simulate(cut, *exact, rule, tape, threads=0), "threads is 0")
+    refused(lambda: simulate(Truncating(1, 0, 1 << 16), *exact, rule, tape), "limit is 65536", "65535")

@@ -18,7 +18,7 @@ from simlab.continuous.models.diffusion import ddpm_chain
 from simlab.continuous.models.sequences import Tokens
 from simlab.continuous.rules import LastStep, Marginal, Path, Rule
 from simlab.randomness import Tape
-from simlab.statistics import GTest, MeanTest
+from simlab.statistics import GTest
 from theory.continuous.sequences import SequenceLaw, autoregressive, in_place
 
 pytestmark = pytest.mark.statistical
@@ -76,40 +76,3 @@ def test_the_test_tells_one_decoder_from_the_other() -> None:
         assert p_value(autoregressive(TARGET), stays) < LEVEL
         assert p_value(in_place(TARGET, 2, prefill=1), stays) < LEVEL
         assert p_value(in_place(TARGET, 1), InPlace(1).run(TARGET, DRAFT, rule, Tape(SEED, 4000)).tokens) > LEVEL
-
-
-@pytest.mark.parametrize("shift", [0.5, 1.5])
-def test_either_change_alone_by_a_decoder_written_out(shift: float) -> None:
-    """Two tokens, x_1 = x_0 / 2 + e, drafts N(shift, 1) and, for the second, exact: one change of two each time."""
-    random, count = np.random.default_rng(SEED), 200_000
-
-    def speculated(p_mean: np.ndarray, p_sd: float, q_mean: np.ndarray, q_sd: float) -> tuple[np.ndarray, ...]:
-        draft = random.normal(q_mean, q_sd)
-        ratio = norm.pdf(draft, p_mean, p_sd) / norm.pdf(draft, q_mean, q_sd)
-        kept = random.random(count) < ratio
-        token = draft.copy()
-        waiting = np.flatnonzero(~kept)
-        while len(waiting):
-            y = random.normal(p_mean[waiting], p_sd)
-            odds = norm.pdf(y, q_mean[waiting], q_sd) / norm.pdf(y, p_mean[waiting], p_sd)
-            taken = random.random(len(waiting)) < 1 - odds
-            token[waiting[taken]] = y[taken]
-            waiting = waiting[~taken]
-        return draft, token, kept
-
-    nothing = np.zeros(count)
-    draft, token, kept = speculated(nothing, 1.0, nothing + shift, 1.0)
-    seen = random.normal(draft / 2, 1.0)  # verified given the draft, kept or not
-    not_seen = np.where(kept, random.normal(0, np.sqrt(1.25), count), random.normal(token / 2, 1.0))
-    m = shift
-    second = norm.cdf(m / 2) - m / 2 * norm.pdf(m / 2)
-    shifted = (1 + m * m) * norm.cdf(-m / 2) - 1.5 * m * norm.pdf(m / 2)
-    for values, mean, wrong in (
-        (seen, shift / 2, 0.0),
-        (token * not_seen, (second - shifted) / 2, 0.5),
-        (not_seen, -m * norm.cdf(-m / 2) / 2, 0.0),
-    ):
-        within = np.clip(values, -12, 12)  # nothing is beyond, but for a share of less than 1e-8
-        test, other = (MeanTest(at, -12, 12, float(within.std())) for at in (mean, wrong))
-        assert test.stated(count, FALSE_ALARMS).detectable < 0.04
-        assert test.p_value(within) > FALSE_ALARMS > other.p_value(within)

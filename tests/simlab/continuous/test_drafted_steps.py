@@ -1,4 +1,7 @@
-"""Drafted denoising steps: tokens follow the target's chain, whatever the draft is."""
+"""Drafted denoising steps: tokens follow the target's chain, whatever the draft is.
+
+The exact law of drafted Gaussian steps, step by step and as a block, is a claim's own check.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ import pytest
 from scipy.stats import norm
 
 from simlab.continuous.drafted_steps import Means, Walked, drafted_steps
+from simlab.continuous.gaussian_steps import ratio, verify_block, verify_steps, weights
 
 TOKENS, DIMENSION = 20_000, 2
 SD = np.array([0.6, 0.5, 0.7, 0.4, 0.8])  # of steps 1 to T
@@ -61,3 +65,21 @@ def test_a_block_takes_no_more_calls() -> None:
     """In the mean, by more than five standard errors."""
     steps, block = (walked(OTHER, 3, block).calls for block in (False, True))
     assert steps.mean() - block.mean() > 5 * np.sqrt((steps.var() + block.var()) / TOKENS)
+
+
+@pytest.mark.exact
+def test_a_block_of_one_step_accepts_as_the_step_does() -> None:
+    random, count = np.random.default_rng(1), 100_000
+    s, delta = random.standard_normal((count, 1)), np.full((count, 1), 0.8)
+    coins, uniform = random.random((count, 1)), random.random(count)
+    one, other = verify_steps(s, delta, coins), verify_block(s, delta, coins, uniform)
+    assert (one[0] == other[0]).all()
+    assert (np.isnan(one[1]) == np.isnan(other[1])).all()
+    assert (np.isnan(one[1]) == (one[0] == 1)).all()
+
+
+@pytest.mark.exact
+def test_weights_are_those_of_block_verification() -> None:
+    s, delta = np.array([[1.0, -1.0, 2.0]]), np.array([[1.0, 1.0, 0.5]])
+    rho = ratio(s, delta)[0]
+    assert np.allclose(weights(s, delta)[0], [1, 1, rho[1], min(1, rho[1] * rho[2])])

@@ -20,15 +20,11 @@ from simlab.models.adapters.emu3 import load_emu3
 from simlab.models.adapters.emu3_tokenizer import load_emu3_tokenizer
 from simlab.models.adapters.llamagen import load_gpt
 from simlab.models.adapters.vqgan import load_vqgan
-from simlab.models.architectures.vq16 import VqConfig, load_vq
+from simlab.models.architectures.vq16 import load_vq
 from simlab.models.checkpoints import CheckpointError
 from tests.support import llamagen, mar, published
 
 pytestmark = pytest.mark.exact
-
-TINY_VQ = VqConfig(
-    *(llamagen.CODES, llamagen.CODE_DIM, llamagen.WIDTH, llamagen.MULTIPLES, llamagen.LATENT, llamagen.BLOCKS), groups=2
-)
 
 
 class Loader(NamedTuple):
@@ -56,7 +52,7 @@ LOADERS = {
     "llamagen, text": gpt("text"),
     "llamagen's tokenizer": Loader(
         lambda home: llamagen.saved(llamagen.vq_weights(), home / "vq.pt"),
-        lambda home: load_vq(home / "vq.pt", TINY_VQ),
+        lambda home: load_vq(home / "vq.pt", llamagen.TOKENIZER),
         *("vq.pt", "model", "quant_conv.bias"),
     ),
     **{

@@ -16,6 +16,7 @@ from simlab.randomness import Tape
 from simlab.rules import Speculative
 from tests.support.cases import by_decoder, tree
 from tests.support.networks import SAMPLINGS, SHAPE, V, classes, model, same
+from tests.support.refusals import refused
 
 pytestmark = pytest.mark.parity
 
@@ -55,21 +56,10 @@ def test_a_function_without_a_condition() -> None:
     assert 0.8 < float((found[:, 1:] == found[:, :-1]).double().mean()) < 0.97
 
 
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        (lambda tokens, given: logits(tokens, given)[:, 1:], r"\(4, 0, 5\); expected floats \[4, 1, V\], a row before"),
-        (lambda tokens, given: logits(tokens, given).argmax(-1), r"torch.int64 \(4, 1\); expected floats"),
-    ],
-)
-def test_logits_of_another_shape(wrong: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        FromLogits(wrong, SHAPE, classes(4))
-
-
-def test_guidance_needs_no_condition() -> None:
-    with pytest.raises(ValueError, match="null is None; expected what stands for no condition"):
-        FromLogits(logits, SHAPE, classes(2), sampling=Sampling(guidance=2.0))
+def test_logits_of_another_shape_and_guidance_without_no_condition() -> None:
+    refused(lambda: FromLogits(lambda t, given: logits(t, given)[:, 1:], SHAPE, classes(4)), "(4, 0, 5)", "[4, 1, V]")
+    refused(lambda: FromLogits(lambda t, given: logits(t, given).argmax(-1), SHAPE, classes(4)), "torch.int64 (4, 1)")
+    refused(lambda: FromLogits(logits, SHAPE, classes(2), sampling=Sampling(guidance=2.0)), "null is None")
 
 
 def test_rows_that_are_no_numbers() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib import import_module
 from itertools import product
 from typing import Any
 
@@ -22,6 +21,8 @@ from simlab.models.process.clock import UNTIMED
 from simlab.processes import TableProcess
 from simlab.rules import Speculative
 from simlab.statistics import GTest, tally
+from tests.support.networks import randomised
+from tests.support.refusals import refused
 from theory.distances import aligned, tv
 from theory.exact import Law, sequence_law
 
@@ -50,7 +51,6 @@ CONFIGS = {
     "three": transformers.LlamaConfig(**{**SIZES, "vocab_size": 3}),
     "three-draft": transformers.LlamaConfig(**{**SIZES, "vocab_size": 3, "num_hidden_layers": 1}),
 }
-serving = import_module("simlab.models.engine.serve")  # the package has a function of that name
 PROMPTS = torch.tensor([[0, 0, 5, 6], [7, 8, 9, 10], [0, 11, 12, 13]])
 models = pytest.mark.parametrize("name", ["llama", "qwen2", "gpt2"])
 
@@ -59,12 +59,7 @@ models = pytest.mark.parametrize("name", ["llama", "qwen2", "gpt2"])
 def made(name: str) -> Any:
     """A tiny model in the library's own form, with random weights that matter."""
     model = transformers.AutoModelForCausalLM.from_config(CONFIGS[name], dtype=torch.float64)
-    generator = torch.Generator().manual_seed(3)
-    with torch.no_grad():
-        for weights in model.parameters():
-            if weights.ndim > 1:
-                weights.normal_(0.0, 0.3, generator=generator)
-    return model.eval().requires_grad_(False)
+    return randomised(model, seed=3, spread=0.3)
 
 
 def generated(model: Any, prompts: Tensor = PROMPTS, **settings: Any) -> Any:
@@ -282,44 +277,11 @@ def test_a_stream_hears_what_that_of_generate_hears() -> None:
     assert own.ended
 
 
-class Poisoned(torch.nn.Module):
-    """The embedding of a model that makes no number of one token."""
-
-    def __init__(self, own: torch.nn.Module, token: int) -> None:
-        super().__init__()
-        self.own, self.token, self.weight = own, token, own.weight
-
-    def forward(self, ids: Tensor) -> Tensor:
-        rows: Tensor = self.own(ids)
-        return rows.masked_fill((ids == self.token)[..., None], float("nan"))
-
-
-@pytest.mark.parametrize("form", ["compiled", "reference"])
-def test_a_sequence_without_numbers_leaves_the_others(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    if form == "reference":
-        monkeypatch.setattr(serving, "has_kernel", lambda decoder, rule: False)
-    settings = {"max_new_tokens": 8, "do_sample": True, "custom_generate": simlab_generate, "seed": 4}
-    settings["decoder"] = Autoregressive()  # feeds only what is drawn
-    model, whole, lost = made("llama"), generated(made("llama"), **settings), dict[int, str]()
-    check_language(model)
-    embedding = model.get_input_embeddings()
-    bad = next(token for token in whole[1, 5:].tolist() if token not in (*whole[0].tolist(), *whole[2].tolist()))
-    model.set_input_embeddings(Poisoned(embedding, bad))
-    try:
-        found = generated(model, **settings, failed=lost.__setitem__)
-        with pytest.raises(RuntimeError, match="sequence 1: the model's rows hold NaN"):
-            generated(model, **settings)
-    finally:
-        model.set_input_embeddings(embedding)
-    assert list(lost) == [1]
-    assert torch.equal(found[[0, 2]], whole[[0, 2]])
-    first = whole[1].tolist().index(bad, 4)
-    assert found[1].tolist()[:5] == whole[1].tolist()[:5]
-    assert not found[1, first + 1 :].any()
-
-
 def test_a_sequence_that_finds_no_memory_leaves_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Prompts that bring their own of no condition, too: each goes with its own when fewer go on."""
+    """Prompts that bring their own of no condition, too: each goes with its own when fewer go on.
+
+    What becomes of rows that hold no numbers is asked of the engine.
+    """
     prompts = {"guidance_scale": 2.5, "negative_prompt_ids": torch.tensor([[4, 5], [6, 7], [8, 9]])}
     settings = {"max_new_tokens": 6, "do_sample": True, "custom_generate": simlab_generate, "seed": 4, **prompts}
     settings |= {"suppress_tokens": [12], "decoder": Autoregressive()}  # only the last prompt has that token
@@ -340,6 +302,8 @@ def test_a_sequence_that_finds_no_memory_leaves_the_others(monkeypatch: pytest.M
         return features(self, inputs, *rest)
 
     monkeypatch.setattr(Language, "features", smaller)
+    with pytest.raises(RuntimeError, match="sequence 2"):
+        generated(model, **settings)
     found = generated(model, **settings, failed=lost.__setitem__)
     assert list(lost) == [2]
     assert torch.equal(found[:2], whole[:2])
@@ -360,74 +324,62 @@ def test_criteria_of_one_s_own_end_a_sequence() -> None:
 # refusals ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"repetition_penalty": 1.2}, "RepetitionPenaltyLogitsProcessor cannot be mapped; expected processors"),
-        ({"no_repeat_ngram_size": 2}, "NoRepeatNGramLogitsProcessor cannot be mapped"),
-        ({"bad_words_ids": [[5, 6]]}, "NoBadWordsLogitsProcessor cannot be mapped; .* bad words of one token each"),
-        ({"min_p": 0.1, "do_sample": True}, "MinPLogitsWarper cannot be mapped"),
-        ({"num_beams": 2}, "the settings ask for beam search; expected sampling or the likeliest tokens"),
-        ({"output_scores": True, "return_dict_in_generate": True}, "output_scores: expected none; a call of the model"),
-        ({"decoder": SpeculativeDecoder(2)}, "draft_model is None; expected a model: .* a SpeculativeDecoder"),
-        ({"decoder": Sjd(2), "draft_model": "draft"}, "is LlamaForCausalLM; expected None: the decoder is a Sjd"),
-        ({"draft_model": "three"}, "draft_model is over 3 tokens; expected those of the model, 24"),
-        ({"replicates": [1, 2]}, "replicates are 2; expected 3, one for each sequence"),
-        ({"stream": Streamed()}, "stream is given for 3 sequences; expected one"),
-        ({"max_new_tokens": 50}, "prompt and new tokens are 54; expected at most 40, the positions of the model"),
-        ({"position_ids": torch.arange(4)[None] + 2}, "position_ids are others than 0, 1"),
-        ({"negative_prompt_ids": torch.tensor([[4]]), "guidance_scale": 2.0}, "are 1 prompts; expected 3"),
-        ({"logits_processor": [transformers.TemperatureLogitsWarper(0.5)], "temperature": 0.9, "top_k": 5}, None),
-        (
-            {"logits_processor": [transformers.TopKLogitsWarper(5)], "temperature": 0.9, "do_sample": True},
-            "TemperatureLogitsWarper comes too late, or twice; expected this order",
-        ),
-    ],
-)
+REFUSED: list[tuple[dict[str, Any], tuple[str, ...]]] = [  # and what a message names
+    ({"repetition_penalty": 1.2}, ("RepetitionPenaltyLogitsProcessor",)),
+    ({"no_repeat_ngram_size": 2}, ("NoRepeatNGramLogitsProcessor",)),
+    ({"bad_words_ids": [[5, 6]]}, ("NoBadWordsLogitsProcessor", "one token each")),
+    ({"min_p": 0.1, "do_sample": True}, ("MinPLogitsWarper",)),
+    ({"num_beams": 2}, ("beam search",)),
+    ({"output_scores": True, "return_dict_in_generate": True}, ("output_scores",)),
+    ({"decoder": SpeculativeDecoder(2)}, ("draft_model is None", "SpeculativeDecoder")),
+    ({"decoder": Sjd(2), "draft_model": "draft"}, ("LlamaForCausalLM", "None", "Sjd")),
+    ({"draft_model": "three"}, ("draft_model", "3 tokens", "24")),
+    ({"replicates": [1, 2]}, ("replicates are 2", "3")),
+    ({"stream": Streamed()}, ("stream", "3 sequences", "one")),
+    ({"max_new_tokens": 50}, ("54", "40")),
+    ({"position_ids": torch.arange(4)[None] + 2}, ("position_ids",)),
+    ({"attention_mask": torch.tensor([[1, 0, 1, 1]] * 3)}, ("attention_mask", "left")),
+    ({"negative_prompt_ids": torch.tensor([[4]]), "guidance_scale": 2.0}, ("1 prompts", "3")),
+    (
+        {"logits_processor": [transformers.TopKLogitsWarper(5)], "temperature": 0.9, "do_sample": True},
+        ("TemperatureLogitsWarper",),
+    ),
+]
+
+
+@pytest.mark.parametrize(("settings", "told"), REFUSED)
 @pytest.mark.filterwarnings("ignore")
-def test_what_is_not_supported_is_refused_by_name(settings: dict[str, Any], message: str | None) -> None:
+def test_what_is_not_supported_is_refused_by_name(settings: dict[str, Any], told: tuple[str, ...]) -> None:
     given = {key: made(value) if key == "draft_model" else value for key, value in settings.items()}
-    call = {"max_new_tokens": 9, "do_sample": False, "custom_generate": simlab_generate, **given}
-    if message is None:
-        assert generated(made("llama"), **call).shape == (3, 13)
-        return
-    with pytest.raises(ValueError, match=message):
-        generated(made("llama"), **call)
+    call = {"max_new_tokens": 9, "do_sample": False, "attention_mask": (PROMPTS != 0).long(), **given}
+    refused(lambda: made("llama").generate(PROMPTS, **call, custom_generate=simlab_generate), *told)
 
 
-def test_padding_is_on_the_left() -> None:
-    settings = {"max_new_tokens": 3, "custom_generate": simlab_generate, "do_sample": False}
-    with pytest.raises(ValueError, match="attention_mask hides tokens behind others; expected padding on the left"):
-        made("llama").generate(PROMPTS, attention_mask=torch.tensor([[1, 0, 1, 1]] * 3), **settings)
+@pytest.mark.filterwarnings("ignore")
+def test_processors_for_sampling_mean_nothing_to_the_likeliest_tokens() -> None:
+    warpers = {"logits_processor": [transformers.TemperatureLogitsWarper(0.5)], "temperature": 0.9, "top_k": 5}
+    call = {"max_new_tokens": 9, "do_sample": False, "custom_generate": simlab_generate}
+    assert generated(made("llama"), **call, **warpers).shape == (3, 13)
 
 
-@pytest.mark.parametrize(
-    ("config", "message"),
-    [
-        (transformers.BloomConfig(**SPECIAL, hidden_size=16, n_layer=1, n_head=2), "BloomForCausalLM cannot be run"),
-        (transformers.CohereConfig(**SIZES), "CohereForCausalLM has other rows over slots of keys and values, by"),
-        (
-            transformers.MambaConfig(**SPECIAL, hidden_size=16, num_hidden_layers=1, state_size=4),
-            "MambaForCausalLM cannot",
-        ),
-    ],
-)
-def test_models_that_are_refused_by_name(config: Any, message: str) -> None:
-    model = transformers.AutoModelForCausalLM.from_config(config).eval()
-    with pytest.raises(ValueError, match=message):
-        generated(model, max_new_tokens=3, do_sample=False, custom_generate=simlab_generate)
+ONE_LAYER = {**SPECIAL, "hidden_size": 16}
+OTHER_MODELS = {
+    "BloomForCausalLM": transformers.BloomConfig(**ONE_LAYER, n_layer=1, n_head=2),
+    "CohereForCausalLM": transformers.CohereConfig(**SIZES),
+    "MambaForCausalLM": transformers.MambaConfig(**ONE_LAYER, num_hidden_layers=1, state_size=4),
+}
 
 
-def test_a_window_that_slides() -> None:
+@pytest.mark.parametrize("name", OTHER_MODELS)
+def test_models_that_are_refused_by_name(name: str) -> None:
+    model = transformers.AutoModelForCausalLM.from_config(OTHER_MODELS[name]).eval()
+    refused(lambda: generated(model, max_new_tokens=3, do_sample=False, custom_generate=simlab_generate), name)
+
+
+def test_a_window_that_slides_and_a_model_that_is_trained() -> None:
     config = transformers.MistralConfig(**SIZES, sliding_window=8)
     model = transformers.AutoModelForCausalLM.from_config(config).eval()
     settings = {"do_sample": False, "custom_generate": simlab_generate}
     assert generated(model, max_new_tokens=4, **settings).shape == (3, 8)
-    with pytest.raises(ValueError, match="are 9 and attention slides over 8; expected no more"):
-        generated(model, max_new_tokens=5, **settings)
-
-
-def test_a_model_that_is_trained() -> None:
-    model = transformers.AutoModelForCausalLM.from_config(CONFIGS["llama"]).train()
-    with pytest.raises(ValueError, match="LlamaForCausalLM is being trained; expected model"):
-        generated(model, max_new_tokens=5, custom_generate=simlab_generate)
+    refused(lambda: generated(model, max_new_tokens=5, **settings), "9", "8")
+    refused(lambda: generated(model.train(), max_new_tokens=4, **settings), "MistralForCausalLM", "model")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -77,25 +75,6 @@ def test_the_full_vocabulary_allows_the_same() -> None:
 
 def test_guidance_where_there_is_a_choice() -> None:
     assert TINY.guidance(3) == (3.0, 3.0, 1.0) * 3 + (1.0, 1.0)
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: lumina(47, 48), "rows is 47; expected a multiple of 2"),
-        (lambda: lumina(48, 0), "columns is 0"),
-        (lambda: emu3(0, 3), "rows is 0"),
-        (lambda: Layout(range(4), 2, 2.5), "columns is 2.5"),  # type: ignore[arg-type]
-        (lambda: Layout(range(0), 2, 2), "at least one of an image"),
-        (lambda: Layout(range(-3, 2), 2, 2), "expected ids"),
-        (lambda: Layout(range(4), 2, 2, line=3), "none in"),
-        (lambda: Layout(range(4), 2, 2, line=5, end=(5,)), "expected each once"),
-        (lambda: TINY.guidance(float("nan")), "guidance is nan"),
-    ],
-)
-def test_errors(make: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        make()
 
 
 def test_guidance_of_anole_starts_from_a_text_without_words() -> None:

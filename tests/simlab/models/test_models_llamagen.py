@@ -23,9 +23,12 @@ from simlab.models.process.cached import Cached
 from simlab.models.process.sampling import Sampling
 from simlab.models.process.uncached import Uncached
 from simlab.randomness import Tape
+from tests.support import plain_transformer
 from tests.support.cases import by_decoder, tree
 from tests.support.llamagen import HEADS, LAYERS, SHAPE, TEXT_DIM, V, Weights, gpt_weights, saved
 from tests.support.networks import same, sequences
+from tests.support.published import in_meta
+from tests.support.refusals import refused
 
 pytestmark = pytest.mark.parity
 DEFAULT_EVERY = 4
@@ -44,10 +47,6 @@ def plain_angle(place: int, pair: int, pairs: int, columns: int) -> float:
     half = pairs // 2
     speed = 10_000.0 ** -((pair % half) / half)
     return (place // columns if pair < half else place % columns) * speed
-
-
-def plain_norm(vector: Tensor, gains: Tensor) -> Tensor:
-    return vector / math.sqrt(float((vector * vector).mean()) + 1e-5) * gains
 
 
 def plain_turned(head: Tensor, slot: int, prefix: int, columns: int) -> Tensor:
@@ -75,34 +74,15 @@ def plain_logits(weights: Weights, given: Tensor, tokens: list[int], hidden: fro
         inputs = [second @ plain_gelu(first @ vector) for vector in given]
     prefix = len(inputs)
     inputs += [weights["tok_embeddings.weight"][token] for token in tokens]
-    for index in range(LAYERS):
-        layer = {name.split(".", 2)[2]: w for name, w in weights.items() if name.startswith(f"layers.{index}.")}
-        parts = [layer["attention.wqkv.weight"] @ plain_norm(x, layer["attention_norm.weight"]) for x in inputs]
-        size = len(inputs[0])
-        width = size // HEADS
-        seen: list[Tensor] = []
-        for slot in range(len(inputs)):
-            heads = []
-            for h in range(HEADS):
-                q = plain_turned(parts[slot][h * width : (h + 1) * width], slot, prefix, SHAPE[1])
-                scores, values = [], []
-                for other in range(slot + 1):
-                    if other in hidden and other != slot:
-                        continue
-                    k = parts[other][size + h * width : size + (h + 1) * width]
-                    k = plain_turned(k, other, prefix, SHAPE[1])
-                    scores.append(math.exp(float(q @ k) / math.sqrt(width)))
-                    values.append(parts[other][2 * size + h * width : 2 * size + (h + 1) * width])
-                shares = [score / sum(scores) for score in scores]
-                heads.append(torch.stack([share * value for share, value in zip(shares, values, strict=True)]).sum(0))
-            seen.append(torch.cat(heads))
-        inputs = [x + layer["attention.wo.weight"] @ s for x, s in zip(inputs, seen, strict=True)]
-        for slot, x in enumerate(inputs):
-            normed = plain_norm(x, layer["ffn_norm.weight"])
-            gate, up = layer["feed_forward.w1.weight"] @ normed, layer["feed_forward.w3.weight"] @ normed
-            inputs[slot] = x + layer["feed_forward.w2.weight"] @ (gate / (1 + torch.exp(-gate)) * up)
-    ends = [weights["output.weight"] @ plain_norm(x, weights["norm.weight"]) for x in inputs]
-    return torch.stack(ends[prefix - 1 :])
+    held = dict(weights)
+    for layer in range(LAYERS):  # queries, keys and values in one
+        parts = weights[f"layers.{layer}.attention.wqkv.weight"].chunk(3)
+        held |= {in_meta(part, layer): tensor for part, tensor in zip("qkv", parts, strict=True)}
+
+    def turn(head: Tensor, place: int) -> Tensor:
+        return plain_turned(head, place, prefix, SHAPE[1])
+
+    return plain_transformer.plain_logits(in_meta, held, inputs, turn, HEADS, hidden)[prefix - 1 :]
 
 
 def plain_row(free: Tensor | None, given: Tensor, sampling: Sampling) -> list[float]:
@@ -231,10 +211,8 @@ def test_what_is_padding_does_not_matter(tmp_path: Path) -> None:
     for form in (Cached, Uncached):
         one, two = (form(model, g, text, visible=visible).forward(tokens, start, 5) for g in (given, other))
         torch.testing.assert_close(one, two, **CLOSE)
-    with pytest.raises(ValueError, match=r"visible has shape \(3, 4\) and dtype torch.bool; expected bool \(3, 5\)"):
-        Cached(model, given, visible=visible[:, 1:])
-    with pytest.raises(ValueError, match=r"visible has shape \(3, 5\) and dtype torch.int64; expected bool"):
-        Uncached(model, given, visible=visible.long())
+    refused(lambda: Cached(model, given, visible=visible[:, 1:]), "visible", "(3, 4)", "(3, 5)")
+    refused(lambda: Uncached(model, given, visible=visible.long()), "visible", "torch.int64", "bool")
 
 
 # the engine -----------------------------------------------------------------------------------------------------

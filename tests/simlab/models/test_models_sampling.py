@@ -17,7 +17,7 @@ from experiments.models.operations import Operations
 from simlab.arrays_compiled import total
 from simlab.models.adapters.grammars import emu3
 from simlab.models.process import sampling_compiled
-from simlab.models.process.grammar import Grammar, as_grammar
+from simlab.models.process.grammar import as_grammar
 from simlab.models.process.sampling import Sampling
 
 pytestmark = pytest.mark.exact
@@ -195,17 +195,3 @@ def test_a_large_grammar_is_small() -> None:
     grammar = Sampling(grammar=layout.grammar()).grammar
     assert grammar.shape == (layout.length, len(layout.ids))
     assert grammar.rows.nbytes + grammar.of.nbytes < 300_000
-
-
-@pytest.mark.parametrize(
-    ("rows", "of", "message"),
-    [
-        (np.ones((2, 3)), [0], "dtype float64; expected bool"),
-        (np.zeros((1, 3), dtype=bool), [0], "a token allowed at every position"),
-        (np.ones((2, 3), dtype=bool), [0, 2], "rows \\[0 2\\]; expected numbers from 0 to 1"),
-        (np.ones((2, 3), dtype=bool), [0.5], "expected numbers from 0 to 1"),
-    ],
-)
-def test_what_is_no_grammar(rows: np.ndarray, of: list[float], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        Grammar(rows, np.array(of))

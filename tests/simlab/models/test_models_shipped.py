@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pickletools
+from functools import partial
 from math import log2
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from simlab.models.adapters.fashion import (
     load_tokenizer,
 )
 from simlab.models.checkpoints import CheckpointError, read_description, read_json
+from tests.support.refusals import refused
 
 pytestmark = pytest.mark.exact
 
@@ -95,8 +97,8 @@ def test_tokens_stand_for_what_they_look_like() -> None:
 
 
 def test_a_checkpoint_of_another_kind_is_told() -> None:
-    with pytest.raises(CheckpointError, match="is of the kind 'target'; expected 'draft'"):
-        read_description(SHIPPED / "target.safetensors", "draft")
+    read = partial(read_description, SHIPPED / "target.safetensors", "draft")
+    refused(read, "'target'", "'draft'", error=CheckpointError)
     assert load_target().output.weight.isfinite().all()
 
 
@@ -113,24 +115,22 @@ def changed(folder: Path, sizes: dict[str, Any] | None = None, record: str | Non
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("change", "told"),
     [
-        ({"record": '{"built_on": ["target"]}'}, "built_on is a list; expected sha256 by names"),
-        ({"record": "[" * 100_000}, "expected sizes and a record of the training"),
-        ({"sizes": {"layers": 10**7}}, "layers is 10000000; expected at most"),
-        ({"dtype": torch.bfloat16}, "is of torch.bfloat16; expected torch.float16"),
-        ({"dtype": torch.int16}, "is of torch.int16; expected torch.float"),
+        ({"record": '{"built_on": ["target"]}'}, "built_on"),
+        ({"record": "[" * 100_000}, ""),
+        ({"sizes": {"layers": 10**7}}, "layers is 10000000"),
+        ({"dtype": torch.bfloat16}, "torch.bfloat16"),
+        ({"dtype": torch.int16}, "torch.int16"),
     ],
 )
-def test_a_hostile_checkpoint_is_told(change: dict[str, Any], message: str, tmp_path: Path) -> None:
-    with pytest.raises(CheckpointError, match=message):
-        load_head(changed(tmp_path, **change))
+def test_a_hostile_checkpoint_is_told(change: dict[str, Any], told: str, tmp_path: Path) -> None:
+    folder = changed(tmp_path, **change)
+    refused(lambda: load_head(folder), "head.safetensors", told, error=CheckpointError)
 
 
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "head.safetensors")
-    with pytest.raises(CheckpointError, match="is no file; expected a checkpoint"):
-        load_head(tmp_path)
     os.mkfifo(tmp_path / "config.json")
-    with pytest.raises(CheckpointError, match="is no file; expected a checkpoint"):
-        read_json(tmp_path / "config.json")
+    refused(lambda: load_head(tmp_path), "head.safetensors", error=CheckpointError)
+    refused(lambda: read_json(tmp_path / "config.json"), "config.json", error=CheckpointError)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from fractions import Fraction as F
 from typing import Any
 
 import numpy as np
 import pytest
 
 from simlab.decoders import make_decoder, run
-from simlab.processes import Ending, TableProcess
+from simlab.processes import Ending
 from simlab.randomness import Tape
 from simlab.rules import Speculative
 from tests.support.cases import PAC, by_decoder
@@ -50,11 +49,3 @@ def test_a_run_stops_at_the_end(name: str, parameters: dict[str, Any]) -> None:
     if name == "autoregressive":
         assert (found.steps == np.minimum(ends + 1, 8)).all()
         assert len(kept) == found.steps.max()
-
-
-def test_an_end_outside_the_vocabulary() -> None:
-    table = TableProcess(2, 3, lambda prefix: [F(1, 2), F(1, 2)])
-    with pytest.raises(ValueError, match="end is 2; expected a token below 2"):
-        Ending(table, 2)
-    with pytest.raises(ValueError, match="end is -1"):
-        Ending(table, -1)

@@ -7,7 +7,6 @@ process's only if none of this shows in a row.
 from __future__ import annotations
 
 import hashlib
-import re
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -247,41 +246,6 @@ def test_the_size_of_noise() -> None:
     for size, right in ((0.2, True), (0.206, False)):
         noise = np.log(Jittered(categorical, size, seed=8).forward(tokens, zero, 1) / clean)
         assert (abs(noise.std() / 0.2 - 1) < 0.02) == right
-
-
-# What people type -----------------------------------------------------------------------------------------------
-
-BAD: list[tuple[str, Mapping[str, Any], str]] = [
-    (
-        "markov",
-        {"processors": {"topk": 3}},
-        "unknown processor 'topk'; did you mean top_k? expected one of temperature",
-    ),
-    ("markov", {"vocabulary": 5, "processors": {"top_k": 0}}, "top_k is 0"),
-    ("markov", {"vocabulary": 5, "processors": "top_k"}, "processors is 'top_k'; expected a mapping"),
-    ("categorical", {"vocabulary": 1}, "vocabulary is 1; expected a whole number >= 2"),
-    ("categorical", {"vocabulary": 8, "entropy": 3.1}, "entropy is 3.1; expected a number from 0.001 to 3.0"),
-    ("categorical", {"vocabulary": 8, "entropy": 0}, "entropy is 0; expected a number from 0.001 to 3.0"),
-    ("categorical", {"vocabulary": 8, "entropy": 1, "tv": 1.5}, "tv is 1.5; expected a number from 0 to 1"),
-    ("categorical", {"vocabulary": 8, "entropy": 3, "tv": 0.9}, "tv is 0.9; expected at most 0.875"),
-    ("categorical", {"contexts": 1}, "contexts is 1; expected a whole number >= 2"),
-    ("categorical", {"length": 6, "shape": (2, 2)}, "shape is (2, 2); expected (rows, columns) that hold 6 tokens"),
-    ("categorical", {"seed": 2**64}, f"seed is {2**64}; expected a whole number below 2^64"),
-    ("markov", {"contexts": 1}, "contexts is 1; expected a whole number >= 2"),
-    ("markov", {"concentration": 0}, "concentration is 0; expected a finite number >= 1e-06"),
-    ("codebook", {"vocabulary": 8}, "clusters is 64; expected at most 8, the vocabulary"),
-    ("codebook", {"temperature": 0}, "temperature is 0; expected a finite number >= 1e-06"),
-    ("local", {"shape": (16, 0)}, "a side of shape is 0; expected a whole number >= 1"),
-    ("local", {"entropy": 11}, "entropy is 11; expected a number from 0.001 to 10.0"),
-    ("local", {"coupling": 1.1}, "coupling is 1.1; expected a number from 0 to 1"),
-    ("local", {"smoothness": 0}, "smoothness is 0; expected a finite number >= 0.001"),
-]
-
-
-@pytest.mark.parametrize(("name", "parameters", "message"), BAD, ids=[f"{n}-{m[:40]}" for n, _, m in BAD])
-def test_bad_parameters_are_named(name: str, parameters: Mapping[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=re.escape(message)):
-        make_process(name, **parameters)
 
 
 def test_every_name_is_tried() -> None:

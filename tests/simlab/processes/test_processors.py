@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from fractions import Fraction as F
 from typing import Any
 
@@ -109,28 +108,3 @@ def test_a_grammar_depends_on_the_position() -> None:
     assert {tokens[1] for tokens in law} == {1}
     assert 1 not in {tokens[2] for tokens in law}
     assert sum(law.values()) == 1
-
-
-WORLD, OTHER = random_process(1, 3, 2, zeros=0), random_process(2, 3, 3, zeros=0)
-BAD: list[tuple[dict[str, Any], tuple[str, ...]]] = [
-    ({"temperature": -1}, ("temperature is -1",)),
-    ({"temperature": float("nan")}, ("temperature is nan",)),
-    ({"temperature": F(2, 3)}, ("1/temperature", "exact rows")),
-    ({"top_k": 0}, ("top_k is 0", ">= 1")),
-    ({"top_p": 0}, ("top_p is 0",)),
-    ({"top_p": 1.5}, ("top_p is 1.5", "at most 1")),
-    ({"guidance": 3}, ("guidance is 3", "expected a process")),
-    ({"unconditional": WORLD}, ("guidance is 1",)),
-    ({"unconditional": OTHER, "guidance": 3}, ("(3, 3)", "expected the process's (3, 2)")),
-    ({"unconditional": WORLD, "guidance": 1.5}, ("guidance takes the power", "exact rows")),
-    ({"grammar": np.ones((2, 2), dtype=bool)}, ("(2, 2)", "(2, 3)")),
-    ({"grammar": np.ones((2, 3))}, ("float64", "expected bool")),
-    ({"grammar": np.array([[True, True, True], [False, False, False]])}, ("no token at position 1",)),
-]
-
-
-@pytest.mark.parametrize(("parameters", "told"), BAD, ids=[str(sorted(bad)) + told[0] for bad, told in BAD])
-def test_bad_processors_are_refused(parameters: dict[str, Any], told: tuple[str, ...]) -> None:
-    with pytest.raises(ValueError, match=re.escape(told[0])) as caught:
-        Processed(WORLD, **parameters)
-    assert all(part in str(caught.value) for part in told), str(caught.value)

@@ -30,7 +30,6 @@ from simlab.statistics import (
     paired,
     proportion_interval,
     tally,
-    tv_upper,
 )
 from simlab.statistics.discrete import williams
 from simlab.statistics.proportions import binomial_p_value, binomial_power
@@ -266,51 +265,3 @@ def test_a_rare_cell_does_not_count_as_a_degree_of_freedom_in_plans() -> None:
     for level in (0.01, 1e-6):
         least, found = test.power(200, level, 0.09), test.power_against(200, level, test.law.mass + even)
         assert found - 0.04 < least < found
-
-
-# What people are told ------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("wrong", "told"),
-    [
-        (lambda: GTest([0.5, 0.4]), "law sums to"),
-        (lambda: GTest([[0.5, 0.5]]), "expected one row"),
-        (lambda: GTest(THREE).p_value([1, 2]), r"expected \[..., 3\]"),
-        (lambda: GTest(THREE).p_value([1, 2, -1]), "below 0"),
-        (lambda: GTest(THREE).p_value({0: 1, "x": -1}), "expected numbers >= 0"),
-        (lambda: GTest([0.5, 0.5, 0, 0]).p_value([5, 5, 1, -1]), "expected numbers >= 0"),
-        (lambda: GTest(THREE).p_value([1, 2, 0.5]), "not whole"),
-        (lambda: GTest(THREE).p_value([1, 2, np.nan]), "not whole"),
-        (lambda: GTest(THREE).p_value([0, 0, 0]), "sum to 0"),
-        (lambda: GTest(THREE).p_value([[1, 0, 0], [1, 1, 0]]), "one n in all rows"),
-        (lambda: GTest(THREE).power_against(100, 0.01, [0.5, 0.5]), r"expected \[..., 3\]"),
-        (lambda: GTest(THREE).power_against(100, 0.01, [0.5, 0.5, 0.5]), "wrong sums to"),
-        (lambda: GTest(THREE).detectable(100, 1.0), "level is 1.0"),
-        (lambda: GTest(THREE).detectable(100, 0.0), "level is 0.0"),
-        (lambda: GTest(THREE).detectable(100, "0.1"), "level is '0.1'"),
-        (lambda: GTest(THREE).detectable(0, 0.01), "n is 0"),
-        (lambda: GTest(THREE).detectable(100, 0.01, 0.005), "power is 0.005"),
-        (lambda: GTest(THREE).power(100, 0.01, 1.5), "deviation is 1.5"),
-        (lambda: GTest(THREE).sample_size(0, 0.01), "deviation is 0"),
-        (lambda: Directed(THREE, THREE), "the law itself"),
-        (lambda: TwoSampleG().p_value([1, 2], {0: 1}), "same kind"),
-        (lambda: TwoSampleG().p_value([1, 2], [1, 2, 3]), "one length"),
-        (lambda: TwoSampleG().p_value([1, 2], [0, 0]), "sums to 0"),
-        (lambda: TwoSampleG().p_value([1, 2], [3, -2]), "no count"),
-        (lambda: TwoSampleG(1), "cells is 1"),
-        (lambda: ProportionTest(0.5).p_value(11, 10), "from 0 to n"),
-        (lambda: proportion_interval(11, 10, 0.9), "at most n"),
-        (lambda: MeanTest(2, 0, 1), "mean is 2"),
-        (lambda: MeanTest(0, 0, 0), "most is 0"),
-        (lambda: MeanTest(0.5, 0, 1).p_value([0.5, 1.5]), "values hold 1.5"),
-        (lambda: mean_interval([0.5], 0.9, 0, 1), "n >= 2"),
-        (lambda: paired([1, 2], [1, 2, 3]), "expected pairs"),
-        (lambda: tv_upper([[1, 2, 3]], THREE, 0.9), "one row"),
-        (lambda: tv_upper([1, 2, 3], THREE, 1), "confidence is 1"),
-        (lambda: Sequential(THREE).rejects(0), "level is 0"),
-    ],
-)
-def test_errors_name_the_value_and_what_was_expected(wrong: Callable[[], Any], told: str) -> None:
-    with pytest.raises(ValueError, match=told):
-        wrong()

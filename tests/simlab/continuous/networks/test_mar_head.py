@@ -10,6 +10,7 @@ from simlab.continuous.models.diffusion import ddpm_chain, forward_steps, respac
 from simlab.continuous.networks.mar.head import Head
 from simlab.continuous.networks.mar.kernel import guided, kernel
 from tests.support.mar import SMALL, PlainMar, Schedule, as_tensors, drawn, mar_shapes
+from tests.support.refusals import refused
 
 pytestmark = pytest.mark.parity
 SIZES = SMALL
@@ -68,9 +69,6 @@ def test_a_network_that_knows_the_noise_gives_posteriors() -> None:
 
 def test_predictions_of_another_shape_are_refused() -> None:
     forward, x = forward_steps(schedule("cosine", 1000, 4, "linspace")), torch.zeros(2, 3)
-    with pytest.raises(ValueError, match=r"predicted has the shape \(2, 3\) .*; expected 6 numbers a token"):
-        kernel(torch.zeros(2, 3), x, forward, 1)
-    with pytest.raises(ValueError, match="expected 3 numbers a token, as variances are upper"):
-        kernel(torch.zeros(2, 6), x, forward, 1, "upper")
-    with pytest.raises(ValueError, match="depth is 0; expected"):
-        Head(4, 4, 4, 0)
+    refused(lambda: kernel(torch.zeros(2, 3), x, forward, 1), "predicted", "(2, 3)", "6 numbers")
+    refused(lambda: kernel(torch.zeros(2, 6), x, forward, 1, "upper"), "(2, 6)", "3 numbers", "upper")
+    refused(lambda: Head(4, 4, 4, 0), "depth is 0")

@@ -18,7 +18,6 @@ from simlab.models.engine import Request, Result, serve
 from simlab.models.process.cached import Cached
 from simlab.models.process.sampling import Sampling
 from simlab.models.process.uncached import Uncached
-from simlab.processes import Ending
 from simlab.randomness import Tape
 from simlab.rules import Rule, Speculative, make_rule
 from tests.support.cases import CANDIDATE_TREES, by_decoder, tree
@@ -63,12 +62,6 @@ def test_requests_of_all_kinds_have_the_tokens_they_have_alone(batch: int) -> No
         assert np.array_equal(found.tokens, tokens)
         assert found.steps == steps == len(found.accepted) == len(found.committed)
         assert found.committed.sum() == len(tokens)
-
-
-def test_a_head_drafts() -> None:
-    requests = [request(k, "speculative", {"gamma": 3}, "guided") for k in range(5)]
-    for asked, found in zip(requests, served(requests, 2, eagle=True), strict=True):
-        assert np.array_equal(found.tokens, alone(asked, eagle=True)[0])
 
 
 def test_rules_and_samplings_of_their_own() -> None:
@@ -150,19 +143,6 @@ def test_kernels_over_a_cached_model_are_the_reference_form(
         assert np.array_equal(found.tokens, right.tokens)
         assert np.array_equal(found.steps, right.steps)
         assert np.array_equal(found.accepted, torch.stack([info.accepted for info in infos], 1))
-
-
-@pytest.mark.parametrize("end", [0, 3])
-@by_decoder([("speculative", {"gamma": 3}), ("sjd-pac", tree(3, 3, 2, "full"))])
-def test_sequences_that_end_early_leave(name: str, parameters: dict[str, Any], end: int) -> None:
-    decoder, tape, given = make_decoder(name, **parameters), Tape(3, 6), torch.arange(6) % CLASSES
-    found = []
-    for form in (run, simulate):
-        draft = Ending(Cached(model("draft"), given, lag=1), end) if decoder.needs_draft else None
-        found.append(form(decoder, Ending(Cached(model("target"), given), end), RULE, tape, draft))
-    assert np.array_equal(found[0].tokens, found[1].tokens)
-    assert np.array_equal(found[0].steps, found[1].steps)
-    assert (found[1].tokens[:, -1] == end).any()
 
 
 def test_conditions_with_padding_of_their_own() -> None:
