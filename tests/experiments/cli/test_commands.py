@@ -270,7 +270,7 @@ def test_a_reader_that_has_enough_is_no_error() -> None:
 def inline(tasks: Sequence[Task], follow: Callable[[Done], Sequence[Task]]) -> Iterator[Done]:
     for task in tasks:
         for name, job in task.jobs.items():
-            done = pool.attempt(name, job)
+            done = pool.do(name, job)
             yield done
             yield from inline(follow(done), follow)
 
