@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from experiments.cli.options import file_option, option
-from experiments.cli.terminal import (
+from experiments.terminal import (
     UsageError,
     check_copy,
     error_output,

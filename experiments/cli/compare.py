@@ -24,7 +24,8 @@ from experiments.cli.options import (
 from experiments.cli.options import (
     FILES as WRITTEN,
 )
-from experiments.cli.terminal import (
+from experiments.interrupts import held_interrupts
+from experiments.terminal import (
     check_writable,
     error_output,
     numbers_table,
@@ -33,7 +34,6 @@ from experiments.cli.terminal import (
     progress_bar,
     usage_errors,
 )
-from experiments.interrupts import held_interrupts
 
 if TYPE_CHECKING:
     from rich.console import Console

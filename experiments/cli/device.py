@@ -7,7 +7,7 @@ from shutil import rmtree
 from typing import Annotated, Any
 
 from experiments.cli.options import DISCRETE, GUIDANCE, Model, Models, file_option, option
-from experiments.cli.terminal import (
+from experiments.terminal import (
     UsageError,
     check_copy,
     error_output,

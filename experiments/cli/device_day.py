@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from experiments.cli.options import Device, Models, option, out_option
-from experiments.cli.terminal import UsageError, check_writable, error_output, output, plain_table, print_text
+from experiments.terminal import UsageError, check_writable, error_output, output, plain_table, print_text
 
 
 def device_day_command(

@@ -29,7 +29,7 @@ from experiments.cli.options import (
     with_records,
 )
 from experiments.cli.prompts import PAINTERS, Texts, draw_texts
-from experiments.cli.terminal import (
+from experiments.terminal import (
     UsageError,
     check_copy,
     check_picture,

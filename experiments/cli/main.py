@@ -33,10 +33,10 @@ from experiments.cli.record import record_command
 from experiments.cli.replay import replay_command
 from experiments.cli.report import SeveralRuns, report_command
 from experiments.cli.run import run_command
-from experiments.cli.terminal import UsageError
 from experiments.cli.train import train_command
 from experiments.cli.verify import verify_command
 from experiments.interrupts import WRITTEN, is_interrupt, lasting_interrupts
+from experiments.terminal import UsageError
 from experiments.validation import expectation
 from simlab import __version__
 from simlab.registry import meant

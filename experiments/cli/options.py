@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_type_hi
 import typer
 from typer.core import TyperCommand
 
-from experiments.cli.terminal import UsageError
+from experiments.terminal import UsageError
 
 if TYPE_CHECKING:
     from experiments.models.continuous.kind import Settings as VectorSettings
@@ -228,7 +228,7 @@ def sampling_of(model: str, rows: Rows, vectors: Vectors) -> Any:
 def settings_of(model: str, method: str, settings: list[str] | None, vectors: Vectors) -> dict[str, Any]:
     """Parameters of a method of these models. Raises ``ValueError`` for what is none of its."""
     if model != CONTINUOUS:
-        from experiments.models.methods import read_settings
+        from experiments.models.discrete.methods import read_settings
 
         return read_settings(settings or [])
     from experiments.models.continuous.methods import AR

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from experiments.cli.options import Settings, count_option, exact_settings, file_option, option, seed_option
-from experiments.cli.terminal import (
+from experiments.terminal import (
     UsageError,
     check_copy,
     check_writable,

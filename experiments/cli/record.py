@@ -23,7 +23,7 @@ from experiments.cli.options import (
     settings_of,
     with_records,
 )
-from experiments.cli.terminal import UsageError, check_copy, output, print_text, progress_bar, usage_errors
+from experiments.terminal import UsageError, check_copy, output, print_text, progress_bar, usage_errors
 
 USUAL = "sjd", "last-step"  # methods of discrete and of continuous tokens
 

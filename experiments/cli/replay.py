@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from experiments.cli.options import CONTINUOUS, option, out_option, refuse_given
-from experiments.cli.terminal import (
+from experiments.terminal import (
     UsageError,
     check_writable,
     numbers_table,

@@ -10,8 +10,8 @@ from typing import Annotated, Any
 from typer.core import TyperCommand
 
 from experiments.cli.options import option, out_option
-from experiments.cli.terminal import UNDRAWN, UsageError, check_writable
 from experiments.interrupts import run_held
+from experiments.terminal import UNDRAWN, UsageError, check_writable
 
 
 class SeveralRuns(TyperCommand):

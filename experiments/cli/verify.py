@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from experiments.cli.options import file_option, option, out_option, seed_option
-from experiments.cli.terminal import (
+from experiments.terminal import (
     UsageError,
     check_copy,
     check_writable,

@@ -24,7 +24,7 @@ from rich.console import Console
 
 from experiments.cli import claims
 from experiments.cli.main import main, run_process
-from experiments.cli.terminal import numbers_table, plain_math, plain_table
+from experiments.terminal import numbers_table, plain_math, plain_table
 from experiments.verification import pool
 from experiments.verification.claims import with_parts
 from experiments.verification.pool import Done, Task

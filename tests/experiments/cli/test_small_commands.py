@@ -148,7 +148,7 @@ def test_commands_load_nothing_that_they_do_not_need(lines: dict[str, str], name
         ("import experiments.models.discrete.replay, experiments.models.continuous.recording", "torch"),
         pytest.param(
             "from experiments.models import choice\nfrom experiments.models.discrete.kind import Discrete\n"
-            "from experiments.models.methods import make_method\n"
+            "from experiments.models.discrete.methods import make_method\n"
             "models = Discrete(); models.target, models.tokenizer, make_method('sjd-ac', models.codebook)",
             "torch._dynamo pandas pydantic simlab.certify",  # a second or more before the first step
             marks=pytest.mark.slow,
