@@ -90,6 +90,9 @@ def certify_command(
     command: Annotated[
         str | None, option("certify a process: any language", "LINE", "--command", section=SUBJECT)
     ] = None,
+    checkout: Annotated[
+        Path | None, option("the repository of published code (--list)", "DIR", "--checkout", section=SUBJECT)
+    ] = None,
     url: Annotated[str | None, option("certify a server with speculation", "URL", "--url", section=SUBJECT)] = None,
     contract: Annotated[
         str | None, option("how it is called (default: verify, or the adapter's)", "NAME", section=SUBJECT)
@@ -136,7 +139,8 @@ def certify_command(
     certificate.html and, where there is one, a program that reproduces the failure.
 
     Exit status: 0 lossless, 1 lossy or breaks, 2 wrong usage, 3 inconclusive: nothing was found, but the budget was too
-    small for the TV asked for. SPEC is module:function, path/to/file.py:function, or the name of an adapter (--list).
+    small for the TV asked for. SPEC is module:function, path/to/file.py:function, or a name of --list: an
+    adapter, or code of a repository in --checkout.
     simlab/certify/README.md is the guide; docs/certify-any-language.md that of --command,
     docs/certify-servers.md that of --url.
     """
@@ -148,6 +152,8 @@ def certify_command(
     given = next((name for name, value in own.items() if value or value == ""), None)
     if given and (listing or self_test or url is not None):
         raise UsageError(f"certify: --{given} belongs to a SPEC or --command")
+    if checkout is not None and spec is None:
+        raise UsageError("certify: --checkout belongs to a SPEC")
     if listing:
         return _list()
     if self_test:
@@ -180,6 +186,7 @@ def certify_command(
             at_most=at_most or "",
             strict=strict,
             process=spec is None,
+            checkout=checkout,
             **asdict(effort),
         )
     except ValueError as error:
@@ -259,9 +266,10 @@ def _show(document: dict[str, Any], out: Path, files: GateFiles) -> int:
 
 
 def _list() -> int:
-    """Print the contracts, the adapters, and the presets of shapes."""
+    """Print the contracts, adapters, published code, and the presets of shapes."""
     from simlab.certify import CONTRACTS
     from simlab.certify.adapters import ADAPTERS
+    from simlab.certify.adapters.checkouts.registry import PUBLISHED
     from simlab.certify.shapes.ranges import PRESETS
 
     console = output()
@@ -271,6 +279,9 @@ def _list() -> int:
     console.print()
     rows = [(one.name, one.contract, "CUDA" if one.needs_cuda else "CPU", one.about) for one in ADAPTERS.values()]
     console.print(plain_table(console, ("adapter", "contract", "runs on", "what it is"), rows))
+    console.print()
+    rows = [(one.name, one.contract, one.repository, one.about) for one in PUBLISHED.values()]
+    console.print(plain_table(console, ("with --checkout", "contract", "of the repository", "what it is"), rows))
     console.print()
     width = max(map(len, PRESETS)) + 2
     print_text(console, "presets of --shape, of which a contract takes the sizes that it has", "bold")
