@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
-from experiments.cli.options import file_option, given_of, option, out_option, seed_option, with_records
+from experiments.options import file_option, given_of, option, out_option, seed_option, with_records
 from experiments.terminal import (
     UsageError,
     check_copy,

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from experiments.cli.options import option, out_option
 from experiments.cli.verify import COLOURS, check_papers, read_decided
+from experiments.options import option, out_option
 from experiments.terminal import UsageError, error_output, output, plain_math, plain_table, print_text
 
 if TYPE_CHECKING:

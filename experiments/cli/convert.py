@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from experiments.cli.options import count_option, file_option
+from experiments.options import count_option, file_option
 from experiments.terminal import UsageError, check_copy, output, print_text
 
 

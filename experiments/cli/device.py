@@ -6,7 +6,8 @@ from pathlib import Path
 from shutil import rmtree
 from typing import Annotated, Any
 
-from experiments.cli.options import DISCRETE, GUIDANCE, Model, Models, file_option, option
+from experiments.cli.options import DISCRETE, GUIDANCE, Model, Models
+from experiments.options import file_option, option
 from experiments.terminal import (
     UsageError,
     check_copy,

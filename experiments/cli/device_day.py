@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from experiments.cli.options import Device, Models, option, out_option
+from experiments.cli.options import Device, Models
+from experiments.options import option, out_option
 from experiments.terminal import UsageError, check_writable, error_output, output, plain_table, print_text
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from experiments.cli.options import option, out_option
+from experiments.options import option, out_option
 from experiments.terminal import UsageError, check_writable, error_output, output, print_text, progress_bar
 from simlab.registry import meant
 

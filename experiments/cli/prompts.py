@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 
-from experiments.cli.options import Rows, Run, given_of
+from experiments.cli.options import Rows, Run
+from experiments.options import given_of
 from experiments.terminal import (
     UsageError,
     check_copy,

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 from typer.core import TyperCommand
 
-from experiments.cli.options import option, out_option
 from experiments.interrupts import run_held
+from experiments.options import option, out_option
 from experiments.terminal import UNDRAWN, UsageError, check_writable
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from experiments.cli.options import option
+from experiments.options import option
 from experiments.terminal import UsageError, error_output, output, plain_table, print_text, progress_bar
 from simlab.registry import meant
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from experiments.cli.options import option, out_option, seed_option
+from experiments.options import option, out_option, seed_option
 from experiments.terminal import UsageError, check_writable, error_output, output, print_text, progress_bar
 
 

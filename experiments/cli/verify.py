@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from experiments.cli.options import file_option, option, out_option, seed_option
+from experiments.options import file_option, option, out_option, seed_option
 from experiments.terminal import (
     UsageError,
     check_copy,

@@ -11,7 +11,6 @@ number of drafts a call: ``BESIDE``, the calls of each image by ``sjd-ac`` and b
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 import tomllib
@@ -20,11 +19,14 @@ from fractions import Fraction as F
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, get_args
+from typing import Annotated, Any, get_args
 
 import numpy as np
+import typer
 
+from experiments.options import option, run_module
 from experiments.results import write_json, write_text
+from experiments.terminal import UsageError
 from simlab.decoders import (
     Block,
     Decoder,
@@ -429,32 +431,42 @@ def with_tables(page: str, *tables: str) -> str:
     return page
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Write both."""
-    parser = argparse.ArgumentParser(prog="python -m experiments.measurements.image_methods", description=__doc__)
-    for name in ("comparison", "costs", "partly", "beside", "denoising", "out", "page"):
-        parser.add_argument(name, type=Path, metavar=name.upper())
-    parser.add_argument("--steps", type=Path, action="append", metavar="FOLDER", help="a comparison for BESIDE")
-    parser.add_argument("--timed", type=Path, metavar="COMPARISON", help="the one whose times count")
-    given = parser.parse_args(arguments)
-    paths = given.comparison, given.costs, given.partly, given.denoising
-    compared, costs, partly, steps = (json.loads(path.read_text("utf-8")) for path in paths)
-    both = steps_of(given.steps) if given.steps else json.loads(given.beside.read_text("utf-8"))
-    if given.timed:
-        times = json.loads(given.timed.read_text("utf-8"))
+def image_methods_command(
+    comparison: Path,
+    costs: Path,
+    partly: Path,
+    beside_file: Annotated[Path, typer.Argument(metavar="BESIDE")],
+    denoising: Path,
+    out: Path,
+    page: Path,
+    steps: Annotated[list[Path] | None, option("a comparison for BESIDE (repeatable)", "FOLDER", "--steps")] = None,
+    timed: Annotated[Path | None, option("the one whose times count", "COMPARISON", "--timed")] = None,
+) -> int:
+    """Write OUT, and the tables of PAGE from it."""
+    compared, own_costs, in_part, denoised_steps = (
+        json.loads(path.read_text("utf-8")) for path in (comparison, costs, partly, denoising)
+    )
+    both = steps_of(steps) if steps else json.loads(beside_file.read_text("utf-8"))
+    if timed:
+        times = json.loads(timed.read_text("utf-8"))
         if missing := {row["method"] for row in compared["methods"]} - {row["method"] for row in times["methods"]}:
-            parser.error(f"--timed: has no {', '.join(sorted(missing))}; expected every method of COMPARISON")
+            raise UsageError(f"--timed: has no {', '.join(sorted(missing))}; expected every method of COMPARISON")
         compared = with_times(compared, times)
-        write_json(given.comparison, compared)
-    if given.steps:
-        write_json(given.beside, both)
-    found = document(compared, costs["costs"], partly)
-    write_json(given.out, found)
-    page = given.page.read_text("utf-8")
-    tables = table(found), sentences(found["rows"]), combined(found["combinations"]), beside(both), denoised(steps)
-    write_text(given.page, with_tables(page, *tables))
+        write_json(comparison, compared)
+    if steps:
+        write_json(beside_file, both)
+    found = document(compared, own_costs["costs"], in_part)
+    write_json(out, found)
+    tables = (
+        table(found),
+        sentences(found["rows"]),
+        combined(found["combinations"]),
+        beside(both),
+        denoised(denoised_steps),
+    )
+    write_text(page, with_tables(page.read_text("utf-8"), *tables))
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_module(image_methods_command))
