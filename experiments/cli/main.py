@@ -25,7 +25,6 @@ from experiments.cli.device import device_command
 from experiments.cli.device_day import device_day_command
 from experiments.cli.doctor import doctor_command
 from experiments.cli.generate import generate_command
-from experiments.cli.large import large_command
 from experiments.cli.prove import prove_command
 from experiments.cli.record import record_command
 from experiments.cli.replay import replay_command
@@ -48,6 +47,7 @@ OPTIONAL = {  # packages that only some commands need: the extra that brings the
 MOVED = {  # commands that there were: what is typed now
     "judge": "simlab prove {} --judge",
     "show": "simlab prove RULE --at P Q",
+    "large": "simlab run large {}",
     "train": "simlab model train {}",
     "check": "simlab model check {}",
     "convert": "simlab model convert {}",
@@ -136,7 +136,6 @@ app.command("claims")(claims_command)
 app.command("prove")(prove_command)
 app.command("certify", cls=Sections)(certify_command)
 app.command("run")(run_command)
-app.command("large")(large_command)
 app.command("report", cls=SeveralRuns)(report_command)
 app.command("bench")(bench_command)
 app.command("generate", cls=Sections)(generate_command)
