@@ -16,6 +16,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
+from experiments.certification.effort import Effort
 from experiments.judging.load_object import load_object, no_python
 from experiments.results import versions, write, write_json
 from simlab import __version__
@@ -25,28 +26,21 @@ from simlab.certify.adapters.checkouts.registry import PUBLISHED, Published, com
 from simlab.certify.api import LIMIT
 from simlab.certify.contracts.registry import contract_named
 from simlab.certify.engine.workers import check_processes
-from simlab.checks import check_at_least, check_number
+from simlab.checks import check_at_least
 from simlab.registry import meant
-from simlab.statistics.power import check_share
 
 USUAL = {"processes": 2, "limit": LIMIT}  # the defaults that a command need not repeat
-LEAST = 0.01  # seconds of a budget or a limit
 AGAIN = 30  # seconds that are enough to see a failure again in its shape
 
 
 @dataclass(frozen=True)
-class Request:
+class Request(Effort):
     """The options of the command line; raises ``ValueError`` for a number out of its range."""
 
     spec: str
-    contract: str | None
-    budget: float
-    epsilon: float
-    confidence: float
-    seed: int
-    calls: int | None
-    processes: int
-    limit: float
+    contract: str | None = None
+    calls: int | None = None
+    processes: int = 2
     arrays: str | None = None
     shapes: tuple[str, ...] = ()
     at_most: str = ""
@@ -55,10 +49,7 @@ class Request:
     checkout: Path | None = None  # of the repository that published code is taken from
 
     def __post_init__(self) -> None:
-        check_number("--budget", self.budget, LEAST)
-        check_number("--limit", self.limit, LEAST)
-        check_share("--epsilon", self.epsilon)
-        check_share("--confidence", self.confidence)
+        self.check()
         check_processes("--processes", self.processes)
         if self.calls is not None:
             check_at_least("--calls", self.calls, 1)

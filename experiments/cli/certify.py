@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
-from experiments.options import file_option, given_of, option, out_option, seed_option, with_records
+from experiments.certification.effort import Effort
+from experiments.options import file_option, given_of, option, out_option, with_records
 from experiments.terminal import (
     UsageError,
     check_copy,
@@ -40,18 +41,6 @@ MOST_OUTCOMES = 16  # that are printed; the page has more
 def _server(metavar: str, text: str) -> Any:
     """An option of ``--url``."""
     return typer.Option(metavar=metavar or None, help=text, show_default=False)
-
-
-@dataclass(frozen=True)
-class Effort:
-    """How long it is tried, and how sure a pass is."""
-
-    section: ClassVar[str] = "How long and how sure"
-    budget: Annotated[float, option("seconds; a fault ends it earlier", "S")] = 60.0
-    epsilon: Annotated[float, option("TV that must be ruled out", "E")] = 0.03
-    confidence: Annotated[float, option("of the bound on TV", "C")] = 0.999
-    seed: Annotated[int, seed_option("of the random calls")] = 0
-    limit: Annotated[float, option("seconds until a call counts as hung", "S")] = 10.0
 
 
 @dataclass(frozen=True)
@@ -174,7 +163,7 @@ def certify_command(
         if url is not None:
             from experiments.certification.servers import ServerRequest
 
-            return _certify_server(ServerRequest(url, **asdict(effort), **asked), out, files)
+            return _certify_server(ServerRequest(url, **effort.effort, **asked), out, files)
         assert named is not None
         request = Request(
             spec=named,
@@ -187,7 +176,7 @@ def certify_command(
             strict=strict,
             process=spec is None,
             checkout=checkout,
-            **asdict(effort),
+            **effort.effort,
         )
     except ValueError as error:
         raise UsageError(str(error)) from None

@@ -84,7 +84,8 @@ class Engine:
     def request(self, budget: float) -> Request:
         """With so many seconds."""
         contract = None if self.spec in ADAPTERS else self.contract
-        return Request(self.spec, contract, budget, self.wanted.epsilon, 0.999, 0, None, 1, LIMIT, self.arrays)
+        asked: Any = {"budget": budget, "epsilon": self.wanted.epsilon, "limit": LIMIT}
+        return Request(self.spec, contract, processes=1, arrays=self.arrays, **asked)
 
     def certificate(self, scratch: Path, budget: float) -> dict[str, Any]:
         """The content of certificate.json."""
@@ -111,8 +112,8 @@ class ServedEngine:
     def certificate(self, scratch: Path, budget: float) -> dict[str, Any]:
         """The content of certificate.json; its command has the usual ports in place of those that were free."""
         with self.served() as (url, reference):
-            asked = (url, budget, self.wanted.epsilon, 0.999, 0, 10.0, reference, self.prompts)
-            request = ServerRequest(*asked, top_k=KEPT, requests=200_000)
+            asked: Any = {"budget": budget, "epsilon": self.wanted.epsilon, "top_k": KEPT, "requests": 200_000}
+            request = ServerRequest(url, reference, self.prompts, **asked)
             document = certified_server(request, scratch, lambda share: None)
         told = json.dumps(document)
         for address, usual in ((url, 8080), (reference, 8081)):
@@ -149,9 +150,8 @@ class PublishedEngine:
 
     def certificate(self, scratch: Path, budget: float) -> dict[str, Any]:
         """The content of certificate.json; its command names a folder, and its programs, which would need it, go."""
-        request = Request(
-            self.name, None, budget, self.wanted.epsilon, 0.999, 0, None, 1, LIMIT, checkout=self.checkout
-        )
+        asked: Any = {"budget": budget, "epsilon": self.wanted.epsilon, "limit": LIMIT}
+        request = Request(self.name, processes=1, checkout=self.checkout, **asked)
         document = certified(request, scratch, lambda: None, lambda what, share: None)
         for failure in (document["failure"], document["edge"]):
             if failure:
