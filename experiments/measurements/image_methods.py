@@ -53,6 +53,7 @@ from theory.claims.images.jacobi import BEFORE, NOW, reused, rising
 from theory.claims.images.relaxed import LEAVES, local_tv, pooled
 from theory.claims.lossy.truncation import PAIR
 from theory.continuous.quadrature import normal_pdf, panels
+from theory.continuous.rejection_cost import emitted_mass
 from theory.distances import aligned, tv
 from theory.exact import acceptance, mean, sequence_law, step_law, target_law
 from theory.example_processes import random_process, sticky_process
@@ -222,12 +223,10 @@ def by_another_row(r: Any) -> tuple[F, F]:
 
 def by_variances(product: float) -> tuple[float, float]:
     """The same of Algorithm 1 of CSpD where last steps are N(1, 1) and N(0, 1), by quadrature, to four digits."""
-    x, mass = panels(np.linspace(-9, 10, 401))
-    p, q = normal_pdf(x, 1.0), normal_pdf(x)
-    kept, rest = np.minimum(q, product * p), np.maximum(product * p - q, 0)
-    law = kept + (1 - mass @ kept) / (mass @ rest) * rest
-    gained = mass @ (kept - np.minimum(q, p))
-    return round(float(gained), 4), round(float(mass @ abs(law - p)) / 2, 4)
+    x, width = panels(np.linspace(-9, 10, 401))
+    p, q = normal_pdf(x, 1.0) * width, normal_pdf(x) * width
+    found = emitted_mass(p, q, np.log(product * p / q))
+    return round(found.acceptance - float(np.minimum(q, p).sum()), 4), round(float(tv(found.mass, p)), 4)
 
 
 def scd_accepts() -> F:
