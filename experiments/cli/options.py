@@ -64,6 +64,7 @@ Models = Annotated[
     Path | None, option("checkpoints, instead of those that come along", "DIR", "--models", section=MODEL)
 ]
 Device = Annotated[str, option("cpu or cuda", "NAME", "--device")]
+Small = Annotated[bool, option("small sizes: only to see whether it runs", name="--small")]
 Label = Annotated[str, option("of the class, or all", "NAME", "--label", section=DRAWN)]
 GUIDANCE = typer.Option("--guidance", metavar="S", help="scale of guidance; 1 is none")
 
