@@ -106,7 +106,7 @@ def wrong_values() -> Iterator[tuple[str, str, str, str]]:
 
 
 def test_all_commands_are_here() -> None:
-    assert len(COMMANDS) == 18
+    assert len(COMMANDS) == 17
     assert {words for words, *_ in wrong_values()} >= {"verify", "certify", "run", "generate", "compare", "model train"}
 
 
