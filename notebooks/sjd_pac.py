@@ -229,7 +229,7 @@ print(f"without bonus one in law: {without.outcome}; with it: {with_it.outcome}"
 # decides this:
 
 # %%
-decided("pac.state-of-the-art", "pac.state-of-the-art.lossy")
+decided("pac.state-of-the-art")
 
 # %% [markdown]
 # ## Break it yourself

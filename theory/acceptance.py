@@ -7,17 +7,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from simlab.arrays import Number
-from simlab.checks import as_metric, as_pair, check_at_least, check_number
-from theory.distances import pot, tv
+from simlab.checks import check_at_least, check_number
+from theory.distances import tv
 
 __all__ = [
     "alpha",
     "expected_tokens",
     "frontier",
-    "nearest_frontier",
     "speedup",
     "trials_per_rejection",
     "trials_per_token",
@@ -198,44 +195,3 @@ def frontier(p: Any, q: Any, spent: Number) -> Any:
     check_number("spent", spent)
     best = alpha(p, q) + spent
     return best if best < 1 else best * 0 + 1
-
-
-def nearest_frontier(p: Any, q: Any, accepted: float, metric: Any) -> float:
-    """The least Wasserstein-1 at which a rule with one candidate can accept ``accepted``; floating point.
-
-    Parameters
-    ----------
-    p, q
-        Target and draft rows ``[V]``.
-    accepted
-        The acceptance asked for, in [0, 1].
-    metric
-        Distances ``float[V, V]``, which obey the triangle inequality: without it a detour could be cheaper.
-
-    Returns
-    -------
-    float
-        In units of the metric: 0 up to alpha = sum min(p, q), and the whole distance from p to q at 1.
-
-    Raises
-    ------
-    ValueError
-        If p or q is no pmf, ``accepted`` is outside [0, 1], or ``metric`` is no table of distances.
-
-    Notes
-    -----
-    A rule keeps masses k <= q of total ``accepted`` and emits k and something else. Whatever it emits, moving p to it
-    moves ``accepted`` of p's mass onto k; and mass that is not needed there may stay where it is. So the least is a
-    *partial* transport of that much mass from p to q, and a rule that emits its plan, the rest of p unmoved, reaches
-    it.
-    """
-    p, q = (np.asarray(row, dtype=np.float64) for row in as_pair(p, q))
-    check_number("accepted", accepted, most=1)
-    cost = as_metric(metric, "metric", len(p))
-    both = np.minimum(p, q)
-    moved = float(accepted) - both.sum()
-    if moved <= 1e-12:
-        return 0.0
-    # nothing that can stay moves: only what p has too much of, and q too; their sums may differ by rounding
-    over, under = p - both, q - both
-    return float(pot().partial.partial_wasserstein2(over, under, cost, m=min(moved, over.sum(), under.sum())))

@@ -21,9 +21,8 @@ from typing import Any
 import numpy as np
 import scipy
 
-from simlab.arrays import Array, Number, is_exact, without
-from simlab.candidates import Candidates, Greedy, Independent, WithoutReplacement, make_verifier, verified_law
-from simlab.checks import as_pair, as_pmf, check_at_least, check_flag, check_number
+from simlab.arrays import Array, Number, without
+from simlab.checks import as_pair, as_pmf, check_at_least, check_number
 from simlab.optimum import Sets, candidate_sets, check_sets, one_row, optimal_acceptance
 from simlab.rules import Rule, Step
 
@@ -35,45 +34,7 @@ __all__ = [
     "given_candidates_law",
     "optimal_acceptance",
     "optimal_transport",
-    "verifier_acceptance",
 ]
-
-
-def verifier_acceptance(name: str, p: Any, q: Any, candidates: int, replacement: bool = False) -> Number:
-    """How often a verifier accepts one of K candidates from q.
-
-    Parameters
-    ----------
-    name
-        Of the verifier: ``recursive``, ``k-seq``, ``greedy``, ``optimal``, ``list`` or ``sample-and-match``.
-    p, q
-        Target and draft rows ``[V]``, floats or ``Fraction``.
-    candidates
-        K, at least 1.
-    replacement
-        Whether candidates are drawn with replacement, for the verifiers that take either; ``k-seq`` and ``list``
-        are made for replacement, ``greedy`` for the candidates of its own.
-
-    Returns
-    -------
-    Number
-        Exact for exact rows, but for ``k-seq`` with K > 1, whose rho is irrational.
-
-    Raises
-    ------
-    ValueError
-        For an unknown name, if p or q is no pmf or not one row, their shapes differ, K < 1, or ``replacement`` is
-        neither True nor False.
-    """
-    p, q = as_pair(p, q)
-    one_row(p, "p")
-    check_flag("replacement", replacement)
-    verifier = make_verifier(name)
-    ways: tuple[Candidates, ...] = (Independent() if replacement else WithoutReplacement(), Independent(), Greedy())
-    way = next(way for way in ways if isinstance(way, verifier.takes))
-    found = verified_law(verifier, way, p, q, candidates).accepted
-    accepted = found.sum()
-    return Fraction(accepted) if is_exact(found) else float(accepted)
 
 
 def candidates_law(

@@ -1,4 +1,4 @@
-"""Small examples to enumerate: rational rows, context-dependent processes, and every rule at a small vocabulary."""
+"""Small examples to enumerate: rational rows, context-dependent processes, and pairs of rows over a codebook."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import NamedTuple
 import numpy as np
 
 from simlab.processes import TableProcess
-from simlab.rules import Addition, Amplify, Grouped, Rule, Speculative, make_rule
 
 
 def random_process(
@@ -113,33 +112,6 @@ def greedy_process(choices: dict[tuple[int, ...], int], vocabulary: int, length:
         With one-hot rows.
     """
     return TableProcess(vocabulary, length, lambda prefix: [int(t == choices[prefix]) for t in range(vocabulary)])
-
-
-def small_rules(vocabulary: int) -> dict[str, Rule]:
-    """Every rule GSD compares, with parameters for a small vocabulary.
-
-    Parameters
-    ----------
-    vocabulary
-        V.
-
-    Returns
-    -------
-    dict of str to Rule
-        By a name for reports.
-    """
-    labels = [token // 2 for token in range(vocabulary)]
-    dynamic = {
-        f"dynamic, {w}": make_rule("dynamic-grouped", size=3, window=w) for w in ("printed", "clamped", "centred")
-    }
-    return {
-        "speculative": Speculative(),
-        "amplify": Amplify(2),
-        "addition": Addition(0.1),
-        "grouped": Grouped(labels),
-        "grouped, group residual": make_rule("grouped-group-residual", labels=labels),
-        **dynamic,
-    }
 
 
 class CodebookPairs(NamedTuple):

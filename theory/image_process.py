@@ -145,9 +145,16 @@ def speed(decoder: Decoder, seed: int, images: int = IMAGES, rule: Rule = LOSSLE
     Speed
         Calls for each image, kept for whoever asks again.
     """
-    committed = [_committed(decoder, seed, number, rule, **changes) for number in range(images)]
+    committed = committed_of(decoder, seed, images, rule, **changes)
     lengths = np.bincount(np.concatenate(committed))
     return Speed(image(0, **changes).target.length, np.array([len(calls) for calls in committed]), lengths)
+
+
+def committed_of(
+    decoder: Decoder, seed: int, images: int = IMAGES, rule: Rule = LOSSLESS, **changes: Any
+) -> list[np.ndarray]:
+    """The tokens that each call commits, ``int[calls]`` for each image; what is given is as for :func:`speed`."""
+    return [_committed(decoder, seed, number, rule, **changes) for number in range(images)]
 
 
 @cache

@@ -1,10 +1,10 @@
 """The least mean Wasserstein-1 distortion of a given mean acceptance over many contexts.
 
-In one context it is :func:`theory.acceptance.nearest_frontier`: a partial transport between what p and q have too much
-of. Over many contexts a rule may also choose *where* to spend, so the least mean is that of the best share-out. Its
-Lagrangian separates: at price c for mass moved, each context moves mass as long as that costs less than c, which is a
-full transport under the cost min(metric, c), less what it moves at c. So every price gives one point of the frontier,
-and it gives a line below it that touches there:
+In one context it is a partial transport between what p and q have too much of. Over many contexts a rule may also
+choose *where* to spend, so the least mean is that of the best share-out. Its Lagrangian separates: at price c for mass
+moved, each context moves mass as long as that costs less than c, which is a full transport under the cost
+min(metric, c), less what it moves at c. So every price gives one point of the frontier, and it gives a line below it
+that touches there:
 
     mean W1 >= mean E_c - c (mean TV(p, q) - gained),    E_c the cost of the transport under min(metric, c).
 

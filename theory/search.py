@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 Example = TypeVar("Example")
 Pmf = tuple[Fraction, ...]
-Relaxation = tuple[Pmf, Pmf, tuple[tuple[int, ...], ...], Fraction]  # p, q, neighbours, delta
 
 # Vocabulary and largest weight of the rationals tried, simplest first: a search goes up this list, so that what
 # it finds is small before it is shrunk.
@@ -28,14 +27,11 @@ __all__ = [
     "LEVELS",
     "TRIES",
     "Pmf",
-    "Relaxation",
     "grouped_pairs",
     "listed",
     "pairs",
     "pmfs",
-    "relaxed_pairs",
     "searched",
-    "sized_pairs",
     "smallest_violation",
 ]
 
@@ -203,50 +199,3 @@ def grouped_pairs(vocabulary: int, largest: int) -> st.SearchStrategy[tuple[Pmf,
     pmf = pmfs(vocabulary, largest)
     labels = st.tuples(*[st.integers(0, vocabulary - 1)] * vocabulary)
     return st.tuples(pmf, pmf, labels)
-
-
-def sized_pairs(vocabulary: int, largest: int) -> st.SearchStrategy[tuple[Pmf, Pmf, int]]:
-    """Two pmfs, the first in ascending order, and a group size: for rules that sort by p.
-
-    Parameters
-    ----------
-    vocabulary, largest
-        As for :func:`pmfs`.
-
-    Returns
-    -------
-    SearchStrategy
-        Of (p, q, size), size from 2 to V + 1.
-    """
-    from hypothesis import strategies as st
-
-    pmf = pmfs(vocabulary, largest)
-    ascending = pmf.map(lambda p: tuple(sorted(p)))
-    return st.tuples(ascending, pmf, st.integers(2, vocabulary + 1))
-
-
-def relaxed_pairs(vocabulary: int, largest: int) -> st.SearchStrategy[Relaxation]:
-    """Two pmfs, a list of neighbours for every token, and a bound delta.
-
-    Parameters
-    ----------
-    vocabulary, largest
-        As for :func:`pmfs`.
-
-    Returns
-    -------
-    SearchStrategy
-        Of (p, q, neighbours, delta): all other tokens in some order, cut somewhere, and 0 < delta <= 1.
-    """
-    from hypothesis import strategies as st
-
-    pmf = pmfs(vocabulary, largest)
-
-    @st.composite
-    def relaxation(draw: st.DrawFn) -> Relaxation:
-        others = [[y for y in range(vocabulary) if y != x] for x in range(vocabulary)]
-        lists = tuple(tuple(draw(st.permutations(row)))[: draw(st.integers(0, vocabulary - 1))] for row in others)
-        delta = Fraction(draw(st.integers(1, 10)), 10)
-        return draw(pmf), draw(pmf), lists, delta
-
-    return relaxation()

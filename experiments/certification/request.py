@@ -24,8 +24,8 @@ from simlab.certify import CONTRACTS, Certificate
 from simlab.certify.adapters import NAMED
 from simlab.certify.adapters.checkouts.registry import PUBLISHED, Published, commit_of
 from simlab.certify.api import LIMIT
-from simlab.certify.contracts.registry import contract_named
 from simlab.certify.engine.workers import check_processes
+from simlab.certify.registry import contract_named
 from simlab.checks import check_at_least
 from simlab.registry import meant
 

@@ -43,7 +43,7 @@ from experiments.terminal import (
     progress_bar,
     where,
 )
-from simlab.certify.contracts.registry import CONTRACTS
+from simlab.certify.registry import CONTRACTS
 from simlab.mutants.catalogue import bugs, correct
 
 BUDGETS = (1.0, 10.0, 60.0)

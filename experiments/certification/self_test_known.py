@@ -21,11 +21,11 @@ from experiments.certification.self_test_rows import Row
 from experiments.certification.servers import ServerRequest, certified_server
 from simlab.certify import Certificate, certify
 from simlab.certify.contracts.base import Case, Function
-from simlab.certify.contracts.registry import CONTRACTS, OPERATORS
 from simlab.certify.engine.evidence import FALSE_ALARMS, Evidence, calls_needed, divergence
 from simlab.certify.engine.periodic import Periodic
 from simlab.certify.engine.tasks import Sample
 from simlab.certify.processes.command import Command
+from simlab.certify.registry import CONTRACTS, OPERATORS
 from simlab.certify.servers.toy import CORRECT, WRONG, Server, Toy
 from simlab.mutants.catalogue import Implementation, bugs, correct
 from simlab.statistics import Sequential, proportion_interval

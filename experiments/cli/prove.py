@@ -116,7 +116,7 @@ def prove_command(
             check_copy("--json", copy)
         progress.start()
 
-    def heard(cells: int) -> None:
+    def advanced(cells: int) -> None:
         progress.update(bar, description=f"{cells:,} cells", completed=cells)
 
     try:
@@ -132,7 +132,7 @@ def prove_command(
             zeros=not positive,
             limit=limit,
             found=found,
-            heard=heard,
+            progress=advanced,
         )
     except ValueError as error:
         if not judge:

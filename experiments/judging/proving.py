@@ -63,7 +63,7 @@ def prove(
     count: int = 2,
     zeros: bool = True,
     limit: float = LIMIT,
-    heard: Callable[[int], Any] | None = None,
+    progress: Callable[[int], Any] | None = None,
 ) -> Answer:
     """Prove a statement for all rows, or find rows at which it fails.
 
@@ -89,15 +89,15 @@ def prove(
         Whether rows may hold zeros.
     limit
         Seconds after which it is ``unknown``.
-    heard
+    progress
         Is told how many cells are done.
     """
     made, until = _subject(subject, {}), perf_counter() + limit
     limits = Limits(seconds=limit)
 
     def going_on(cells: int) -> None:
-        if heard:
-            heard(cells)
+        if progress:
+            progress(cells)
         if perf_counter() > until:
             raise Limit(f"it took {limit:g} s, the longest that it may, for {cells:,} cells")
 
@@ -106,7 +106,7 @@ def prove(
     verified = None if rule is None else _of_size(_subject(rule, {}), sizes[0] if sizes else 2)
     try:
         answer = prove_for_all(
-            made, that, sizes, rule=verified, length=length, count=count, zeros=zeros, limits=limits, heard=going_on
+            made, that, sizes, rule=verified, length=length, count=count, zeros=zeros, limits=limits, progress=going_on
         )
     except (Refused, Unsound) as error:
         told = f"V = {', '.join(map(str, sizes or ((2,) if isinstance(made, Decoder) else (2, 3))))}"
@@ -298,7 +298,7 @@ def prove_apart(
     zeros: bool = True,
     limit: float = LIMIT,
     found: Callable[[], None] = lambda: None,
-    heard: Callable[[int], None] = lambda cells: None,
+    progress: Callable[[int], None] = lambda cells: None,
 ) -> dict[str, Any]:
     """As :func:`prove`, in a process that may be lost, by names alone; what answer.json holds.
 
@@ -348,7 +348,7 @@ def prove_apart(
                     count=count,
                     zeros=zeros,
                     limit=limit,
-                    heard=tell,
+                    progress=tell,
                 )
             except ValueError as error:
                 if not isinstance(subject, Decoder | Verifier) or str(error).startswith(("that is", "size is")):
@@ -363,7 +363,7 @@ def prove_apart(
         with link.asking(limit + SEARCH):
             return proven(subject)
 
-    answer, imported = answer_apart(work, found, heard)
+    answer, imported = answer_apart(work, found, progress)
     if isinstance(answer, Lost):
         late = answer.kind == "hangs" and imported
         why = f"it took longer than --limit {limit:g} s" if late else f"it {answer.message}"

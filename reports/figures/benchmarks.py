@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import cycle
 from typing import Any
 
 import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
-from reports.figures.plot_style import PRINTED_COLOUR, SHADES, SHAPES, finish, name_rows, panels
+from reports.figures.plot_style import PRINTED_COLOUR, SHADES, SHAPES, finish, name_rows, panels, powers
 
 WIDE = 10  # from the smallest to the largest ratio: more needs a logarithmic axis
 
@@ -44,3 +45,23 @@ def factors(ratios: pd.DataFrame) -> Figure:
         axes[1].set(xlabel="share", xlim=(0, None))
         axes[1].xaxis.set_major_formatter(PercentFormatter(1))
     return finish(figure, *axes, ncols=2)
+
+
+def reading(shares: pd.DataFrame) -> Figure:
+    """The speed of the kernel of verification, as a share of reading memory alone, against V.
+
+    ``shares`` has ``V, cache, blocks, simlab, value``: a panel for rows that fit the cache and one for those beyond it,
+    a colour for each kind of blocks, and broken lines for all but the last version.
+    """
+    figure, axes = panels(2, height=3.4, sharey=True)
+    colours = dict(zip(sorted(shares["blocks"].unique()), SHADES, strict=False))
+    lines = dict(zip(shares["simlab"].unique()[::-1], cycle(("-", (0, (5, 3)), (0, (1, 2)))), strict=False))
+    for ax, (where, part) in zip(axes, shares.groupby("cache", sort=False), strict=False):
+        for (version, blocks), own in part.groupby(["simlab", "blocks"], sort=False):
+            look: dict[str, Any] = {"color": colours[blocks], "ls": lines[version], "marker": "o", "ms": 5}
+            ax.plot(own["V"], own["value"], label=f"{blocks}, {version}", **look)
+        powers(ax, part["V"])
+        ax.set(title=f"{where} the cache", xlabel="V", ylim=(0, 1))
+        ax.yaxis.set_major_formatter(PercentFormatter(1))
+    axes[0].set_ylabel("of reading alone")
+    return finish(figure, *axes, ncols=3)

@@ -12,6 +12,6 @@ steps.
 from simlab.certify.api import certify
 from simlab.certify.asserting import assert_lossless
 from simlab.certify.certificate import Certificate, Failure, Line
-from simlab.certify.contracts.registry import CONTRACTS, Contract
+from simlab.certify.registry import CONTRACTS, Contract
 
 __all__ = ["CONTRACTS", "Certificate", "Contract", "Failure", "Line", "assert_lossless", "certify"]

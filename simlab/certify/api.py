@@ -21,7 +21,6 @@ import numpy as np
 from simlab.arrays import Array, total_variation
 from simlab.certify.certificate import Certificate, Failure, Line, counted
 from simlab.certify.contracts.base import Case, Function
-from simlab.certify.contracts.registry import Contract, contract_named, makes
 from simlab.certify.engine.acceptance import acceptance
 from simlab.certify.engine.asking import TOO_SLOW
 from simlab.certify.engine.evidence import FALSE_ALARMS, Evidence, Finding
@@ -32,6 +31,7 @@ from simlab.certify.engine.planning import Plan
 from simlab.certify.engine.region import GLANCE, Region
 from simlab.certify.engine.tasks import HIDDEN, Conduct, Counts, Edges, Enumerate, Fault, Impossible, Sample, Task
 from simlab.certify.engine.workers import WorkerPool, check_processes
+from simlab.certify.registry import Contract, contract_named, makes
 from simlab.certify.shapes.drawing import Drawing, cells
 from simlab.certify.shapes.ranges import MOST, limits, parsed
 from simlab.checks import check_at_least, check_number
@@ -223,7 +223,7 @@ class _Run:
         bounds, detectable = self.evidence.bounds(self.confidence), self.evidence.detectable()
         passed, missing = self._passed(bounds), self.plan.missing(bounds)
         more = self._more(missing, bounds, seconds) if missing and failure is None else ""
-        unseen = [one.told for one in shapes.own if not one.seen]
+        unseen = [one.text for one in shapes.own if not one.seen]
         if failure is None:
             short = missing or self._unsure or unseen or shapes.region is None
             verdict = "inconclusive" if short else "lossless"

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from simlab.arrays import Array
-from simlab.certify.contracts.base import Case, Counted, Every
-from simlab.certify.engine.acceptance import Acceptance
+from simlab.certify.contracts.base import Case
+from simlab.certify.contracts.events import Events, Every
 
 VERDICTS = {
     "lossless": "no deviation found",
@@ -28,6 +28,7 @@ OWN = {"completions": 2} | dict.fromkeys(
 )
 OF_ALL = "TV: of all calls together"  # said where calls are counted by their number
 LISTED = 64  # outcomes of a failing case that are listed
+AS_MUCH = 1e-6  # by which an enumerated acceptance may differ from the optimum
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ class RangeEvidence:
     skipped: int = 0  # how many more were drawn and not called, so that it does not count as seen
 
     @property
-    def told(self) -> str:
+    def text(self) -> str:
         """The range in words."""
         sizes = ", ".join(
             f"{name} = {low}" if low == high else f"{name} {low} to {high}" for name, (low, high) in self.of.items()
@@ -108,6 +109,32 @@ class Map:
     most: int  # numbers of the rows p of a call that are tried at most
     # the largest sizes up to which every cell was seen; None where not even the smallest was
     region: dict[str, int] | None = None
+
+
+@dataclass(frozen=True)
+class Acceptance:
+    """Means over cases of how often first drafts are kept."""
+
+    kept: float  # what the verifier does; known up to ``within``, which is 0 where all cases were enumerated
+    within: float
+    most: float  # the most that any lossless verifier can
+    # what it would be if the target's own token were drawn and compared with the draft: also lossless, sum p q
+    matching: float
+    # cases, enumerated: how many cases these are means over, and in how many of them kept is exact
+    cases: int
+    enumerated: int
+
+    @property
+    def told(self) -> str:
+        """In a sentence; a share only of what is known to be another than all that is possible."""
+        size = f" +- {self.within:.2g}" if self.within else ""
+        all_of_it = abs(self.kept - self.most) <= self.within + AS_MUCH
+        share = "as much as is possible" if all_of_it else f"{self.kept / self.most:.0%} of what is possible"
+        within = ": within that " if all_of_it and self.within else ", "
+        return (
+            f"first drafts are kept with {self.kept:.3g}{size}{within}{share} "
+            f"without loss ({self.most:.3g}); drawing from p and matching keeps {self.matching:.3g}"
+        )
 
 
 @dataclass(frozen=True)
@@ -235,7 +262,7 @@ class Certificate:
         return found
 
 
-def counted(events: Counted) -> str:
+def counted(events: Events) -> str:
     """What is counted, and what a bound is of where that is something else."""
     return events.name + (f" ({OF_ALL})" if isinstance(events, Every) else "")
 

@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from functools import cached_property
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
-from simlab.arrays import Array, indices, namespace, number, one_hot, slot
+from simlab.arrays import Array, indices, namespace, one_hot, slot
 from simlab.decoders.tree import NONE
 from simlab.processes import Process
 from simlab.randomness import Choices, Purpose, Randomness, Run
@@ -97,14 +97,7 @@ class Decoder(ABC, Generic[State]):
         return Choices(self.choices())
 
     def verify(
-        self,
-        rule: Rule,
-        p: Array,
-        q: Array,
-        x: Array,
-        randomness: Randomness,
-        position: Array,
-        active: Array | None = None,
+        self, rule: Rule, p: Array, q: Array, x: Array, randomness: Randomness, position: Array
     ) -> tuple[Array, Array]:
         """Verify drafts from the left up to the first rejection.
 
@@ -126,17 +119,24 @@ class Decoder(ABC, Generic[State]):
             Where the coins come from.
         position
             ``int[B]``: the position of the first draft.
-        active
-            ``bool[B]``: where false, no draft is accepted, and no coin tossed.
         """
-        xp, width = namespace(p), x.shape[1]
-        probability = rule.accept_rows(p[:, :width], q, x)
-        if active is not None:
-            probability = xp.where(active[:, None], probability, number(0, p))
-        accepted = randomness.accept_prefix(probability, position)
-        last = xp.clip(accepted, 0, width - 1)
-        residual = rule.weights_rows(slot(p, last), slot(q, last), slot(x, last))
-        return accepted, xp.where((accepted < width)[:, None], residual, p[:, width])
+        accepted = randomness.accept_prefix(self.chances(rule, p[:, :-1], q, x), position)
+        return accepted, row_after(rule, p, q, x, accepted)
+
+    def chances(self, rule: Rule, p: Array, q: Array, x: Array) -> Array:
+        """``float[B, W]``: how likely each draft ``x[B, W]`` is accepted, given its rows p and q ``[B, W, V]``."""
+        return rule.accept_rows(p, q, x)
+
+
+def row_after(rule: Rule, p: Array, q: Array, x: Array, accepted: Array) -> Array:
+    """``float[B, V]``: weights of the token after ``accepted[B]`` drafts, ``p``, ``q`` and ``x`` as for ``verify``.
+
+    The residual of the draft that is rejected; the last row of p if none is.
+    """
+    xp, width = namespace(p), x.shape[1]
+    last = xp.clip(accepted, 0, width - 1)
+    residual = rule.weights_rows(slot(p, last), slot(q, last), slot(x, last))
+    return xp.where((accepted < width)[:, None], residual, p[:, width])
 
 
 def advance(process: Process, length: Array, accepted: Array, drawn: Array | int = 1) -> tuple[Array, Info]:

@@ -22,18 +22,11 @@ class Joint(SpeculativeDecoder):
     """``gamma`` drafts verified together, and one more token. The rule is not used."""
 
     def verify(
-        self,
-        rule: Rule,
-        p: Array,
-        q: Array,
-        x: Array,
-        randomness: Randomness,
-        position: Array,
-        active: Array | None = None,
+        self, rule: Rule, p: Array, q: Array, x: Array, randomness: Randomness, position: Array
     ) -> tuple[Array, Array]:
         """Accept the longest prefix whose own coin comes up.
 
-        ``rule``, ``active``: not used. ``p``, ``q``, ``x``, ``randomness``, ``position``: as in :meth:`Decoder.verify`.
+        ``rule``: not used. ``p``, ``q``, ``x``, ``randomness``, ``position``: as in :meth:`Decoder.verify`.
         Returns how many drafts are accepted, ``int[B]``, and weights ``float[B, V]`` of the token after them.
         """
         xp, width = namespace(p), x.shape[1]

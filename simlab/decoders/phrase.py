@@ -22,10 +22,12 @@ jointly without loss, and :class:`~simlab.decoders.sjd_block.SjdBlock` those of 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 from simlab.arrays import Array, at, full, how_many_first, indices, namespace, number, slot, wide
 from simlab.checks import check_at_least, check_choice
+from simlab.decoders.base import row_after
+from simlab.decoders.renewal import Renewals
 from simlab.decoders.sjd import Sjd
 from simlab.decoders.speculative import SpeculativeDecoder
 from simlab.randomness import Randomness
@@ -60,14 +62,7 @@ class Phrase(SpeculativeDecoder):
         return self.gamma == 1
 
     def verify(
-        self,
-        rule: Rule,
-        p: Array,
-        q: Array,
-        x: Array,
-        randomness: Randomness,
-        position: Array,
-        active: Array | None = None,
+        self, rule: Rule, p: Array, q: Array, x: Array, randomness: Randomness, position: Array
     ) -> tuple[Array, Array]:
         """The longest phrase whose coin comes up, and the row of the token after it, as :meth:`Decoder.verify`."""
         return verify_phrases(p, q, x, randomness, position, self.gamma, self.failing)
@@ -91,6 +86,8 @@ class SjdPv(Sjd):
         ``fresh``: coins behind the accepted drafts have been looked at.
     """
 
+    renewals: ClassVar[Renewals] = Renewals(("fresh",), "coins behind the accepted drafts have been looked at")
+
     phrase: int = 2
     failing: Failing = "discard"
 
@@ -98,22 +95,13 @@ class SjdPv(Sjd):
         super().__post_init__()
         check_at_least("phrase", self.phrase, 1)
         check_choice("failing", self.failing, get_args(Failing))
-        if self.renewal != "fresh":
-            raise ValueError(f"renewal is {self.renewal!r}; expected 'fresh' with phrases")
 
     @property
     def lossless(self) -> bool:
         return self.phrase == 1 or self.window == 1
 
     def verify(
-        self,
-        rule: Rule,
-        p: Array,
-        q: Array,
-        x: Array,
-        randomness: Randomness,
-        position: Array,
-        active: Array | None = None,
+        self, rule: Rule, p: Array, q: Array, x: Array, randomness: Randomness, position: Array
     ) -> tuple[Array, Array]:
         """Phrase after phrase up to the first that is not accepted whole."""
         return verify_phrases(p, q, x, randomness, position, self.phrase, self.failing)
@@ -141,6 +129,4 @@ def verify_phrases(
     whole = how_many_first(longest == size)  # a shorter phrase at the end is counted below
     accepted = xp.clip(whole * size, 0, width)
     accepted = accepted + xp.where(accepted < width, slot(longest, xp.clip(whole, 0, len(ends) - 1)), 0)
-    last = xp.clip(accepted, 0, width - 1)
-    residual = LOSSLESS.weights_rows(slot(p, last), slot(q, last), slot(x, last))
-    return accepted, xp.where((accepted < width)[:, None], residual, p[:, width])
+    return accepted, row_after(LOSSLESS, p, q, x, accepted)

@@ -32,6 +32,27 @@ RENEWALS: tuple[str, ...] = get_args(Renewal)
 CONTINUED = "maximal", "maximal-reference"  # those that verify the drafts behind a rejection
 
 
+class Renewals(NamedTuple):
+    """The renewals that a decoder has.
+
+    Attributes
+    ----------
+    names
+        Of ``RENEWALS``.
+    why
+        What keeps it from the others, for whoever asks for one.
+    """
+
+    names: tuple[str, ...] = RENEWALS
+    why: str = ""
+
+    def check(self, renewal: str) -> None:
+        """Raise ``ValueError`` unless the renewal is one of them."""
+        if renewal not in self.names:
+            expected = f"one of {', '.join(self.names)}" if len(self.names) > 1 else repr(self.names[0])
+            raise ValueError(f"renewal is {renewal!r}; expected {expected}{self.why and f': {self.why}'}")
+
+
 class Drafts(NamedTuple):
     """The drafts of a window when it has been verified up to the first rejection."""
 

@@ -30,13 +30,13 @@ At an edge of the grid, and before the first call, there is no neighbour: the to
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from simlab.arrays import Array, device, grid, indices, namespace, one_hot, slots, splice
 from simlab.checks import check_at_least, check_choice, check_flag
 from simlab.decoders.base import Decoder, Info, advance
 from simlab.decoders.initial import INITIALS, Initial, source
-from simlab.decoders.renewal import RENEWALS, RENEWED, Drafts, Renewal, draw_by_position
+from simlab.decoders.renewal import RENEWED, Drafts, Renewal, Renewals, draw_by_position
 from simlab.processes import Process
 from simlab.randomness import Purpose, Randomness, Run
 from simlab.rules import Rule
@@ -63,21 +63,7 @@ class PositionRows(NamedTuple):
 
 
 class VerifiedWindow(NamedTuple):
-    """The outcome of verifying the drafts of a window in one call of the target.
-
-    Attributes
-    ----------
-    tokens
-        ``int[B, N+W+1]``, with the accepted drafts in place.
-    p
-        ``float[B, W+1, V]``: the target's rows given the drafts of the window, and the row after them.
-    accepted
-        ``int[B]``: how many drafts are accepted.
-    next_pmf
-        ``float[B, V]``: weights of the token after them.
-    bonus
-        ``bool[B]``: whether no draft was rejected, so that this token is a bonus.
-    """
+    """The outcome of verifying the drafts of a window in one call of the target."""
 
     tokens: Array  # int[B, N+W+1]: with the accepted drafts in place
     p: Array  # [B, W+1, V]: the target's rows given the drafts of the window, and the row after them
@@ -107,13 +93,15 @@ class Sjd(Decoder[SjdState]):
         Whether a window accepted as a whole is followed by a token drawn from the row after it, which the same call has
         computed; without it, as the paper states the loop, by a new draft.
     renewal
-        How drafts behind a rejection are renewed, one of ``RENEWALS``.
+        How drafts behind a rejection are renewed, one of ``renewals``: those that the decoder has.
 
     Raises
     ------
     ValueError
         For a window below 1, another initialisation or renewal, or a ``bonus`` that is no bool.
     """
+
+    renewals: ClassVar[Renewals] = Renewals()
 
     window: int
     initial: Initial = "random"
@@ -124,7 +112,7 @@ class Sjd(Decoder[SjdState]):
         check_at_least("window", self.window, 1)
         check_choice("initial", self.initial, INITIALS)
         check_flag("bonus", self.bonus)
-        check_choice("renewal", self.renewal, RENEWALS)
+        self.renewals.check(self.renewal)
 
     @property
     def lossless(self) -> bool:

@@ -17,10 +17,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 from simlab.arrays import Array, device, grid, namespace, number, slot, slots
 from simlab.checks import check_at_least, check_choice
+from simlab.decoders.base import row_after
+from simlab.decoders.renewal import Renewals
 from simlab.decoders.sjd import Sjd, SjdState, VerifiedWindow
 from simlab.processes import Process
 from simlab.randomness import Randomness
@@ -47,6 +49,8 @@ class Sjd2(Sjd):
         ``fresh``.
     """
 
+    renewals: ClassVar[Renewals] = Renewals(("fresh",), "denoised drafts are drawn again")
+
     levels: int = 1
     criterion: Criterion = "clean"
 
@@ -54,8 +58,6 @@ class Sjd2(Sjd):
         super().__post_init__()
         check_at_least("levels", self.levels, 0)
         check_choice("criterion", self.criterion, get_args(Criterion))
-        if self.renewal != "fresh":
-            raise ValueError(f"renewal is {self.renewal!r}; expected 'fresh': denoised drafts are drawn again")
 
     @property
     def lossless(self) -> bool:
@@ -64,17 +66,15 @@ class Sjd2(Sjd):
     def verify_window(self, state: SjdState, process: Process, rule: Rule, randomness: Randomness) -> VerifiedWindow:
         """As :meth:`Sjd.verify_window`, given drafts of the levels that the state has."""
         tokens, length, q, level = state.tokens, state.length, state.q, state.known[..., 0]
-        xp, last = namespace(q), self.window - 1
+        xp = namespace(q)
         p = self.blurred(process.forward(tokens, length, self.window + 1), level, process.uniform)
         x = slots(tokens, grid(length, self.window))
         noise = (level > 0) & (self.criterion == "clean")
-        chance = xp.where(noise, number(0, p), rule.accept_rows(p[:, :-1], q, x))
-        accepted = randomness.accept_prefix(chance, length)
-        at = xp.clip(accepted, 0, last)
-        residual = rule.weights_rows(slot(p, at), slot(q, at), slot(x, at))
-        by_coin = (accepted <= last) & ~slot(noise, at)  # a draft was rejected that is no noise
-        after = xp.where(by_coin[:, None], residual, slot(p, accepted))
-        return VerifiedWindow(tokens, p, accepted, after, accepted > last)
+        chances = xp.where(noise, number(0, p), self.chances(rule, p[:, :-1], q, x))
+        accepted = randomness.accept_prefix(chances, length)
+        at_noise = slot(noise, xp.clip(accepted, 0, self.window - 1))  # which is no draft to be rejected
+        after = xp.where(at_noise[:, None], slot(p, accepted), row_after(rule, p, q, x, accepted))
+        return VerifiedWindow(tokens, p, accepted, after, accepted == self.window)
 
     def blurred(self, p: Array, level: Array, uniform: Array) -> Array:
         """The rows ``p[B, W+1, V]`` with those behind noise as a model of noise would have them."""

@@ -15,12 +15,11 @@ there afterwards has the law p, which is declared. Far behind, w is small and q'
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 from simlab.arrays import Array, at, namespace, normalised, number, one_hot, wide
-from simlab.checks import check_choice
 from simlab.decoders.block import Block
-from simlab.decoders.renewal import Drafts
+from simlab.decoders.renewal import Drafts, Renewals
 from simlab.decoders.sjd import Sjd
 from simlab.randomness import Randomness
 from simlab.rules import Rule, Speculative
@@ -44,24 +43,15 @@ class SjdBlock(Sjd):
         As :class:`Sjd` does, or for another ``renewal``.
     """
 
+    renewals: ClassVar[Renewals] = Renewals(get_args(Coupling))
+
     renewal: Coupling = field(default="maximal", kw_only=True)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_choice("renewal", self.renewal, get_args(Coupling))
-
     def verify(
-        self,
-        rule: Rule,
-        p: Array,
-        q: Array,
-        x: Array,
-        randomness: Randomness,
-        position: Array,
-        active: Array | None = None,
+        self, rule: Rule, p: Array, q: Array, x: Array, randomness: Randomness, position: Array
     ) -> tuple[Array, Array]:
         """The longest prefix whose coin comes up, as :meth:`Joint.verify` has it."""
-        return Block(self.window).verify(rule, p, q, x, randomness, position, active)
+        return Block(self.window).verify(rule, p, q, x, randomness, position)
 
     def renew(self, drafts: Drafts, rule: Rule, randomness: Randomness) -> tuple[Array, Array]:
         """Drafts behind the accepted ones are verified once more, by coins of their own, as drafts from q'."""

@@ -36,7 +36,7 @@ from simlab.arrays import (
     without,
 )
 from simlab.checks import check_at_least, check_choice, check_flag
-from simlab.decoders.base import drafts_of
+from simlab.decoders.base import drafts_of, row_after
 from simlab.decoders.sjd import Sjd, SjdState, VerifiedWindow
 from simlab.decoders.tree import NONE, SHAPES, Shape, Tree, count_nodes, make_tree
 from simlab.processes import Process
@@ -149,7 +149,9 @@ class SjdPd(Sjd):
         # the chain goes on below the tree
         if depth < width:
             chain = descending & (row == depth)
-            more, last = self.verify(rule, p[:, depth:], q[:, depth:], x[:, depth:], randomness, length + depth, chain)
+            chances = self.chances(rule, p[:, depth:-1], q[:, depth:], x[:, depth:])
+            more = randomness.accept_prefix(xp.where(chain[:, None], chances, number(0, q)), length + depth)
+            last = row_after(rule, p[:, depth:], q[:, depth:], x[:, depth:], more)
             next_pmf = xp.where(chain[:, None], last, next_pmf)
             bonus = bonus & (~chain | (more == width - depth))
             accepted = accepted + more

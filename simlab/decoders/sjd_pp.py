@@ -14,11 +14,11 @@ given what stands to their left, and with r declared it is lossless.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 from simlab.arrays import Array, Number, at, namespace, number, one_hot, total, wide
 from simlab.checks import check_choice, check_number
-from simlab.decoders.renewal import Drafts
+from simlab.decoders.renewal import Drafts, Renewals
 from simlab.decoders.sjd import Sjd
 from simlab.randomness import Randomness
 from simlab.rules import Rule
@@ -44,6 +44,8 @@ class SjdPp(Sjd):
         As :class:`Sjd` does, for a ``tau`` below 0, another ``declared``, or a renewal, which this is one of.
     """
 
+    renewals: ClassVar[Renewals] = Renewals(("fresh",), "reuse is a renewal of its own")
+
     tau: Number = 0.5
     declared: Declared = "drawn"
 
@@ -51,8 +53,6 @@ class SjdPp(Sjd):
         super().__post_init__()
         check_number("tau", self.tau)
         check_choice("declared", self.declared, get_args(Declared))
-        if self.renewal != "fresh":
-            raise ValueError(f"renewal is {self.renewal!r}; expected 'fresh': reuse is a renewal of its own")
 
     @property
     def lossless(self) -> bool:

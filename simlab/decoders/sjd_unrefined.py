@@ -7,8 +7,10 @@ again. As lossless as SJD, and the ablation that shows where its speed comes fro
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from simlab.arrays import Array
+from simlab.decoders.renewal import Renewals
 from simlab.decoders.sjd import Sjd
 from simlab.processes import Process
 
@@ -17,12 +19,7 @@ from simlab.processes import Process
 class SjdUnrefined(Sjd):
     """SJD that replaces all drafts it has not accepted by newly initialised ones."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.renewal != "fresh":
-            raise ValueError(
-                f"renewal is {self.renewal!r}; expected 'fresh': nothing stays in the window to be renewed"
-            )
+    renewals: ClassVar[Renewals] = Renewals(("fresh",), "nothing stays in the window to be renewed")
 
     def first_new(self, length: Array, accepted: Array, drawn: Array) -> Array:
         return length + accepted + drawn

@@ -13,11 +13,11 @@ row is. Code that changes the draw alone declares p, and is biased by TV(s, p) a
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import get_args
+from typing import ClassVar, get_args
 
 from simlab.arrays import Array, Number, namespace, normalised, number
 from simlab.checks import check_choice, check_number
-from simlab.decoders.renewal import Drafts
+from simlab.decoders.renewal import Drafts, Renewals
 from simlab.decoders.sjd import Sjd
 from simlab.decoders.sjd_pp import Declared
 from simlab.randomness import Randomness
@@ -41,6 +41,8 @@ class SjdVp(Sjd):
         As :class:`Sjd` does, for a ``strength`` below 0, another ``declared``, or a renewal, which this is one of.
     """
 
+    renewals: ClassVar[Renewals] = Renewals(("fresh",), "this draw is a renewal of its own")
+
     strength: Number = 0.5
     declared: Declared = "drawn"
 
@@ -48,8 +50,6 @@ class SjdVp(Sjd):
         super().__post_init__()
         check_number("strength", self.strength)
         check_choice("declared", self.declared, get_args(Declared))
-        if self.renewal != "fresh":
-            raise ValueError(f"renewal is {self.renewal!r}; expected 'fresh': this draw is a renewal of its own")
 
     @property
     def lossless(self) -> bool:

@@ -12,10 +12,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from simlab.arrays import Array, indices, namespace, number, slot
+from simlab.arrays import Array, indices, namespace, number
 from simlab.checks import check_at_least
 from simlab.decoders.speculative import SpeculativeDecoder
-from simlab.randomness import Randomness
 from simlab.rules import Rule
 
 
@@ -48,20 +47,7 @@ class Skipping(SpeculativeDecoder):
     def lossless(self) -> bool:
         return False
 
-    def verify(
-        self,
-        rule: Rule,
-        p: Array,
-        q: Array,
-        x: Array,
-        randomness: Randomness,
-        position: Array,
-        active: Array | None = None,
-    ) -> tuple[Array, Array]:
-        """As :meth:`Decoder.verify`, with the first drafts accepted whatever they are."""
-        xp, width = namespace(p), x.shape[1]
-        probability = xp.where(indices(width, x) < self.skipped, number(1, p), rule.accept_rows(p[:, :width], q, x))
-        accepted = randomness.accept_prefix(probability, position)
-        last = xp.clip(accepted, 0, width - 1)
-        residual = rule.weights_rows(slot(p, last), slot(q, last), slot(x, last))
-        return accepted, xp.where((accepted < width)[:, None], residual, p[:, width])
+    def chances(self, rule: Rule, p: Array, q: Array, x: Array) -> Array:
+        """The first drafts are accepted whatever they are."""
+        unverified = indices(x.shape[1], x) < self.skipped
+        return namespace(p).where(unverified, number(1, p), super().chances(rule, p, q, x))

@@ -39,16 +39,9 @@ class BonusFromResidual(SpeculativeDecoder):
     """Draws the bonus token from the residual of the last draft."""
 
     def verify(
-        self,
-        rule: Rule,
-        p: Array,
-        q: Array,
-        x: Array,
-        randomness: Randomness,
-        position: Array,
-        active: Array | None = None,
+        self, rule: Rule, p: Array, q: Array, x: Array, randomness: Randomness, position: Array
     ) -> tuple[Array, Array]:
-        count, _ = super().verify(rule, p, q, x, randomness, position, active)
+        count, _ = super().verify(rule, p, q, x, randomness, position)
         last = namespace(count).clip(count, 0, x.shape[1] - 1)
         return count, rule.residual(slot(p, last), slot(q, last), slot(x, last))
 

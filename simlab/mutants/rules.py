@@ -9,24 +9,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
 from simlab.arrays import (
     Array,
     at,
-    full,
     indices,
     namespace,
-    nonempty,
     normalised,
     number,
     one_hot,
     positive_part,
-    without,
 )
 from simlab.rules import Amplify, Grouped, Lantern, Rule, Speculative
-from simlab.rules.base import group_masses, mass
 from simlab.rules.lantern import BOUNDS
 
 
@@ -37,37 +34,17 @@ class InvertedRatio(Speculative):
         return at(q, x), at(p, x)
 
 
-class InvertedQuotient(InvertedRatio):
-    """Accepts with min(1, q/p) as floating point divides: surely where p(x) = 0."""
-
-    def accept_rows(self, p: Array, q: Array, x: Array) -> Array:
-        return namespace(p).where(at(p, x) > 0, super().accept_rows(p, q, x), number(1, p))
-
-
-@dataclass(frozen=True)
-class RatioPlus(Speculative):
-    """Accepts with min(1, p/q + ``slack``)."""
-
-    slack: float
-
-    def _masses(self, p: Array, q: Array, x: Array) -> tuple[Array, Array]:
-        draft = mass(q, x)
-        return mass(p, x) + number(self.slack, p) * draft, draft
-
-
-class NeighbourNumerator(Speculative):
-    """Accepts with min(1, P(x and the tokens numbered next to it)/q(x)), and draws from [p - q]+."""
-
-    def _masses(self, p: Array, q: Array, x: Array) -> tuple[Array, Array]:
-        near = abs(indices(p.shape[-1], p) - x[..., None]) <= 1
-        return group_masses(p, p, near)[0], mass(q, x)
-
-
 class PairsGrouped(Rule):
     """Accepts by the masses of pairs of tokens (:class:`~simlab.rules.Grouped`), and draws tokens from [p - q]+."""
 
     def accept_rows(self, p: Array, q: Array, x: Array) -> Array:
-        return Grouped([token // 2 for token in range(p.shape[-1])]).accept_rows(p, q, x)
+        return _pairs(p.shape[-1]).accept_rows(p, q, x)
+
+
+@lru_cache(maxsize=16)
+def _pairs(vocabulary: int) -> Grouped:
+    """Made once for a vocabulary: of a large one, labels take longer to check than a row does."""
+    return Grouped([token // 2 for token in range(vocabulary)])
 
 
 class ArgmaxVerified(Speculative):
@@ -86,13 +63,6 @@ class ResidualIsTarget(Speculative):
 
     def weights_rows(self, p: Array, q: Array, x: Array) -> Array:
         return p
-
-
-class ResidualWithoutDraft(Speculative):
-    """Draws from p without the rejected token, as if q were its point mass."""
-
-    def weights_rows(self, p: Array, q: Array, x: Array) -> Array:
-        return nonempty(without(p, x), p)
 
 
 class ResidualReversed(Speculative):
@@ -123,13 +93,6 @@ class TargetZeroedInPlace(Speculative):
         return positive_part(normalised(zeroed, p), q)
 
 
-class ResidualOrUniform(Speculative):
-    """Draws uniformly where [p - q]+ is zero, which rounding alone can bring about."""
-
-    def weights_rows(self, p: Array, q: Array, x: Array) -> Array:
-        return positive_part(p, q, fallback=full(tuple(p.shape), 1, p))
-
-
 class ResidualTempered(Speculative):
     """Passes the residual through temperature 1/2 again, which squares it."""
 
@@ -146,16 +109,6 @@ class ResidualProcessed(Speculative):
 
     def weights_rows(self, p: Array, q: Array, x: Array) -> Array:
         return self.change(normalised(super().weights_rows(p, q, x), p))
-
-
-class ResidualFiltered(Speculative):
-    """Cuts the residual to as many tokens as p holds, which takes nothing away: lossless."""
-
-    def weights_rows(self, p: Array, q: Array, x: Array) -> Array:
-        xp, weights = namespace(p), super().weights_rows(p, q, x)
-        order = xp.argsort(-weights, axis=-1, stable=True)
-        rank = xp.argsort(order, axis=-1, stable=True)
-        return xp.where(rank < xp.sum(p > 0, axis=-1, keepdims=True), weights, number(0, weights))
 
 
 def inflated_ratio() -> Rule:

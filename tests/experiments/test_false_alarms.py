@@ -19,12 +19,12 @@ import pytest
 from experiments.certification.known_process import answered, known
 from simlab.arrays import Array
 from simlab.certify import certify
-from simlab.certify.contracts.registry import CONTRACTS
 from simlab.certify.engine.evidence import Evidence
 from simlab.certify.engine.exact import AtTheEdge, Exact
 from simlab.certify.engine.tasks import Edges, Enumerate, Sample
 from simlab.certify.processes.command import Command
 from simlab.certify.processes.protocol import WORD
+from simlab.certify.registry import CONTRACTS
 from simlab.certify.servers.client import Request
 from simlab.certify.servers.comparison import Comparison
 from simlab.certify.servers.toy import CORRECT, WRONG, Toy

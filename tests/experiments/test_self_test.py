@@ -12,7 +12,7 @@ from experiments.certification import self_test, self_test_known
 from experiments.certification.known_process import known
 from experiments.certification.self_test_known import process_row, processes
 from experiments.cli.main import main
-from simlab.certify.contracts.registry import CONTRACTS
+from simlab.certify.registry import CONTRACTS
 from simlab.mutants.catalogue import Implementation, bugs, correct
 
 pytestmark = [pytest.mark.cli, pytest.mark.slow]

@@ -17,8 +17,7 @@ import pytest
 from experiments.certification.request import Request, certificate_document, find_subject, save_certificate
 from reports.pages.certificate import build
 from simlab.certify import Certificate, certify
-from simlab.certify.certificate import Failure, Map, RangeEvidence
-from simlab.certify.engine.acceptance import Acceptance
+from simlab.certify.certificate import Acceptance, Failure, Map, RangeEvidence
 from simlab.mutants.gated.contracts import implementation, reference
 from simlab.mutants.gated.gates import ALWAYS
 from tests.support.pages import fetched

@@ -11,7 +11,8 @@ import pytest
 from reports.pages.report import build
 from tests.support.browser import SPILLS, WIDER, WIDTHS, looked_at, needs_chromium, serious
 from tests.support.pages import empty
-from theory.claims import CLAIMS, HEADLINES, TAKE_HOME, asked
+from tests.support.searching import answers
+from theory.claims import CLAIMS, HEADLINES, TAKE_HOME
 
 pytestmark = [pytest.mark.cli, pytest.mark.slow, pytest.mark.browser, needs_chromium]
 
@@ -76,7 +77,7 @@ def test_the_report_answers_as_python_does(out: Path) -> None:
     pages = [f"{(out / 'report.html').as_uri()}?words={quote(each)}" for each in questions]
     for (_, _, rows), question in zip(looked_at(out, pages, [1280], ROWS), questions, strict=True):
         assert rows
-        assert rows == asked(question)[: len(rows)]
+        assert rows == answers(question)[: len(rows)]
 
 
 # The documentation, where it is built -----------------------------------------------------------------------------

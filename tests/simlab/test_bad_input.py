@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 import torch
 
-from simlab.candidates import Greedy, KSeq, make_verifier, verified_law
+from simlab.candidates import Greedy, Independent, KSeq, make_verifier, verified_law
 from simlab.checks import as_pmf
 from simlab.decoders import Sjd, make_decoder, run
 from simlab.decoders.compiled import simulate
@@ -24,7 +24,7 @@ from simlab.processes import TableProcess, make_process
 from simlab.randomness import Tape
 from simlab.rules import codebook_distances, codebook_neighbours, make_rule
 from theory.acceptance import expected_tokens, speedup
-from theory.candidates import verifier_acceptance
+from theory.candidates import candidates_law
 from theory.distances import kl, tv, wasserstein1
 from theory.exact import acceptance, block_acceptance, block_law, sequence_law, step_law, transitions
 
@@ -150,10 +150,6 @@ def grouped(labels: Any) -> Callable[[], Any]:
     return rule("grouped", labels=labels)
 
 
-def accepts(**given: Any) -> Callable[[], Any]:
-    return partial(verifier_acceptance, **{"name": "list", "p": EXACT, "q": EXACT, "candidates": 2, **given})
-
-
 FAR = {"max_distance": 1}
 BUSHY: dict[str, Any] = {"window": 64, "candidates": 4, "depth": 3, "tree": "full"}
 SHARES = (
@@ -177,7 +173,7 @@ BAD_PARAMETERS = [  # what goes beyond kinds: tests/simlab/test_bad_parameters.p
         for factor in (0, 0.99, F(7, 8))
     ],
     (decoder("skipping", gamma=2, skipped=3), "skipped is 3", "expected at most gamma, 2"),
-    (decoder("sjd-pv", window=2, renewal="maximal"), "renewal is 'maximal'", "expected 'fresh' with phrases"),
+    (decoder("sjd-pv", window=2, renewal="maximal"), "renewal is 'maximal'", "expected 'fresh': coins behind"),
     (decoder("sjd-unrefined", window=3, renewal="maximal"), "renewal is 'maximal'", "nothing stays in the window"),
     (decoder("sjd-ac", window=3, renewal="gumbel", relabel="law"), "renewal is 'gumbel'", "expected 'maximal'"),
     (decoder("sjd-block", window=3, renewal="gumbel"), "renewal is 'gumbel'", "expected one of fresh, maximal"),
@@ -203,10 +199,9 @@ BAD_PARAMETERS = [  # what goes beyond kinds: tests/simlab/test_bad_parameters.p
     (decoder("candidate-tree", branching=[[0], [2]]), "the node [2] but not [1]", "expected the parent and"),
     (lambda: make_verifier("k-seq", rho=F(1, 2)), "rho is", "expected"),
     (lambda: verified_law(KSeq(), Greedy(), np.array(EXACT), np.array(EXACT), 2), "", "expected Independent"),
-    (accepts(name="best"), "unknown verifier 'best'", "expected"),
-    (accepts(candidates=0), "candidates is 0", "expected"),
-    (accepts(replacement="no"), "replacement is 'no'", "expected"),
-    (accepts(p=[EXACT, EXACT], q=[EXACT, EXACT]), "shape (2, 2)", "expected"),
+    (partial(make_verifier, "best"), "unknown verifier 'best'", "expected"),
+    (partial(candidates_law, SPECULATIVE, [EXACT, EXACT], [EXACT, EXACT], 2), "shape (2, 2)", "expected"),
+    (partial(verified_law, KSeq(), Independent(), np.array(EXACT), np.array(EXACT), 0), "candidates is 0", "expected"),
     (rule("lenience", factor=0), "factor is 0", "expected a number above 0"),
     (lambda: grouped([0, 0, 1])().accept(HALF, HALF, 0), "3 tokens", "expected V = 2"),
     (lambda: step_law(grouped([0, 1, 1])(), HALF, HALF), "3 tokens", "expected V = 2"),

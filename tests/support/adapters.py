@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from simlab.arrays import Array
-from simlab.certify.engine.scripted import Scripted
+from simlab.certify.contracts.scripted import Scripted
 
 SINGLE = 1e-6  # TV that float32 can make here
 ROW = np.array([0.7, 0.3])

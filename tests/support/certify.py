@@ -12,9 +12,9 @@ from simlab.arrays import Array
 from simlab.certify.contracts.base import Case, Function
 from simlab.certify.contracts.blocks import Tokens
 from simlab.certify.engine.evidence import Evidence, calls_needed
-from simlab.certify.engine.scripted import Call, Piece, mispredicted, random_scripts
+from simlab.certify.engine.scripted import Call, Piece, exact_laws, mispredicted, random_scripts
 from simlab.certify.engine.tasks import Sample
-from simlab.mutants.gated.chains import excess
+from simlab.mutants.gated.base import excess
 from simlab.randomness.coins import outcomes
 
 REACHABLE = 300_000  # calls of a case that a minute has room for
@@ -24,6 +24,12 @@ TRIED = 2  # cases for which calls are counted
 def exact_law(verify: Callable[..., Any], *arguments: Any) -> dict[Any, float]:
     """The exact law of what a known verifier returns."""
     return outcomes(partial(verify, *arguments))
+
+
+def tree_of(call: Call, edges: Sequence[float]) -> Piece | Tokens:
+    """The tree of what one ``call(generator)`` returns."""
+    [tree] = exact_laws(lambda calls: (call(rng) for _, rng in calls), [edges])
+    return tree
 
 
 def taken(weights: Array, coin: float) -> int:

@@ -9,8 +9,8 @@ import numpy as np
 import torch
 
 from simlab.decoders import Decoder, Run, run
-from simlab.models.architectures.eagle import EagleDraft, EagleUncached, Head
-from simlab.models.architectures.transformer import Config, Transformer
+from simlab.models.architectures.eagle import EagleDraft, Head, HeadDrafting
+from simlab.models.architectures.transformer import Causal, Config, Transformer
 from simlab.models.engine.requests import Request
 from simlab.models.process.cached import Cached
 from simlab.models.process.sampling import Sampling
@@ -50,6 +50,32 @@ def model(which: str) -> Transformer:
 @cache
 def head() -> Head:
     return randomised(Head(config("target")), seed=9)  # type: ignore[return-value]
+
+
+class EagleUncached(HeadDrafting):
+    """The reference form: for every draft the whole sequence is seen, and the head goes on from there, again."""
+
+    target: Uncached
+    _depth: int
+
+    @torch.no_grad()
+    def _rows(self, tokens: torch.Tensor, start: torch.Tensor, count: int) -> torch.Tensor:
+        self._depth = 0 if self.begins(start, count) else self._depth + 1
+        prefix, target = self.head.config.prefix, self.target
+        features = target.features(tokens)
+        inputs = torch.cat(
+            [target.conditions(len(tokens)), target.model.embed(target.doubled(tokens[:, : self.length]))], dim=1
+        )
+        slot = torch.arange(inputs.shape[1], device=inputs.device).expand(inputs.shape[:2])
+        base = prefix + target.doubled(self.base)[:, None]
+        known = torch.where((slot <= base - 2)[..., None], features, 0.0)
+        for depth in range(self._depth + 1):
+            before = torch.cat([torch.zeros_like(known[:, :1]), known[:, :-1]], dim=1)
+            made = self.head.features(before, inputs, slot, Causal())
+            known = torch.where((slot == base - 1 + depth)[..., None], made, known)
+        last = (prefix + target.doubled(start) - 1).clamp(max=inputs.shape[1] - 1)
+        seen = made.take_along_dim(last[:, None, None], dim=1)
+        return target.sampling.rows(target.model.logits(seen), start[:, None])
 
 
 def classes(batch: int) -> torch.Tensor:

@@ -17,12 +17,12 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from simlab.rules import RULES, Addition, Amplify, OptimalLossy, Rule, Speculative, make_rule
+from tests.support.frontiers import nearest_frontier
 from tests.support.strategies import Row, pairs, parameters
 from theory.acceptance import (
     alpha,
     expected_tokens,
     frontier,
-    nearest_frontier,
     speedup,
     trials_per_rejection,
     trials_per_token,
@@ -269,8 +269,6 @@ def test_the_least_distance_by_hand() -> None:
         (lambda: candidate_sets([1, 0], 0), "candidates is 0"),
         (lambda: candidate_sets([0.5, 0.1], 1), "sums to 0.6"),
         (lambda: optimal_acceptance([F(1, 17)] * 17, {}), "17 tokens"),
-        (lambda: nearest_frontier([1.0, 0.0], [0.0, 1.0], 1.5, [[0, 1], [1, 0]]), "accepted is 1.5"),
-        (lambda: nearest_frontier([1.0, 0.0], [0.0, 1.0], 0.5, [[0, 1]]), "metric has shape"),
     ],
 )
 def test_bad_input(call: Any, told: str) -> None:

@@ -10,7 +10,8 @@ import pytest
 from experiments.measurements import codebook
 from simlab.processes import make_process
 from simlab.rules import Addition, Amplify, codebook_distances
-from theory.acceptance import alpha, nearest_frontier
+from tests.support.frontiers import nearest_frontier
+from theory.acceptance import alpha
 from theory.contexts import Contexts, addition_to, amplify_to, likeliest, means, visited
 from theory.distances import tv
 from theory.example_processes import codebook_pairs

@@ -122,7 +122,7 @@ def test_a_window_of_four_that_saturates_leaves_the_check_without_a_control(monk
 @pytest.mark.parametrize(("ratio", "verdict"), [(1.04, "not-refuted"), (1.14, "not-decided"), (1.3, "refuted")])
 def test_whether_jacobi_decoding_accelerates(ratio: float, verdict: str, monkeypatch: pytest.MonkeyPatch) -> None:
     of = lambda decoder, **_: ratio if isinstance(decoder, Jacobi) else 2.3  # noqa: E731
-    assert decided(monkeypatch, sjd_speeds, "sjd.jacobi-sampling.fresh", of) == verdict
+    assert decided(monkeypatch, sjd_speeds, "sjd.jacobi-sampling", of) == verdict
 
 
 @pytest.mark.parametrize(("ratio", "verdict"), [(1.01, "not-refuted"), (1.1, "not-decided"), (1.3, "refuted")])
@@ -137,6 +137,23 @@ def test_whether_the_initialisation_matters(left: float, verdict: str, monkeypat
         return 1.6 if decoder.window == 3 else left if decoder.initial == "repeat-left" else 2.3
 
     assert decided(monkeypatch, sjd_speeds, "sjd.spatial-speed.general", of) == verdict
+
+
+@pytest.mark.parametrize(
+    ("full", "verdict"),
+    [((1, 4, 20), "not-refuted"), ((1, 1, 20), "not-decided"), ((1, 1, 3), "not-decided"), ((1, 1, 1), "refuted")],
+)
+def test_whether_lengths_of_calls_shift(full: list[int], verdict: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Calls of SJD commit 1, 1 and 3 tokens in turn, and a few commit 18."""
+
+    def fake(decoder: Any, seed: int, images: int) -> list[np.ndarray]:
+        often = full if isinstance(decoder, SjdPac) else (1, 1, 3)
+        return [np.array([*often] * 30 + [18] * (2 + number % 2)) for number in range(images)]
+
+    monkeypatch.setattr(pac_scale, "committed_of", fake)
+    decide = CLAIMS["pac.reshapes"].decide
+    assert decide is not None
+    assert decide(0).verdict == verdict
 
 
 def printed_order(decoder: Any, **_: Any) -> float:

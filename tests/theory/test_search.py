@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from theory.example_processes import greedy_process, random_process, random_row, sticky_process
-from theory.search import grouped_pairs, pairs, sized_pairs, smallest_violation
+from theory.search import grouped_pairs, pairs, smallest_violation
 
 pytestmark = pytest.mark.exact
 
@@ -41,12 +41,7 @@ def test_examples_are_what_they_say() -> None:
         p, q, labels = e
         return not (sum(p) == sum(q) == 1 and len(labels) == len(p) and set(labels) <= set(range(len(p))))
 
-    def wrong_sizes(e: tuple) -> bool:
-        p, _, size = e
-        return not (list(p) == sorted(p) and 2 <= size <= len(p) + 1)
-
     assert smallest_violation(grouped_pairs, wrong_groups, 0, tries=20) is None
-    assert smallest_violation(sized_pairs, wrong_sizes, 0, tries=20) is None
 
 
 def test_random_worlds_repeat_by_seed_and_differ_by_context() -> None:

@@ -1,7 +1,7 @@
 """Claims of the papers, a package for each: statement, assumptions, proof, checks and verdict."""
 
 from theory.claims.base import VERDICTS, Claim, Evidence, Finding, Verdict, combined
-from theory.claims.registry import CLAIMS, HEADLINES, PAPERS, TAKE_HOME, asked, find
+from theory.claims.registry import CLAIMS, HEADLINES, PAPERS, TAKE_HOME, find
 from theory.failures import CheckFailed
 
 __all__ = [
@@ -15,7 +15,6 @@ __all__ = [
     "Evidence",
     "Finding",
     "Verdict",
-    "asked",
     "combined",
     "find",
 ]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 MOVED: dict[str, str] = {
-    "gsd.dynamic.printed": "gsd.printed-slice",
+    "gsd.dynamic.printed": "gsd.dynamic.centred",
     "gsd.support.clamped": "gsd.support",
     "gsd.accumulation.always": "gsd.accumulation",
     "lantern.neighbours.always": "lantern.neighbours.printed",
@@ -62,11 +62,11 @@ MOVED: dict[str, str] = {
     "cspd.draft-length.share": "cspd.draft-length",
     "cspd.path-ratio.alignment": "cspd.path-ratio.two-path",
     "cspd.path-ratio.last-step": "cspd.path-ratio.unbiased",
-    "cspd.log-ratio.identity": "cspd.log-ratio",
-    "cspd.log-ratio.sign": "cspd.log-ratio",
-    "cspd.log-ratio.higher-mean": "cspd.log-ratio",
-    "cspd.log-ratio.mean": "cspd.log-ratio",
-    "cspd.log-ratio.shared-end": "cspd.log-ratio",
+    "cspd.log-ratio.identity": "cspd.log-ratio.own-end-sign",
+    "cspd.log-ratio.sign": "cspd.log-ratio.own-end-sign",
+    "cspd.log-ratio.higher-mean": "cspd.log-ratio.own-end-sign",
+    "cspd.log-ratio.mean": "cspd.log-ratio.own-end-sign",
+    "cspd.log-ratio.shared-end": "cspd.log-ratio.own-end-sign",
     "cspd.log-ratio.own-end-mean": "cspd.log-ratio.own-end-sign",
     "cspd.log-ratio.unassumed": "cspd.log-ratio.own-end-sign",
     "published.cspd-walltime.any-c": "published.cspd-walltime",
@@ -110,6 +110,14 @@ MOVED: dict[str, str] = {
     "pac.locality.row": "pac.locality",
     "pac.locality.above": "pac.locality",
     "pac.fastest-lossless": "pac.state-of-the-art",
+    "gsd.printed-slice": "gsd.dynamic.centred",
+    "cspd.log-ratio": "cspd.log-ratio.own-end-sign",
+    "cspd.prefill.causal": "cspd.prefill.raises",
+    "lantern.neighbours.settings": "lantern.neighbours.empirical",
+    "pac.match-rate.first-draft": "pac.match-rate.resampling",
+    "pac.state-of-the-art.lossy": "pac.state-of-the-art",
+    "sjd.jacobi-sampling.fresh": "sjd.jacobi-sampling",
+    "sjd.spatial-speed.simple": "sjd.spatial-speed",
 }
 
 

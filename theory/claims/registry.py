@@ -20,7 +20,6 @@ from theory.claims.base import Claim
 from theory.claims.headlines import Headline, Result
 from theory.claims.moved import MOVED
 from theory.words import Index, index
-from theory.words import found as found_in
 
 ORDER = ("leviathan", "gsd", "lantern", "sjd", "sjd_pac", "baselines", "lossy", "cspd", "published")
 
@@ -54,11 +53,6 @@ CLAIMS: dict[str, Claim] = collected()
 HEADLINES: tuple[Headline, ...] = tuple(each for module in modules() for each in getattr(module, "HEADLINES", ()))
 TAKE_HOME: tuple[Result, ...] = tuple(each for module in modules() for each in getattr(module, "TAKE_HOME", ()))
 PAPERS: tuple[str, ...] = tuple(dict.fromkeys(claim.paper for claim in CLAIMS.values()))
-
-
-def asked(question: str) -> list[str]:
-    """The ids of the claims that answer a question, best first; none where no word of it is known."""
-    return [id for id, _ in found_in(by_words(), question)]
 
 
 @cache

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain, combinations
 from operator import eq, ge, gt, le, lt
 from types import MappingProxyType
 from typing import Any
 
 from theory.symbolic import Answer, Limits
-from theory.symbolic.answers import Asked, arrays, told_rows
+from theory.symbolic.answers import ProofAttempt, arrays, rows_in_words
 from theory.symbolic.cells import Cells
 from theory.symbolic.rows import Rows, rows_at, unknown_masses, unknown_rows
 from theory.symbolic.small_rows import Fails, Row, simple_rows
@@ -29,6 +30,7 @@ __all__ = [
     "Question",
     "Stated",
     "States",
+    "asks",
     "eq",
     "equal",
     "for_all_masses",
@@ -37,7 +39,8 @@ __all__ = [
     "gt",
     "le",
     "lt",
-    "rows_asks",
+    "proof_of_rows",
+    "subsets",
 ]
 
 
@@ -110,8 +113,8 @@ def for_all_rows(
 
     cells, rows = unknown_rows({**sizes, **beside, **dict.fromkeys(shares, 2)}, zeros, Limits(**limits))
     size = "V = " + " and ".join(map(str, sorted(set(sizes.values()))))
-    asked = Asked(subject, statement, told_rows(zeros))
-    return _answered(asked, size, states_of, cells, rows, partial(simple_rows, rows=rows, positive=not zeros))
+    attempt = ProofAttempt(subject, statement, rows_in_words(zeros))
+    return _answered(attempt, size, states_of, cells, rows, partial(simple_rows, rows=rows, positive=not zeros))
 
 
 def equal(one: Iterable[Any], other: Iterable[Any]) -> list[Comparison]:
@@ -119,11 +122,54 @@ def equal(one: Iterable[Any], other: Iterable[Any]) -> list[Comparison]:
     return [(a, eq, b) for a, b in zip(one, other, strict=True)]
 
 
-def rows_asks(
-    states: Callable[..., Stated], statement: str, *sizes: Mapping[str, int], zeros: bool = True, **settings: Any
+def asks(
+    states: Callable[..., Stated],
+    statement: str,
+    *settings: Mapping[str, Any],
+    sizes: Iterable[int] = (2, 3),
+    rows: Iterable[str] = "pq",
+    shares: Sequence[str] = (),
+    zeros: bool = True,
 ) -> tuple[Question, ...]:
-    """A statement about rows, of each of some sizes."""
-    return tuple(partial(for_all_rows, partial(states, **settings), each, "rows", statement, zeros) for each in sizes)
+    """A statement about rows over V tokens and ``shares``, numbers from 0 to 1, for each V and each of ``settings``."""
+    return tuple(
+        partial(for_all_rows, partial(states, **given), dict.fromkeys(rows, size), "rows", statement, zeros, shares)
+        for size in sizes
+        for given in settings or ({},)
+    )
+
+
+def proof_of_rows(
+    name: str,
+    claims: tuple[str, ...],
+    statement: str,
+    states: Callable[..., Stated],
+    *settings: Mapping[str, Any],
+    wrong: Mapping[str, Mapping[str, Any]],
+    wrong_size: int = 2,
+    sizes: Iterable[int] = (2, 3),
+    **about: Any,
+) -> Proof:
+    """A proof that what a function of rows states is true for each V and each of its settings.
+
+    Parameters
+    ----------
+    name, claims, statement
+        As of a :class:`Proof`.
+    states, settings, sizes, about
+        As :func:`asks` has them.
+    wrong
+        Settings with which it is false, by what is wrong.
+    wrong_size
+        The V at which they are refuted.
+    """
+    others = {told: asks(states, told, given, sizes=(wrong_size,), **about)[0] for told, given in wrong.items()}
+    return Proof(name, claims, statement, asks(states, statement, *settings, sizes=sizes, **about), others)
+
+
+def subsets(size: int) -> Iterator[tuple[int, ...]]:
+    """All sets of tokens, as tuples."""
+    yield from chain.from_iterable(combinations(range(size), count) for count in range(size + 1))
 
 
 def for_all_masses(states: States, names: tuple[str, ...], statement: str, **limits: Any) -> Answer:
@@ -154,11 +200,16 @@ def for_all_masses(states: States, names: tuple[str, ...], statement: str, **lim
         return at if at and fails(at) else None
 
     cells, rows = unknown_masses(names, Limits(**limits))
-    return _answered(Asked("numbers", statement, "real numbers >= 0"), "pointwise", states_of, cells, rows, near)
+    return _answered(ProofAttempt("numbers", statement, "real numbers >= 0"), "pointwise", states_of, cells, rows, near)
 
 
 def _answered(
-    asked: Asked, size: str, states: States, cells: Cells, rows: Rows, simple: Callable[..., dict[str, Row] | None]
+    attempt: ProofAttempt,
+    size: str,
+    states: States,
+    cells: Cells,
+    rows: Rows,
+    simple: Callable[..., dict[str, Row] | None],
 ) -> Answer:
     def program() -> bool:
         compared = list(states(rows))
@@ -168,6 +219,6 @@ def _answered(
     def fails(named: Mapping[str, Row]) -> bool:
         return not all(holds(one, other) for one, holds, other in states(arrays(named)))
 
-    asked.spaces.append(cells)
-    found = asked.settled(size, lambda: asked.first_false(cells, program), lambda point: simple(fails, point=point))
-    return found or asked.answer("proven", size)
+    attempt.spaces.append(cells)
+    found = attempt.settled(size, lambda: attempt.first_false(cells, program), lambda point: simple(fails, point=point))
+    return found or attempt.answer("proven", size)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -14,13 +12,9 @@ from simlab.decoders import Sjd2, SjdBlock, SjdBlockTree, SjdPp
 from simlab.decoders.renewal import Drafts
 from simlab.mutants.blocks import CoupledUnseen, TreeUnseen
 from simlab.rules import Rule, SamplerMatch, Speculative
-from theory.proofs.base import Comparison, Proof, eq, equal, le
+from theory.proofs.base import Numbers, Proof, Stated, eq, equal, le, proof_of_rows
 from theory.proofs.sequences import at_tables
-from theory.proofs.steps import asks
 from theory.symbolic import prove_decoder
-
-Numbers = Mapping[str, Any]
-Stated = Iterable[Comparison]
 
 __all__ = ["METHOD_PROOFS"]
 
@@ -74,33 +68,39 @@ SERVED = "declared-draft.law", "sjd-vp.law"
 ANY_CHANNEL = ("q", "r", "k0", "k1")
 
 METHOD_PROOFS = (
-    Proof(
+    proof_of_rows(
         "sampler-match.law",
         ("sampler-match.law", "sampler-match.biased"),
         "drafts from r, declared as q: p is emitted, and sum r p accepted",
-        asks(matched, "law = p, acceptance = sum r p", rows="pqr"),
-        {"speculative": asks(matched, "law = p, acceptance = sum r p", {"rule": Speculative()}, rows="pqr")[0]},
+        matched,
+        wrong={"speculative": {"rule": Speculative()}},
+        rows="pqr",
     ),
-    Proof(
+    proof_of_rows(
         "declared-draft.speculative",
         SERVED,
         "speculative sampling of drafts from r, declared as q: TV(law, p) <= TV(r, q); r is emitted where p = q",
-        asks(declared, "TV(law, p) <= TV(r, q)", rows="pqr", sizes=(2,)),
-        {"half of it": asks(declared, "half of it", {"share": HALF}, rows="pqr", sizes=(2,))[0]},
+        declared,
+        wrong={"half of it": {"share": HALF}},
+        sizes=(2,),
+        rows="pqr",
     ),
-    Proof(
+    proof_of_rows(
         "declared-draft.any-rule",
         SERVED,
         "whatever a rule makes of each draft, it brings drafts from r and from q no further apart",
-        asks(channel, "TV of what is emitted <= TV(r, q)", rows=ANY_CHANNEL, sizes=(2,)),
-        {"half of it": asks(channel, "half of it", {"share": HALF}, rows=ANY_CHANNEL, sizes=(2,))[0]},
+        channel,
+        wrong={"half of it": {"share": HALF}},
+        sizes=(2,),
+        rows=ANY_CHANNEL,
     ),
-    Proof(
+    proof_of_rows(
         "sjdpp.reused",
         ("sjdpp.law",),
         "for every threshold t: a draft renewed by SJD++ follows q 1[p > t q] + p sum q 1[p <= t q], as declared",
-        asks(reused, "renewed as declared", shares=("t",)),
-        {"twice the threshold": asks(reused, "renewed as declared", {"times": 2}, shares=("t",), sizes=(2,))[0]},
+        reused,
+        wrong={"twice the threshold": {"times": 2}},
+        shares=("t",),
     ),
     Proof(
         "decoder.sjd-pp",

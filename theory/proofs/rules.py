@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -27,7 +27,7 @@ from simlab.rules import (
     Truncation,
 )
 from simlab.rules.truncation import likely
-from theory.proofs.base import Numbers, Proof, Question, Stated, eq, equal, for_all_rows, ge, gt, le, lt, rows_asks
+from theory.proofs.base import Numbers, Proof, Question, Stated, eq, equal, for_all_rows, ge, gt, le, lt, proof_of_rows
 from theory.symbolic import Answer, prove_rule
 
 TENTH, HALF = Fraction(1, 10), Fraction(1, 2)
@@ -51,18 +51,30 @@ def rule_asks(that: str, *made: Any, sizes: Sequence[int] = (2, 3), zeros: bool 
     return tuple(partial(prove_rule, each, that, sizes=sizes, zeros=zeros) for each in made)
 
 
-def of_rule(states: Callable[..., Stated], rule: Any, size: int, statement: str, zeros: bool = True) -> Answer:
-    """A statement about a rule and all rows over ``size`` tokens; ``rule`` may be a function of V."""
-    made = rule if isinstance(rule, Rule) else rule(size)
-    return for_all_rows(partial(states, made), {"p": size, "q": size}, type(made).__name__, statement, zeros)
+def of_rule(states: Callable[..., Stated], rule: Rule, size: int, statement: str, zeros: bool = True) -> Answer:
+    """A statement about a rule and all rows over ``size`` tokens."""
+    return for_all_rows(partial(states, rule), {"p": size, "q": size}, type(rule).__name__, statement, zeros)
 
 
 def of_rules(
-    states: Callable[..., Stated], statement: str, rules: Iterable[Any], sizes: Iterable[int] = (2, 3)
+    states: Callable[..., Stated], statement: str, rules: Sequence[Rule], sizes: Sequence[int] = (2, 3)
 ) -> tuple[Question, ...]:
     """The same for each of some rules and sizes."""
-    many = list(rules)
-    return tuple(partial(of_rule, states, rule, size, statement) for size in sizes for rule in many)
+    return tuple(partial(of_rule, states, rule, size, statement) for size in sizes for rule in rules)
+
+
+def proof_of_rules(
+    name: str,
+    claims: tuple[str, ...],
+    statement: str,
+    states: Callable[..., Stated],
+    *rules: Rule,
+    wrong: Mapping[str, Rule],
+    sizes: Sequence[int] = (2, 3),
+) -> Proof:
+    """A proof that a statement is true of rules, and false of those that are ``wrong``, at the first of the sizes."""
+    others = {told: partial(of_rule, states, rule, sizes[0], statement) for told, rule in wrong.items()}
+    return Proof(name, claims, statement, of_rules(states, statement, rules, sizes), others)
 
 
 def step(rule: Rule, n: Numbers) -> tuple[Any, Any, Any, Any]:
@@ -215,11 +227,6 @@ def products(n: Numbers, share: Fraction = Fraction(1)) -> Stated:
 # The proofs ----------------------------------------------------------------------------------------------------
 
 
-def made_by(kind: Callable[..., Rule], *settings: Any) -> Callable[[int], Rule]:
-    """A rule of this kind for any V, whose last setting may be a function of V."""
-    return lambda size: kind(*(each(size) if callable(each) else each for each in settings))
-
-
 def by_partition(kind: Callable[..., Rule], states: Callable[..., Stated], statement: str) -> tuple[Question, ...]:
     """A statement about rules with every partition of two and of three tokens."""
     return tuple(
@@ -238,7 +245,7 @@ EQUALITY = "acceptance of groups is 1 - TV(p, q) just where no group holds token
 LINE = "acceptance = 1 - TV(p, q) + TV(p, law)"
 AMPLIFY, ADD = Amplify(Fraction(3, 2)), Addition(TENTH)
 TWICE, FIFTH, QUARTER = Fraction(2), Fraction(1, 5), Fraction(1, 4)
-BOTH, THREE = {"p": 2, "q": 2}, {"p": 3, "q": 3}
+NEAR = neighbours(3)[0]  # all others
 
 RULE_PROOFS = (
     Proof(
@@ -301,81 +308,81 @@ RULE_PROOFS = (
         by_partition(GroupedGroupResidual, group_law, "groups follow p"),
         {"the residual of tokens": partial(of_rule, group_law, Grouped((0, 0, 1)), 3, "groups follow p")},
     ),
-    Proof(
+    proof_of_rules(
         "amplify.bounded",
         ("gsd.naive-lossy.explode.amplify",),
         "amplify with 4: no token above 4 p, TV at most 3/4",
-        of_rules(partial(law_and_tv_below, factor=Fraction(4)), "law <= 4 p, TV <= 3/4", [Amplify(4)]),
-        {
-            "addition": of_rules(
-                partial(law_and_tv_below, factor=Fraction(4)), "the same", [Addition(Fraction(3, 10))]
-            )[0]
-        },
+        partial(law_and_tv_below, factor=Fraction(4)),
+        Amplify(4),
+        wrong={"addition": Addition(Fraction(3, 10))},
     ),
-    Proof(
+    proof_of_rules(
         "addition.explodes",
         ("gsd.naive-lossy.explode.addition",),
         "where q <= epsilon, every draft is kept",
-        of_rules(partial(sure_where_small, epsilon=Fraction(3, 5)), "q <= 3/5: kept", [Addition(Fraction(3, 5))]),
-        {
-            "epsilon below q": of_rules(
-                partial(sure_where_small, epsilon=Fraction(3, 5)), "q <= 3/5: kept", [Addition(HALF)]
-            )[0]
-        },
+        partial(sure_where_small, epsilon=Fraction(3, 5)),
+        Addition(Fraction(3, 5)),
+        wrong={"epsilon below q": Addition(HALF)},
     ),
-    Proof(
+    proof_of_rules(
         "lossy.no-token-gains",
         ("gsd.naive-lossy.explode.token",),
         "law <= max(p, q) for amplify and addition",
-        of_rules(law_between, "law <= max(p, q)", [Amplify(5), Addition(Fraction(3, 10))]),
-        {"amplify with 1/2": of_rules(law_between, "law <= max(p, q)", [Amplify(HALF)])[0]},
+        law_between,
+        Amplify(5),
+        Addition(Fraction(3, 10)),
+        wrong={"amplify with 1/2": Amplify(HALF)},
     ),
-    Proof(
+    proof_of_rows(
         "rows.concentrated",
         ("gsd.accumulation.concentrated",),
         "TV(p, q) <= 1 - min(p(x), q(x)) for every x",
-        rows_asks(concentrated, "TV(p, q) <= 1 - min(p(x), q(x))", BOTH, THREE, {"p": 4, "q": 4}),
-        {"the larger": rows_asks(concentrated, "TV(p, q) <= 1 - max(p(x), q(x))", BOTH, smaller=False)[0]},
+        concentrated,
+        wrong={"the larger": {"smaller": False}},
+        sizes=(2, 3, 4),
     ),
-    Proof(
+    proof_of_rows(
         "rows.products",
         ("gsd.compounding",),
         "1 - TV of products >= the product of 1 - TV, for two rows each",
-        rows_asks(products, "TV of products", dict.fromkeys("abcd", 2)),
-        {"half of it": rows_asks(products, "half of it", dict.fromkeys("abcd", 2), share=HALF)[0]},
+        products,
+        wrong={"half of it": {"share": HALF}},
+        sizes=(2,),
+        rows="abcd",
     ),
-    Proof(
+    proof_of_rules(
         "lantern.relaxation",
         ("lantern.relaxation",),
         "no token is accepted less often than by the lossless rule",
-        of_rules(
-            relaxed, "accepts >= speculative", lanterns(Lantern, FIFTH) + lanterns(LanternMultiplicative, TWICE), (3,)
-        ),
-        {
-            "neighbourhood without the token": of_rules(
-                relaxed, "accepts >= speculative", [WithoutSelf(neighbours(3)[0], FIFTH)], (3,)
-            )[0]
-        },
+        relaxed,
+        *lanterns(Lantern, FIFTH),
+        *lanterns(LanternMultiplicative, TWICE),
+        wrong={"neighbourhood without the token": WithoutSelf(NEAR, FIFTH)},
+        sizes=(3,),
     ),
-    Proof(
+    proof_of_rules(
         "lantern.conditional-bound",
         ("lantern.conditional-bound", "lantern.largest.nearest"),
         "TV(conditional target, p) < delta, for delta = 1/5",
-        of_rules(within_bound, "TV < delta", lanterns(Lantern, FIFTH), (3,)),
-        {
-            told: of_rules(within_bound, "TV < delta", [kind(neighbours(3)[0], FIFTH)], (3,))[0]
-            for told, kind in (("up to delta", UpToDelta), ("one more", OneNeighbourMore))
+        within_bound,
+        *lanterns(Lantern, FIFTH),
+        wrong={
+            "up to delta": UpToDelta(NEAR, FIFTH),
+            "one more": OneNeighbourMore(NEAR, FIFTH),
         },
+        sizes=(3,),
     ),
-    Proof(
+    proof_of_rules(
         "lantern.gain",
         ("lantern.gain",),
         "a token gains less than delta, for delta = 1/5",
-        of_rules(gains_less, "accepts < p + delta", lanterns(Lantern, FIFTH), (3,)),
-        {
-            told: of_rules(gains_less, "accepts < p + delta", [kind(neighbours(3)[0], FIFTH)], (3,))[0]
-            for told, kind in (("up to delta", UpToDelta), ("one more", OneNeighbourMore))
+        gains_less,
+        *lanterns(Lantern, FIFTH),
+        wrong={
+            "up to delta": UpToDelta(NEAR, FIFTH),
+            "one more": OneNeighbourMore(NEAR, FIFTH),
         },
+        sizes=(3,),
     ),
     Proof(
         "lantern.frontier",
@@ -384,9 +391,7 @@ RULE_PROOFS = (
         rule_asks("frontier", *lanterns(Lantern, FIFTH), *lanterns(LanternMultiplicative, TWICE), sizes=(3,)),
         {
             "addition with half the residual": rule_asks("frontier", Lenience(HALF, "lenient"), sizes=(3,))[0],
-            "neighbourhood without the token": rule_asks("frontier", WithoutSelf(neighbours(3)[0], FIFTH), sizes=(3,))[
-                0
-            ],
+            "neighbourhood without the token": rule_asks("frontier", WithoutSelf(NEAR, FIFTH), sizes=(3,))[0],
         },
     ),
     Proof(
@@ -394,18 +399,16 @@ RULE_PROOFS = (
         ("lantern.zero-delta", "lantern.output-bound.sum"),
         "with delta = 0, or the factor 1, the rule is lossless",
         rule_asks("lossless", *lanterns(Lantern, 0), *lanterns(LanternMultiplicative, 1), sizes=(3,)),
-        {"one more": rule_asks("lossless", OneNeighbourMore(neighbours(3)[0], 0), sizes=(3,))[0]},
+        {"one more": rule_asks("lossless", OneNeighbourMore(NEAR, 0), sizes=(3,))[0]},
     ),
-    Proof(
+    proof_of_rules(
         "lantern.multiplicative",
         ("lantern-reference.multiplicative",),
         "a factor of 2: law <= 2 p, TV <= 1/2",
-        of_rules(partial(law_and_tv_below, factor=TWICE), "law <= 2 p", lanterns(LanternMultiplicative, TWICE), (3,)),
-        {
-            "bounded by a sum": of_rules(
-                partial(law_and_tv_below, factor=TWICE), "law <= 2 p", [Lantern(neighbours(3)[0], 1)], (3,)
-            )[0]
-        },
+        partial(law_and_tv_below, factor=TWICE),
+        *lanterns(LanternMultiplicative, TWICE),
+        wrong={"bounded by a sum": Lantern(NEAR, 1)},
+        sizes=(3,),
     ),
     Proof(
         "optimal-lossy.budget",
@@ -457,19 +460,12 @@ RULE_PROOFS = (
             for told, rule in (("replaced from p", Truncation(HALF, "target")), ("lossless", Speculative()))
         },
     ),
-    Proof(
+    proof_of_rules(
         "fuzzy.law",
         ("fuzzy.law",),
         "q within the threshold 1/3, p beyond it, with both readings",
-        of_rules(
-            partial(fuzzy, threshold=Fraction(1, 3)),
-            "T = 1/3",
-            [Fuzzy(Fraction(1, 3), "tv", beyond) for beyond in ("target", "speculative")],
-        ),
-        {
-            "half the threshold": of_rules(
-                partial(fuzzy, threshold=Fraction(1, 3)), "T = 1/3", [Fuzzy(Fraction(1, 6), "tv")]
-            )[0]
-        },
+        partial(fuzzy, threshold=Fraction(1, 3)),
+        *(Fuzzy(Fraction(1, 3), "tv", beyond) for beyond in ("target", "speculative")),
+        wrong={"half the threshold": Fuzzy(Fraction(1, 6), "tv")},
     ),
 )

@@ -13,7 +13,7 @@ from simlab.mutants.trees import OtherParents, RowKept, WrongBranch
 from simlab.rules import Amplify, Mixture, Rule, Speculative
 from theory.proofs.base import Proof, Question
 from theory.symbolic import Answer, prove_decoder
-from theory.symbolic.answers import Asked, told_rows
+from theory.symbolic.answers import ProofAttempt, rows_in_words
 from theory.symbolic.cells import Cell
 from theory.symbolic.decoders import Outcome, Step, commits_nothing, first_difference, first_failure, one_step
 from theory.symbolic.prove_decoders import prove_steps, wrong_tables
@@ -28,9 +28,9 @@ def at_tables(decoder: Decoder, size: int, length: int, rule: Rule | None = None
 
     For decoders whose sequences show what is wrong only where there are many cells.
     """
-    asked = Asked(repr(decoder), "lossless", told_rows(zeros=False))
+    attempt = ProofAttempt(repr(decoder), "lossless", rows_in_words(zeros=False))
     told, rows = f"V = {size}, sequences of {length}", wrong_tables(decoder, rule or Speculative(), size, length)
-    return asked.answer("counterexample", told, rows=rows) if rows else asked.answer("unknown", told)
+    return attempt.answer("counterexample", told, rows=rows) if rows else attempt.answer("unknown", told)
 
 
 def state(outcome: Outcome) -> Any:

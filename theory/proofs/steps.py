@@ -1,28 +1,18 @@
-"""Proofs about one step of a rule, or of several candidates, whose settings are unknown as well as the rows."""
+"""Proofs about one step of a rule whose settings are unknown as well as the rows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from itertools import chain, combinations, permutations
+from itertools import combinations, permutations
 from typing import Any
 
 import numpy as np
 
 from simlab.arrays import Array, total_variation
-from simlab.candidates import (
-    Candidates,
-    Greedy,
-    GreedyVerifier,
-    Recursive,
-    Verifier,
-    verified_law,
-)
-from simlab.candidates.base import NONE, drawn_law
 from simlab.mutants.rules import OneNeighbourMore, UpToDelta, WithoutSelf
-from simlab.optimum import Sets, candidate_sets, optimal_acceptance, optimal_plan
 from simlab.processes.processors import tempered, top_k
 from simlab.rules import (
     Cascade,
@@ -37,39 +27,12 @@ from simlab.rules import (
 from simlab.rules.cactus import Cactus
 from simlab.rules.truncation import likely
 from theory.candidates import candidates_law
-from theory.proofs.base import Comparison, Numbers, Proof, Question, Stated, eq, equal, for_all_rows, ge, le, lt
-
-States = Callable[..., Stated]
+from theory.proofs.base import Comparison, Numbers, Stated, eq, equal, ge, lt, proof_of_rows, subsets
 
 __all__ = ["STEP_PROOFS"]
 
 
 # Helpers -------------------------------------------------------------------------------------------------------
-
-
-def asks(
-    states: States,
-    statement: str,
-    *settings: Mapping[str, Any],
-    sizes: Iterable[int] = (2, 3),
-    rows: Iterable[str] = "pq",
-    shares: Sequence[str] = (),
-    zeros: bool = True,
-) -> tuple[Question, ...]:
-    """A statement about rows over V tokens and ``shares``, numbers from 0 to 1, for each V and each of ``settings``."""
-    return tuple(
-        partial(
-            for_all_rows,
-            partial(states, **given),
-            dict.fromkeys(rows, size),
-            "rows",
-            statement,
-            zeros,
-            shares,
-        )
-        for size in sizes
-        for given in settings or ({},)
-    )
 
 
 def given(kind: Callable[..., Rule], *settings: Any, **unknown: Any) -> Rule:
@@ -211,11 +174,6 @@ def greedy_code(n: Numbers, nearest: bool = True, turned: bool = False) -> State
     return found
 
 
-def subsets(size: int) -> Iterator[tuple[int, ...]]:
-    """All sets of tokens, as tuples."""
-    yield from chain.from_iterable(combinations(range(size), count) for count in range(size + 1))
-
-
 def in_turn(rule: Rule, p: Any, tokens: Sequence[int]) -> Any:
     """The law of the token emitted when ``tokens`` are verified in turn as what they are: point masses."""
     if not tokens:
@@ -299,112 +257,6 @@ def cactus(n: Numbers, over: int = 0, kind: type[Raised] = Raised) -> Stated:
     return [*emitted, (accepts, eq, 1 - total_variation(p, q) + total_variation(p, law) * (1 - over))]
 
 
-# Several candidates --------------------------------------------------------------------------------------------
-
-
-def sets_of(candidates: Candidates, q: Any, count: int) -> Sets:
-    """The law of the set of candidates."""
-    found: Sets = {}
-    for drawn, weight in drawn_law(candidates, q, count).items():
-        members = frozenset(drawn) - {NONE}
-        found[members] = found.get(members, 0) + weight
-    return found
-
-
-def any_sets(row: Any, size: int, most: int) -> Sets:
-    """Any law of sets of 1 to ``most`` tokens."""
-    some = (each for each in subsets(size) if 0 < len(each) <= most)
-    return {frozenset(each): mass for each, mass in zip(some, row, strict=True)}
-
-
-def of_sets(
-    states: States, *sizes: tuple[int, int], rows: str = "p", shares: Sequence[str] = (), **settings: Any
-) -> tuple[Question, ...]:
-    """A statement about rows over V tokens and any law of sets of 1 to K of them, for each V and K."""
-    return tuple(
-        partial(
-            for_all_rows,
-            partial(states, size=size, most=most, **settings),
-            dict.fromkeys(rows, size),
-            "rows",
-            f"sets of at most {most} candidates",
-            True,
-            shares,
-            {"s": sum(1 for each in subsets(size) if 0 < len(each) <= most)},
-        )
-        for size, most in sizes
-    )
-
-
-def best_flow(n: Numbers, size: int, most: int, cut: Callable[..., Any] = optimal_acceptance) -> Stated:
-    """The masses of an optimal plan are possible, and as much as the smallest cut."""
-    p, sets = n["p"], any_sets(n["s"], size, most)
-    plan = optimal_plan(p, sets)
-    whole = sum(plan.values(), p * 0)
-    found: list[Comparison] = [(sum(row), le, sets[members]) for members, row in plan.items()]
-    found += [(mass, le, own) for mass, own in zip(whole, p, strict=True)]
-    found += [(mass, ge, 0) for row in plan.values() for mass in row]
-    found += [(row[y], eq, 0) for members, row in plan.items() for y in range(size) if y not in members]
-    return [*found, (sum(whole), eq, cut(p, sets))]
-
-
-def without_last(p: Any, sets: Sets) -> Any:
-    """The smallest cut of those without the last token."""
-    found = [
-        sum((p[y] for y in inside), p[0] * 0) + sum((m for s, m in sets.items() if not s <= set(inside)), p[0] * 0)
-        for inside in subsets(len(p) - 1)
-    ]
-    return min(found)
-
-
-def frontier_of_sets(n: Numbers, size: int, most: int, share: Fraction = Fraction(1)) -> Stated:
-    """What can be accepted of candidates for r is at most what can be for p, and TV(r, p)."""
-    sets = any_sets(n["s"], size, most)
-    own, other = (optimal_acceptance(n[name], sets) for name in "pr")
-    return [(other, le, own + total_variation(n["p"], n["r"]) * share)]
-
-
-def frontier_reached(n: Numbers, size: int, most: int) -> Stated:
-    """Mass that an optimal plan leaves over, moved onto tokens of the sets that have some left."""
-    p, sets = n["p"], any_sets(n["s"], size, most)
-    plan = optimal_plan(p, sets)
-    left = p - sum(plan.values(), p * 0)
-    open_, r = sum(left), p.copy()
-    if open_ == 0:
-        return []
-    moved = n["t"] * open_  # any part of 1 - optimum
-    r = r - left * n["t"]
-    for members, mass in sets.items():
-        r[min(members)] = r[min(members)] + (mass - sum(plan[members])) * n["t"]
-    best = optimal_acceptance(p, sets)
-    return [(total_variation(p, r), eq, moved), (optimal_acceptance(r, sets), eq, best + moved)]
-
-
-def greedy_best(n: Numbers, count: int, verifier: Verifier | None = None) -> Stated:
-    """The verifier of greedy candidates accepts p(T) + sum min(p, q'), as often as is possible."""
-    p, q = n["p"], n["q"]
-    found = sum(verified_law(verifier or GreedyVerifier(), Greedy(), p, q, count).accepted)
-    order = sorted((x for x in range(len(q)) if q[x] > 0), key=lambda x: -q[x])
-    top = order[: count - 1]
-    rest = [x for x in range(len(q)) if x not in top]
-    left = sum((q[x] for x in rest), q[0] * 0)
-    wanted = sum((p[x] for x in top), p[0] * 0)
-    if left > 0:
-        wanted = wanted + sum(min(p[x], q[x] / left) for x in rest)
-    return [(found, eq, wanted), (found, eq, optimal_acceptance(p, sets_of(Greedy(), q, count)))]
-
-
-def replaced(n: Numbers, count: int, fewer: int = 0) -> Stated:
-    """For every set of tokens: all candidates are within it no more often without replacement than with it."""
-    q = n["q"]
-    without, with_ = candidate_sets(q, count - fewer), candidate_sets(q, count, replacement=True)
-    found: list[Comparison] = []
-    for some in subsets(len(q)):
-        one, other = (sum((m for s, m in sets.items() if s <= set(some)), q[0] * 0) for sets in (without, with_))
-        found.append((one, le, other))
-    return found
-
-
 def gumbel_of_two(n: Numbers, half: int = 1) -> Stated:
     """V = 2: the sum of 1 / sum_y max(p(y)/p(x), q(y)/q(x)) is 1 - TV."""
     p, q = n["p"], n["q"]
@@ -419,152 +271,128 @@ TURNED: tuple[Mapping[str, Any], ...] = ({}, {"turned": True})
 DELTA = ("delta",)
 
 STEP_PROOFS = (
-    Proof(
+    proof_of_rows(
         "groups.printed-support",
         ("gsd.support.printed",),
         "GSD's window as printed emits no token of probability 0, for G = 1, 2, 3",
-        asks(no_impossible, "law = 0 where p = 0", *({"group": group} for group in (1, 2, 3))),
-        {
-            "a centred window": asks(
-                no_impossible, "law = 0 where p = 0", {"group": 2, "window": "centred"}, sizes=(3,)
-            )[0]
-        },
+        no_impossible,
+        *({"group": group} for group in (1, 2, 3)),
+        wrong={"a centred window": {"group": 2, "window": "centred"}},
+        wrong_size=3,
     ),
-    Proof(
+    proof_of_rows(
         "lantern.any-delta",
         ("lantern.largest.nearest", "lantern.conditional-bound", "lantern.gain", "lantern.output-bound.sum"),
         "for every delta > 0, of the sets of nearest tokens the largest within TV delta is built",
-        asks(bounded, "the largest within delta", *TURNED, rows="p", shares=DELTA),
-        {
-            told: asks(bounded, "the largest within delta", {"kind": kind}, rows="p", shares=DELTA, sizes=(3,))[0]
-            for told, kind in (("up to delta", UpToDelta), ("one more", OneNeighbourMore))
-        },
+        bounded,
+        *TURNED,
+        wrong={"up to delta": {"kind": UpToDelta}, "one more": {"kind": OneNeighbourMore}},
+        wrong_size=3,
+        rows="p",
+        shares=DELTA,
     ),
-    Proof(
+    proof_of_rows(
         "lantern.any-delta.frontier",
         ("lantern.frontier", "gsd.drawbacks", "lantern.output-bound.sum"),
         "for every delta: acceptance = 1 - TV(p, q) + TV(p, law)",
-        asks(on_the_line, "on the line", *TURNED, shares=DELTA),
-        {
-            "neighbourhood without the token": asks(
-                on_the_line, "on the line", {"kind": WithoutSelf}, shares=DELTA, sizes=(2,)
-            )[0]
-        },
+        on_the_line,
+        *TURNED,
+        wrong={"neighbourhood without the token": {"kind": WithoutSelf}},
+        shares=DELTA,
     ),
-    Proof(
+    proof_of_rows(
         "lantern.any-delta.zero",
         ("lantern.zero-delta",),
         "for every delta that is at most each mass of p above 0, LANTERN's rule is the lossless one",
-        asks(small_delta, "the lossless rule", *TURNED, shares=DELTA),
-        {"one more": asks(small_delta, "the lossless rule", {"kind": OneNeighbourMore}, shares=DELTA, sizes=(2,))[0]},
+        small_delta,
+        *TURNED,
+        wrong={"one more": {"kind": OneNeighbourMore}},
+        shares=DELTA,
     ),
-    Proof(
+    proof_of_rows(
         "lantern.greedy-after",
         ("lantern.greedy.after",),
         "temperature 0 on p_A and a certain draft: x is accepted if it is the argmax of p_A, else that is emitted",
-        asks(greedy_after, "the greedy rule", *TURNED, rows="p", shares=DELTA),
-        {
-            "LANTERN's rule": asks(
-                greedy_after, "the greedy rule", {"kind": Lantern}, rows="p", shares=DELTA, sizes=(2,)
-            )[0]
-        },
+        greedy_after,
+        *TURNED,
+        wrong={"LANTERN's rule": {"kind": Lantern}},
+        rows="p",
+        shares=DELTA,
     ),
-    Proof(
+    proof_of_rows(
         "lantern.greedy-one-hot",
         ("lantern.greedy.one-hot",),
         "p a point mass and a certain draft, for every delta <= 1: LANTERN's rule is the greedy and the lossless one",
-        asks(greedy_one_hot, "one rule", *TURNED, rows="p", shares=DELTA, sizes=(2, 3, 4)),
-        {"up to delta": asks(greedy_one_hot, "one rule", {"kind": UpToDelta}, rows="p", shares=DELTA, sizes=(2,))[0]},
+        greedy_one_hot,
+        *TURNED,
+        wrong={"up to delta": {"kind": UpToDelta}},
+        sizes=(2, 3, 4),
+        rows="p",
+        shares=DELTA,
     ),
-    Proof(
+    proof_of_rows(
         "lantern.greedy-code",
         ("lantern.greedy.code",),
         "the published code accepts x with p(x) > 0 if it is the argmax of p_A, else emits that, where there "
         "are no ties",
-        asks(greedy_code, "code and rule", *TURNED, rows="p", shares=DELTA),
-        {"without neighbours": asks(greedy_code, "code and rule", {"nearest": False}, rows="p", shares=DELTA)[0]},
+        greedy_code,
+        *TURNED,
+        wrong={"without neighbours": {"nearest": False}},
+        rows="p",
+        shares=DELTA,
     ),
-    Proof(
+    proof_of_rows(
         "lantern-reference.dynamic",
         ("lantern-reference.dynamic.lossless",),
         "k = 0: distinct candidates in turn, each scored with q = 1, emit p, in every number and order",
-        asks(dynamic_tree, "law = p", rows="p"),
-        {"one neighbour": asks(dynamic_tree, "law = p", {"neighbours": 1}, rows="p", sizes=(3,))[0]},
+        dynamic_tree,
+        wrong={"one neighbour": {"neighbours": 1}},
+        wrong_size=3,
+        rows="p",
     ),
-    Proof(
+    proof_of_rows(
         "lantern-reference.static",
         ("lantern-reference.static.lossless",),
         "k = 0: siblings drawn without replacement emit p, for every number of them",
-        asks(static_tree, "law = p", *({"count": count} for count in (1, 2, 3))),
-        {"siblings scored with q itself": asks(static_tree, "law = p", {"count": 2, "after": same_row}, sizes=(3,))[0]},
+        static_tree,
+        *({"count": count} for count in (1, 2, 3)),
+        wrong={"siblings scored with q itself": {"count": 2, "after": same_row}},
+        wrong_size=3,
     ),
-    Proof(
+    proof_of_rows(
         "sjd-reference.residual",
         ("sjd-reference.residual",),
         "top-k of the residual of rows filtered to top-k leaves it, without a tie at place k of p, for k = 1, 2",
-        asks(filtered_again, "top-k of the residual", *({"count": count} for count in (1, 2))),
-        {"top-1 of top-2": asks(filtered_again, "top-k of the residual", {"count": 2, "again": 1}, sizes=(3,))[0]},
+        filtered_again,
+        *({"count": count} for count in (1, 2)),
+        wrong={"top-1 of top-2": {"count": 2, "again": 1}},
+        wrong_size=3,
     ),
-    Proof(
+    proof_of_rows(
         "cascade.law",
         ("cascade.law",),
         "for every threshold: a cascade emits c, as truncation that replaces from p does, and accepts 1 - "
         "TV(c, q) >= q(A)",
-        asks(cascade, "the cascade's law", shares=("t",)),
-        {"replaced from p cut to A": asks(cascade, "the cascade's law", {"residual": "truncated"}, shares=("t",))[0]},
+        cascade,
+        wrong={"replaced from p cut to A": {"residual": "truncated"}},
+        shares=("t",),
     ),
-    Proof(
+    proof_of_rows(
         "cactus.law",
         ("cactus.law", "cactus.frontier"),
         "for every h >= p in the place of the one with the root: min(q, h) where q > p, and on the line",
-        asks(cactus, "law and line", shares=("h0", "h1"), sizes=(2,)),
-        {
-            "any h": asks(cactus, "law and line", {"kind": Lowered}, shares=("h0", "h1"), sizes=(2,))[0],
-            "nothing gained": asks(cactus, "law and line", {"over": 1}, shares=("h0", "h1"), sizes=(2,))[0],
-        },
+        cactus,
+        wrong={"any h": {"kind": Lowered}, "nothing gained": {"over": 1}},
+        sizes=(2,),
+        shares=("h0", "h1"),
     ),
-    Proof(
-        "candidates.best-flow",
-        ("baselines.optimal-candidates", "candidates.lossless"),
-        "any law of sets of one and two candidates: an optimal plan is one, and as much as the smallest cut, "
-        "which none exceeds",
-        of_sets(best_flow, (2, 2), (3, 2)),
-        {"cuts without the last token": of_sets(best_flow, (2, 2), cut=without_last)[0]},
-    ),
-    Proof(
-        "candidates.frontier",
-        ("baselines.frontier-candidates",),
-        "any law of sets of candidates: what can be accepted for r is at most that for p and TV(r, p); V = "
-        "2: it is reached",
-        (
-            *of_sets(frontier_of_sets, (2, 2), (3, 3), rows="pr"),
-            *of_sets(frontier_reached, (2, 2), shares=("t",)),
-        ),
-        {"half the TV": of_sets(frontier_of_sets, (2, 2), rows="pr", share=Fraction(1, 2))[0]},
-    ),
-    Proof(
-        "candidates.greedy",
-        ("candidates.greedy",),
-        "greedy candidates are accepted with p(T) + sum min(p, q') off T, as often as is possible, for K = 1, 2",
-        asks(greedy_best, "acceptance of greedy candidates", *({"count": count} for count in (1, 2))),
-        {
-            "the candidates in turn": asks(
-                greedy_best, "acceptance of greedy candidates", {"count": 2, "verifier": Recursive()}, sizes=(3,)
-            )[0]
-        },
-    ),
-    Proof(
-        "candidates.replacement",
-        ("candidates.replacement",),
-        "without replacement all candidates are within a set no more often than with it, so no cut is smaller",
-        asks(replaced, "all within a set", *({"count": count} for count in (1, 2, 3)), rows="q"),
-        {"one candidate less": asks(replaced, "all within a set", {"count": 2, "fewer": 1}, rows="q", sizes=(2,))[0]},
-    ),
-    Proof(
+    proof_of_rows(
         "rows.gumbel-of-two",
         ("scd.gumbel-repeats",),
         "V = 2: the sum of 1 / sum_y max(p(y)/p(x), q(y)/q(x)) is 1 - TV",
-        asks(gumbel_of_two, "1 - TV", sizes=(2,)),
-        {"three tokens": asks(gumbel_of_two, "1 - TV", sizes=(3,))[0]},
+        gumbel_of_two,
+        wrong={"three tokens": {}},
+        wrong_size=3,
+        sizes=(2,),
     ),
 )

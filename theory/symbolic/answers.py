@@ -14,9 +14,9 @@ from theory.symbolic.small_rows import Row
 from theory.symbolic.space import Point
 
 Outcome = Literal["proven", "counterexample", "unknown"]
-Heard = Callable[[int], Any]  # told how many cells are done
+Progress = Callable[[int], Any]  # told how many cells are done
 
-__all__ = ["Answer", "Asked", "Heard", "Outcome", "arrays", "told_rows"]
+__all__ = ["Answer", "Outcome", "Progress", "ProofAttempt", "arrays", "rows_in_words"]
 
 
 @dataclass(frozen=True)
@@ -73,20 +73,20 @@ def up_to(sizes: Sequence[int]) -> str:
     return f"V = {' to '.join(map(str, sorted({sizes[0], sizes[-1]})))}"
 
 
-def told_rows(zeros: bool) -> str:
+def rows_in_words(zeros: bool) -> str:
     """What is assumed of rows, in words."""
     return "real rows" if zeros else "real rows without zeros"
 
 
 @dataclass
-class Asked:
+class ProofAttempt:
     """A statement that is being settled, in one space after the other.
 
     Attributes
     ----------
     subject, statement, assumed
         As of an :class:`Answer`.
-    heard
+    progress
         Is told how many cells of all spaces have been visited.
     spaces
         Those there are so far.
@@ -95,7 +95,7 @@ class Asked:
     subject: str
     statement: str
     assumed: str
-    heard: Heard | None = None
+    progress: Progress | None = None
     spaces: list[Cells] = field(default_factory=list)
     begun: float = field(default_factory=perf_counter)
 
@@ -152,8 +152,8 @@ class Asked:
         """The first cell in which a program returns False."""
         before = sum(each.visited for each in self.spaces if each is not cells)
         for cell in cells.explore(program):
-            if self.heard:
-                self.heard(before + cells.visited)
+            if self.progress:
+                self.progress(before + cells.visited)
             if not cell.result:
                 return cell
         return None

@@ -113,7 +113,7 @@ def steps(
     length: int,
     zeros: bool = True,
     limits: Limits | None = None,
-    heard: Callable[[int], None] | None = None,
+    progress: Callable[[int], None] | None = None,
 ) -> Iterator[Step]:
     """The start, and one step of a decoder from all states that it may be in.
 
@@ -127,7 +127,7 @@ def steps(
         Whether masses may be 0 where they are not for certain.
     limits
         When to give up, for one step.
-    heard
+    progress
         Is told how many cells of all steps have been visited.
 
     Yields
@@ -149,8 +149,8 @@ def steps(
         prefix, supports = waiting.pop(0)
 
         def more(count: int, before: int = visited) -> None:
-            if heard:
-                heard(before + count)
+            if progress:
+                progress(before + count)
 
         made = one_step(decoder, rule, vocabulary, length, prefix, supports, zeros, limits, more)
         visited += made.cells.visited
@@ -170,14 +170,14 @@ def one_step(
     supports: Supports = (),
     zeros: bool = True,
     limits: Limits | None = None,
-    heard: Callable[[int], Any] | None = None,
+    progress: Callable[[int], Any] | None = None,
     beside: Step | None = None,
 ) -> Step:
     """One step of a decoder from all states with one prefix.
 
     Parameters
     ----------
-    decoder, rule, vocabulary, length, zeros, limits, heard
+    decoder, rule, vocabulary, length, zeros, limits, progress
         As for :func:`steps`.
     prefix
         The committed tokens before it; None for the start, which makes drafts and commits nothing.
@@ -220,7 +220,7 @@ def one_step(
         return (_outcome(state, b, int(accepted[b]), declared) for b in range(len(batch)))
 
     declared: dict[str, Any] = {}
-    found = laws(lambda: outcomes(step, cells), cells, heard)
+    found = laws(lambda: outcomes(step, cells), cells, progress)
     return Step(prefix, supports, cells, rows, target, found, declared)
 
 
@@ -238,7 +238,7 @@ def runs(
     tables: Sequence[Table],
     cells: Cells,
     whole: bool,
-    heard: Callable[[int], None] | None = None,
+    progress: Callable[[int], None] | None = None,
 ) -> dict[Run, Terms]:
     """The law of what a decoder comes to from its start.
 
@@ -252,7 +252,7 @@ def runs(
         The space.
     whole
         Whether whole sequences are run, and not the first step alone.
-    heard
+    progress
         Is told how many cells have been visited.
 
     Returns
@@ -279,7 +279,7 @@ def runs(
             taken += 1
         yield Run(tuple(state.tokens[0, : state.length[0]].tolist()), taken, int(first.accepted[0]))
 
-    return laws(lambda: outcomes(run, cells), cells, heard)
+    return laws(lambda: outcomes(run, cells), cells, progress)
 
 
 def _state(start: Any, batch: np.ndarray, prefix: Context, given: dict[Context, Any], randomness: Histories) -> Any:

@@ -26,7 +26,7 @@ Weighted = tuple[Any, Any]  # an outcome, and its probability
 __all__ = ["Histories", "laws", "outcomes"]
 
 
-class Nothing(Exception):
+class Impossible(Exception):
     """A choice was followed where its probability is 0, which adds nothing to what is looked for."""
 
 
@@ -73,7 +73,7 @@ class Histories(Enumerator):
         row, answers, weight = self.done[0]
         for factor in factors:
             if not factor:
-                raise Nothing
+                raise Impossible
             weight = weight if _is(factor, 1) else weight * factor
         self.done = [Path(row, (*answers, outcome), weight)]
         return outcome
@@ -104,13 +104,13 @@ def outcomes(run: Callable[[np.ndarray, Histories], Iterable[Any]], cells: Cells
     randomness = Histories(cells, [Path(0, (), 1)])
     try:
         (result,) = run(np.zeros(1, dtype=np.int64), randomness)
-    except Nothing:
+    except Impossible:
         return []
     return [(result, randomness.done[0].weight)]
 
 
 def laws(
-    program: Callable[[], list[Weighted]], cells: Cells, heard: Callable[[int], None] | None = None
+    program: Callable[[], list[Weighted]], cells: Cells, progress: Callable[[int], None] | None = None
 ) -> dict[Any, Terms]:
     """The probability of each outcome of a program, in all cells.
 
@@ -120,7 +120,7 @@ def laws(
         Returns outcomes with their probabilities, in the cell that is explored.
     cells
         The space.
-    heard
+    progress
         Is told how many cells have been visited.
 
     Returns
@@ -140,8 +140,8 @@ def laws(
         where = frozenset(cell.literals)
         for outcome, weight in cell.result:
             found[outcome].append((where, weight))
-        if heard:
-            heard(cells.visited)
+        if progress:
+            progress(cells.visited)
     laws = {outcome: added(without_edges(parts, cells), cells) for outcome, parts in found.items()}
     everything = [part for terms in laws.values() for part in terms.items()]
     if vanishes(added([*everything, (frozenset(), cells.number(-1))], cells), cells):

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from simlab.candidates import Candidates, Verifier
 from simlab.decoders import Decoder
 from simlab.rules import Rule
-from theory.symbolic.answers import Answer, Heard
+from theory.symbolic.answers import Answer, Progress
 from theory.symbolic.cells import Limits
 from theory.symbolic.prove_decoders import prove_decoder
 from theory.symbolic.prove_rules import prove_rule
@@ -34,7 +34,7 @@ def prove(
     count: int = 2,
     zeros: bool = True,
     limits: Limits | None = None,
-    heard: Heard | None = None,
+    progress: Progress | None = None,
 ) -> Answer:
     """Prove a statement about a rule, a decoder or a verifier of candidates for all rows, or find rows where it fails.
 
@@ -54,7 +54,7 @@ def prove(
         Whether rows may hold zeros.
     limits
         When to give up.
-    heard
+    progress
         Is told how many cells have been visited.
 
     Returns
@@ -76,8 +76,8 @@ def prove(
     if isinstance(subject, Decoder):
         if len(sizes) > 1:
             raise ValueError(f"size is {', '.join(map(str, sizes))}; expected one for a decoder")
-        return prove_decoder(subject, that, rule, sizes[0] if sizes else 2, length, zeros, limits, heard)
+        return prove_decoder(subject, that, rule, sizes[0] if sizes else 2, length, zeros, limits, progress)
     sizes = sizes or (2, 3)
     if isinstance(subject, Verifier):
-        return prove_verifier(subject, that, candidates, count, sizes, zeros, limits, heard)
-    return prove_rule(subject, that, sizes, zeros, limits, heard)
+        return prove_verifier(subject, that, candidates, count, sizes, zeros, limits, progress)
+    return prove_rule(subject, that, sizes, zeros, limits, progress)

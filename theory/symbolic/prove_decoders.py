@@ -16,7 +16,7 @@ from simlab.arrays import total_variation
 from simlab.decoders import DECODERS, Decoder, make_decoder
 from simlab.rules import Rule, Speculative
 from theory.exact import block_acceptance, deviation, mean, sequence_law, target_law
-from theory.symbolic.answers import Answer, Asked, Heard, arrays, told_rows
+from theory.symbolic.answers import Answer, Progress, ProofAttempt, arrays, rows_in_words
 from theory.symbolic.cells import Cell, Cells, Limits
 from theory.symbolic.decoders import Run, Step, first_failure, probability, runs, steps
 from theory.symbolic.piecewise import Terms, added, simplified, value_of, without_edges
@@ -43,7 +43,7 @@ def prove_decoder(
     length: int = 3,
     zeros: bool = True,
     limits: Limits | None = None,
-    heard: Heard | None = None,
+    progress: Progress | None = None,
 ) -> Answer:
     """Prove that sequences of a decoder follow the target, or a comparison of its numbers.
 
@@ -62,7 +62,7 @@ def prove_decoder(
         Whether rows may hold zeros.
     limits
         When to give up, for each space.
-    heard
+    progress
         Is told how many cells have been visited.
 
     Returns
@@ -76,23 +76,24 @@ def prove_decoder(
         As :func:`theory.symbolic.prove` does.
     """
     statement, rule = read_statement(that, tuple(DECODERS), OF_SEQUENCES), rule or Speculative()
-    asked, told = _asked(decoder, rule, statement.text, zeros, heard), f"V = {size}, sequences of {length}"
+    attempt, told = _attempt(decoder, rule, statement.text, zeros, progress), f"V = {size}, sequences of {length}"
     if statement.text != LOSSLESS:
-        return _compared(decoder, rule, statement, size, length, zeros, limits, asked) or asked.answer("proven", told)
+        found = _compared(decoder, rule, statement, size, length, zeros, limits, attempt)
+        return found or attempt.answer("proven", told)
 
     def look() -> Cell[bool] | None:
         try:
-            for step in steps(decoder, rule, size, length, zeros, limits, heard):
-                asked.spaces.append(step.cells)
+            for step in steps(decoder, rule, size, length, zeros, limits, progress):
+                attempt.spaces.append(step.cells)
                 if cell := first_failure(step):
                     return cell
             return None
         except Refused:  # its state holds more than steps are proven of
-            return _whole_sequences(decoder, rule, size, length, zeros, limits, asked)
+            return _whole_sequences(decoder, rule, size, length, zeros, limits, attempt)
 
-    found = asked.settled(told, look, lambda point: wrong_tables(decoder, rule, size, length, zeros))
+    found = attempt.settled(told, look, lambda point: wrong_tables(decoder, rule, size, length, zeros))
     if found is None:
-        return asked.answer("proven", told)
+        return attempt.answer("proven", told)
     if not found.rows:
         return found
     law, _ = sequence_law(decoder, *_given(decoder, rule, size, length, found.rows))
@@ -125,11 +126,11 @@ def prove_steps(
     Answer
         A counterexample is the rows of one step.
     """
-    asked, made = _asked(decoder, rule or Speculative(), statement, zeros, None), list[Step]()
+    attempt, made = _attempt(decoder, rule or Speculative(), statement, zeros, None), list[Step]()
 
     def look() -> Cell[bool] | None:
         for step in steps(decoder, rule or Speculative(), size, length, zeros, limits):
-            asked.spaces.append(step.cells)
+            attempt.spaces.append(step.cells)
             made.append(step)
             if cell := fails(step):
                 return cell
@@ -139,7 +140,7 @@ def prove_steps(
         return None if point is None else rows_at(made[-1].rows, point)
 
     told = f"V = {size}, sequences of {length}"
-    return asked.settled(told, look, simple) or asked.answer("proven", told)
+    return attempt.settled(told, look, simple) or attempt.answer("proven", told)
 
 
 def wrong_tables(decoder: Decoder, rule: Rule, size: int, length: int, zeros: bool = True) -> dict[str, Row] | None:
@@ -168,17 +169,17 @@ def wrong_tables(decoder: Decoder, rule: Rule, size: int, length: int, zeros: bo
     return simple_tables(fails, _names(decoder.needs_draft, size, length), not zeros)
 
 
-def _asked(decoder: Decoder, rule: Rule, statement: str, zeros: bool, heard: Heard | None) -> Asked:
+def _attempt(decoder: Decoder, rule: Rule, statement: str, zeros: bool, progress: Progress | None) -> ProofAttempt:
     verified = "" if isinstance(rule, Speculative) else f" with {rule!r}"
-    return Asked(f"{decoder!r}{verified}", statement, told_rows(zeros), heard)
+    return ProofAttempt(f"{decoder!r}{verified}", statement, rows_in_words(zeros), progress)
 
 
 def _whole_sequences(
-    decoder: Decoder, rule: Rule, size: int, length: int, zeros: bool, limits: Limits | None, asked: Asked
+    decoder: Decoder, rule: Rule, size: int, length: int, zeros: bool, limits: Limits | None, attempt: ProofAttempt
 ) -> Cell[bool] | None:
     """Where whole sequences do not follow the target, in one run for each cell of all tables."""
     cells, rows = unknown_rows(_names(decoder.needs_draft, size, length), zeros, limits)
-    asked.spaces[:] = [cells]
+    attempt.spaces[:] = [cells]
     given = _given(decoder, rule, size, length, rows)
 
     def program() -> bool:
@@ -186,7 +187,7 @@ def _whole_sequences(
         with cells.stating():
             return all(law.get(sequence, 0) == chance for sequence, chance in wanted.items())
 
-    return asked.first_false(cells, program)
+    return attempt.first_false(cells, program)
 
 
 def _compared(
@@ -197,7 +198,7 @@ def _compared(
     length: int,
     zeros: bool,
     limits: Limits | None,
-    asked: Asked,
+    attempt: ProofAttempt,
 ) -> Answer | None:
     """Where a statement about numbers of drafts, of calls, or about TV of whole sequences, is false."""
     own = [name for name in OF_SEQUENCES if name in statement.names]
@@ -209,20 +210,21 @@ def _compared(
     whole = bool({"calls", "tv"} & {*own})
     sizes = _names(any(each.needs_draft for each in (decoder, *others.values())), size, length)
     cells, rows = unknown_rows(sizes, zeros, limits)
-    asked.spaces.append(cells)
+    attempt.spaces.append(cells)
 
     def look() -> Cell[bool] | None:
         made = {}
         for name, kind, each in numbers:
             target, _, *drafts = _given(each, rule, size, length, rows)
-            made[name] = _number(kind, runs(each, rule, (target, *drafts), cells, whole, asked.heard), target, cells)
+            found = runs(each, rule, (target, *drafts), cells, whole, attempt.progress)
+            made[name] = _number(kind, found, target, cells)
 
         def program() -> bool:
             values = {name: number() for name, number in made.items()}
             with cells.stating():
                 return statement.holds(values.__getitem__)
 
-        return asked.first_false(cells, program)
+        return attempt.first_false(cells, program)
 
     def exact(named: Mapping[str, Row]) -> dict[str, Any]:
         return {name: EXACT[kind](each, *_given(each, rule, size, length, named)) for name, kind, each in numbers}
@@ -237,7 +239,7 @@ def _compared(
             near = coarsest(fails, rows_at(rows, point), SEARCH, not zeros)
         return smallest_near(fails, near, SEARCH, not zeros) if near else None
 
-    found = asked.settled(f"V = {size}, sequences of {length}", look, simple)
+    found = attempt.settled(f"V = {size}, sequences of {length}", look, simple)
     return replace(found, values=exact(found.rows)) if found and found.rows else found
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from simlab.arrays import total_variation
 from simlab.rules import RULES, Rule, make_rule
-from theory.symbolic.answers import Answer, Asked, Heard, arrays, told_rows, up_to
+from theory.symbolic.answers import Answer, Progress, ProofAttempt, arrays, rows_in_words, up_to
 from theory.symbolic.cells import Limits
 from theory.symbolic.rows import unknown_rows
 from theory.symbolic.small_rows import simple_rows
@@ -36,23 +36,23 @@ def prove_rule(
     sizes: Sequence[int] = (2, 3),
     zeros: bool = True,
     limits: Limits | None = None,
-    heard: Heard | None = None,
+    progress: Progress | None = None,
 ) -> Answer:
     """Prove a statement about one step of a rule; arguments and answer are those of :func:`theory.symbolic.prove`."""
     statement = read_statement(that, FREE)
     name = repr(rule) if isinstance(rule, Rule) else rule.__name__
-    asked = Asked(name, statement.text, told_rows(zeros), heard)
+    attempt = ProofAttempt(name, statement.text, rows_in_words(zeros), progress)
     for size in sizes:
         made = rule if isinstance(rule, Rule) else rule(size)
         cells, rows = unknown_rows({"p": size, "q": size}, zeros, limits)
-        asked.spaces.append(cells)
+        attempt.spaces.append(cells)
 
         def fault(given: Mapping[str, np.ndarray], stating: Stating = nullcontext, made: Rule = made) -> str | None:
             return _fault(made, statement, given["p"], given["q"], stating)
 
-        found = asked.settled(
+        found = attempt.settled(
             f"V = {size}",
-            lambda: asked.first_false(cells, lambda: fault(rows, cells.stating) is None),  # noqa: B023
+            lambda: attempt.first_false(cells, lambda: fault(rows, cells.stating) is None),  # noqa: B023
             lambda point: simple_rows(lambda named: fault(arrays(named)) is not None, rows, point, not zeros),  # noqa: B023
         )
         if found is None:
@@ -62,7 +62,7 @@ def prove_rule(
         given = arrays(found.rows)
         why = fault(given)
         return replace(found, why=why) if why else replace(found, values=_step(made, given["p"], given["q"]).values())
-    return asked.answer("proven", up_to(sizes))
+    return attempt.answer("proven", up_to(sizes))
 
 
 def _fault(rule: Rule, statement: Statement, p: np.ndarray, q: np.ndarray, stating: Stating) -> str | None:

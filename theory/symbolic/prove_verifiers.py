@@ -10,7 +10,7 @@ import numpy as np
 
 from simlab.candidates import Candidates, Independent, Verifier, verified_law
 from simlab.candidates.base import NONE
-from theory.symbolic.answers import Answer, Asked, Heard, arrays, told_rows, up_to
+from theory.symbolic.answers import Answer, Progress, ProofAttempt, arrays, rows_in_words, up_to
 from theory.symbolic.cells import Cell, Cells, Limits
 from theory.symbolic.histories import Histories, Weighted, laws, outcomes
 from theory.symbolic.piecewise import Terms, added, simplified, value_of, vanishes, without_edges
@@ -32,12 +32,12 @@ def prove_verifier(
     sizes: Sequence[int] = (2, 3),
     zeros: bool = True,
     limits: Limits | None = None,
-    heard: Heard | None = None,
+    progress: Progress | None = None,
 ) -> Answer:
     """Prove a statement about a verifier; arguments and answer are those of :func:`theory.symbolic.prove`."""
     statement = read_statement(that, FREE)
     drawing = candidates or (Independent() if verifier.takes == (Candidates,) else verifier.takes[0]())
-    asked = Asked(f"{verifier!r} of candidates {drawing!r}", statement.text, told_rows(zeros), heard)
+    attempt = ProofAttempt(f"{verifier!r} of candidates {drawing!r}", statement.text, rows_in_words(zeros), progress)
 
     def emitted(named: Mapping[str, Row]) -> Emitted:
         p, q = (arrays(named)[name] for name in "pq")
@@ -46,10 +46,10 @@ def prove_verifier(
 
     for size in sizes:
         cells, rows = unknown_rows({"p": size, "q": size}, zeros, limits)
-        asked.spaces.append(cells)
+        attempt.spaces.append(cells)
 
         def look(cells: Cells = cells, rows: Rows = rows, size: int = size) -> Cell[bool] | None:
-            found = laws(lambda: _emitted(verifier, drawing, rows, count, cells), cells, heard)
+            found = laws(lambda: _emitted(verifier, drawing, rows, count, cells), cells, progress)
             law = [_of(found, ((token, True), (token, False)), cells) for token in range(size)]
             if statement.text == LOSSLESS:
                 differences = (
@@ -65,16 +65,16 @@ def prove_verifier(
                 with cells.stating():
                     return statement.holds(step.value)
 
-            return asked.first_false(cells, program)
+            return attempt.first_false(cells, program)
 
-        found = asked.settled(
+        found = attempt.settled(
             f"K = {count}, V = {size}",
             look,
             lambda point: simple_rows(lambda named: not emitted(named).fulfils(statement), rows, point, not zeros),  # noqa: B023
         )
         if found:
             return replace(found, values=emitted(found.rows).values()) if found.rows else found
-    return asked.answer("proven", f"K = {count}, {up_to(sizes)}")
+    return attempt.answer("proven", f"K = {count}, {up_to(sizes)}")
 
 
 def _of(found: Mapping[Kept, Terms], keys: Iterable[Kept], cells: Cells) -> Terms:

@@ -10,7 +10,7 @@ import numpy as np
 from simlab.arrays import Array
 from simlab.certify.adapters.tables import Model, drafted, ended
 from simlab.certify.adapters.torch_random import drawing
-from simlab.certify.engine.scripted import NotScripted, Scripted
+from simlab.certify.contracts.scripted import NotScripted, Scripted
 
 GAMMA = 2
 

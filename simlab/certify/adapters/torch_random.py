@@ -1,8 +1,8 @@
 """Replace PyTorch's randomness by a NumPy generator.
 
 An ordinary generator seeds PyTorch's own, once, so that what is tried is the real thing. A scripted one
-(:mod:`simlab.certify.engine.scripted`) serves the draws themselves: uniforms are its uniforms, ``multinomial`` is one
-of them put through the CDF. All other distributions raise ``NotScripted``.
+(:mod:`simlab.certify.contracts.scripted`) serves the draws themselves: uniforms are its uniforms, ``multinomial`` is
+one of them put through the CDF. All other distributions raise ``NotScripted``.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from simlab.certify.engine.scripted import NotScripted, Scripted
+from simlab.certify.contracts.scripted import NotScripted, Scripted
 
 UNKNOWN = {  # what a uniform does not stand for
     *("randn", "randn_like", "normal", "normal_", "log_normal_", "cauchy_", "exponential_", "geometric_", "poisson"),

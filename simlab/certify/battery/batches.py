@@ -11,12 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simlab.certify.battery.blocks import Named, large_blocks, small_blocks, token_classes
+from simlab.certify.battery.blocks import HardBlock, large_blocks, small_blocks, token_classes
 from simlab.certify.contracts.arrays import DOUBLE, Arrays
-from simlab.certify.contracts.base import Counted, at_intervals, in_turn
-from simlab.certify.contracts.blocks import Block, Events, joint
+from simlab.certify.contracts.blocks import Block
 from simlab.certify.contracts.cases import BlocksCase
-from simlab.certify.contracts.events import OfBlock, OfRows, Pairs, Pooled, together
+from simlab.certify.contracts.events import Events, Places, at_intervals, in_turn, joint, of_sequences, together
 from simlab.certify.contracts.layouts import Layout
 from simlab.certify.contracts.verifying import BATCH
 
@@ -24,7 +23,7 @@ PRINCIPAL = ("two sequences of one draft", "one sequence without drafts, one of 
 MANY = (33, 70)  # sequences: engines work through 32 or 64 of them at a time
 APART = (1, 32, 64)  # sequences that a slip of an index takes for each other
 
-Wide = tuple[str, tuple[Block, ...], tuple[Counted, ...]]
+Wide = tuple[str, tuple[Block, ...], tuple[Events, ...]]
 
 
 class Small(NamedTuple):
@@ -81,7 +80,7 @@ def _small_ones() -> Iterator[Small]:
 
 def _of_small_blocks() -> Iterator[Wide]:
     """All small blocks of the battery that have the same vocabulary, as one batch."""
-    by_size: dict[int, list[Named]] = {}
+    by_size: dict[int, list[HardBlock]] = {}
     for named in small_blocks():
         by_size.setdefault(named.block.vocabulary, []).append(named)
     for size, found in sorted(by_size.items()):
@@ -93,23 +92,23 @@ def _large_ones() -> Iterator[Wide]:
         block, size = named.block, named.block.vocabulary
         short_one = Block(block.p[1:], block.q[1:], 0)
         labels = named.events[0].labels
-        events = Events("two tokens, by class", (0, 1), labels), *token_classes(short_one.p, short_one.q, size)
-        one = Named("one draft", short_one, events)
+        events = Places("two tokens, by class", (0, 1), labels), *token_classes(short_one.p, short_one.q, size)
+        one = HardBlock("one draft", short_one, events)
         yield _wide(f"two sequences of {size} tokens", [named, one])
 
 
-def _wide(name: str, found: list[Named]) -> Wide:
+def _wide(name: str, found: list[HardBlock]) -> Wide:
     """Events of each sequence, and first tokens of three neighbours, the last of which are the first of the next."""
     blocks = tuple(named.block for named in found)
     starts = np.cumsum([0, *(len(block.p) for block in blocks)]).tolist()
     own = [
-        OfRows(f"{named.name}: {events.name}", (OfBlock(named.block, events),), (start,))
+        of_sequences(f"{named.name}: {one.name}", [one.of(named.block)], [start])
         for named, start in zip(found, starts, strict=False)
-        for events in named.events
+        for one in named.events
     ]
-    firsts = [OfBlock(named.block, Events("first token", (0,), named.events[0].labels)) for named in found]
+    firsts = [Places("first token", (0,), named.events[0].labels).of(named.block) for named in found]
     pooled = [
-        OfRows(f"first tokens of sequences {b} to {end - 1}", tuple(firsts[b:end]), tuple(starts[b:end]))
+        of_sequences(f"first tokens of sequences {b} to {end - 1}", firsts[b:end], starts[b:end])
         for b in range(0, len(found) - 1, 2)
         for end in [min(b + 3, len(found))]
     ]
@@ -124,25 +123,27 @@ def _many(layout: Layout) -> Iterator[Wide]:
     for count in MANY:
         blocks = tuple((two if layout.ragged else other) if (b + b // 32) % 2 else one for b in range(count))
         starts = np.cumsum([0, *(len(block.p) for block in blocks)])[:-1].tolist()
-        events: list[Counted] = []
+        events: list[Events] = []
         for block in dict.fromkeys(blocks):
-            tokens = OfBlock(block, joint(block))
+            tokens = joint(block).of(block)
             for low, high in ((0, 32), (32, 64), (64, count)):
-                places = tuple(starts[b] for b in range(low, min(high, count)) if blocks[b] is block)
+                places = [[starts[b]] for b in range(low, min(high, count)) if blocks[b] is block]
                 if places:
-                    events.append(Pooled(f"gamma = {block.gamma}, sequences {low} to {high - 1}", tokens, places))
+                    name = f"gamma = {block.gamma}, sequences {low} to {high - 1}"
+                    events.append(of_sequences(name, [tokens], *places))
         drafted = np.cumsum([0, *(block.gamma for block in blocks)])[:-1].tolist()  # the first draft of each
         for what, places in {"sequences": list(range(count)), "drafts": drafted}.items():
             for apart in APART:
                 pairs = _pairs(blocks, places, apart)
                 if pairs and (layout.ragged or what == "sequences"):
                     of = _first(blocks[pairs[0][0]]), _first(blocks[pairs[0][1]])
-                    events.append(Pairs(f"{what} {apart} apart", of, tuple((starts[a], starts[b]) for a, b in pairs)))
+                    firsts = ((starts[a], starts[b]) for a, b in pairs)
+                    events.append(of_sequences(f"{what} {apart} apart", of, *firsts))
         yield f"{count} sequences", blocks, tuple(events)
 
 
-def _first(block: Block) -> OfBlock:
-    return OfBlock(Block(block.p[:1], (), 0), joint(Block(block.p[:1], (), 0)))
+def _first(block: Block) -> Events:
+    return Places("first token", (0,)).of(block)
 
 
 def _pairs(blocks: tuple[Block, ...], places: list[int], apart: int) -> list[tuple[int, int]]:

@@ -14,9 +14,9 @@ from functools import cache
 import numpy as np
 
 from simlab.arrays import Array
-from simlab.certify.contracts.blocks import Block, Events, joint, scaled, windows
+from simlab.certify.contracts.blocks import TILE, Block, scaled
+from simlab.certify.contracts.events import Places, joint, windows
 
-TILE = 64  # kernels go over a vocabulary in tiles of this or a multiple of it
 SIZES = (64, 257, 1000, 4099, 65_536)
 LENGTHS = ((4, 3), (5, 3), (7, 2), (8, 2), (16, 2))  # gamma, V; engines unroll 4 and 7
 LAG = 8  # positions after which uniforms that are drawn eight at a time come again
@@ -25,20 +25,20 @@ Change = Callable[[Array, np.random.Generator], Array]
 
 
 @dataclass(frozen=True, eq=False)
-class Named:
+class HardBlock:
     """A block, what is particular about it, and the events that are counted."""
 
     name: str
     block: Block
-    events: tuple[Events, ...]
+    events: tuple[Places, ...]
 
 
 @cache
-def small_blocks() -> tuple[Named, ...]:
+def small_blocks() -> tuple[HardBlock, ...]:
     """Blocks whose joint law is looked at token by token, the simplest first."""
     half, certain = np.full((1, 2), 0.5), np.array([[1.0, 0.0]])
     return tuple(
-        Named(name, block, (joint(block),))
+        HardBlock(name, block, (joint(block),))
         for name, block in (
             ("one draft, two tokens", _rows([[0.7, 0.3], [0.2, 0.8]], [[0.4, 0.6]])),
             ("certain drafts, accepted with 0.995", _rows([[0.995, 0.005], [0.5, 0.5]], [[1.0, 0.0]])),
@@ -72,7 +72,7 @@ def small_blocks() -> tuple[Named, ...]:
 
 
 @cache
-def long_blocks() -> tuple[Named, ...]:
+def long_blocks() -> tuple[HardBlock, ...]:
     """Many drafts; rows depend on the position and the token before."""
     found = []
     for number, (gamma, size) in enumerate(LENGTHS):
@@ -87,17 +87,17 @@ def long_blocks() -> tuple[Named, ...]:
     return tuple(found)
 
 
-def _long(name: str, block: Block) -> Named:
-    return Named(name, block, (*windows(block, 3), *lagged(len(block.p))))
+def _long(name: str, block: Block) -> HardBlock:
+    return HardBlock(name, block, (*windows(block, 3), *lagged(len(block.p))))
 
 
-def lagged(count: int) -> tuple[Events, ...]:
+def lagged(count: int) -> tuple[Places, ...]:
     """The first of ``count`` tokens with the one ``LAG`` later, if there is one."""
-    return (Events(f"tokens 0 and {LAG}", (0, LAG)),) if count > LAG else ()
+    return (Places(f"tokens 0 and {LAG}", (0, LAG)),) if count > LAG else ()
 
 
 @cache
-def large_blocks() -> tuple[Named, ...]:
+def large_blocks() -> tuple[HardBlock, ...]:
     """Large vocabularies, looked at in classes of tokens, in several ways: see :func:`token_classes`."""
     found = []
     for number, size in enumerate(SIZES):
@@ -110,13 +110,13 @@ def large_blocks() -> tuple[Named, ...]:
             rows[:, [0, -1]] += 0.1
             rows[:, last:-1] += 0.2 / max(1, size - 1 - last)
         block = Block.of_rows(scaled(p), scaled(q))
-        classes = Events("two tokens, by class", (0, 1), _classes(block, last))
-        found.append(Named(f"{size} tokens", block, (classes, *token_classes(block.p, block.q, number))))
+        classes = Places("two tokens, by class", (0, 1), _classes(block, last))
+        found.append(HardBlock(f"{size} tokens", block, (classes, *token_classes(block.p, block.q, number))))
     found.append(_in_the_tail(1000))
     return tuple(found)
 
 
-def _in_the_tail(size: int) -> Named:
+def _in_the_tail(size: int) -> HardBlock:
     """A fifth of the mass is on tokens that have less than one in a thousand each, and so is most of the residual."""
     rng = np.random.default_rng([3, size])
     head = rng.permutation(size)[: size // 50]
@@ -124,7 +124,7 @@ def _in_the_tail(size: int) -> Named:
     p[:, head] += 0.8 * scaled(rng.gamma(2.0, size=(3, len(head))))
     q[:, head] += 0.8 * scaled(p[:2, head])  # alike in the head: what p has more lies in the tail
     block = Block.of_rows(scaled(p), scaled(q))
-    return Named(f"{size} tokens, a fifth of the mass in the tail", block, token_classes(block.p, block.q, size))
+    return HardBlock(f"{size} tokens, a fifth of the mass in the tail", block, token_classes(block.p, block.q, size))
 
 
 def _classes(block: Block, last: int) -> Array:
@@ -143,7 +143,7 @@ TAILS = (0.001, 0.01, 0.05, 0.2, 0.5)  # shares of the mass, of the smallest ent
 STRETCHES, DRAWN = 8, 6  # classes by index, and by chance
 
 
-def token_classes(p: Sequence[Array], q: Sequence[Array], number: int) -> tuple[Events, ...]:
+def token_classes(p: Sequence[Array], q: Sequence[Array], number: int) -> tuple[Places, ...]:
     """Classes of tokens that no one way of being wrong has all at its side.
 
     Every token but the last, by its size in p, by what p has more than q, by its place, and by chance; two neighbours
@@ -154,13 +154,13 @@ def token_classes(p: Sequence[Array], q: Sequence[Array], number: int) -> tuple[
     found = []
     for i in range(len(p)):
         named = f"token {i}"
-        found.append(Events(f"{named}, by its size in p", (i,), by_rank(p[i][0])))
+        found.append(Places(f"{named}, by its size in p", (i,), by_rank(p[i][0])))
         if i < len(q):
             over = np.maximum(p[i][0] - q[i][0], 0)
-            found.append(Events(f"{named}, by what p has more than q", (i,), by_rank(over, p[i][0])))
-        found.append(Events(f"{named}, by chance", (i,), drawn_classes(size, DRAWN, rng)))
-    found.append(Events("token 0, by its place", (0,), np.arange(size) * STRETCHES // size))
-    found.append(Events("tokens 0 and 1, by chance", (0, 1), drawn_classes(size, 3, rng)))
+            found.append(Places(f"{named}, by what p has more than q", (i,), by_rank(over, p[i][0])))
+        found.append(Places(f"{named}, by chance", (i,), drawn_classes(size, DRAWN, rng)))
+    found.append(Places("token 0, by its place", (0,), np.arange(size) * STRETCHES // size))
+    found.append(Places("tokens 0 and 1, by chance", (0, 1), drawn_classes(size, 3, rng)))
     return tuple(found[: len(found) if len(p) > 1 else -1])
 
 

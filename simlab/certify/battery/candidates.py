@@ -9,10 +9,9 @@ import numpy as np
 
 from simlab.arrays import Array
 from simlab.certify.battery.blocks import SIZES, token_classes
-from simlab.certify.contracts.base import at_intervals, in_turn
-from simlab.certify.contracts.blocks import Block, Events, joint
+from simlab.certify.contracts.blocks import Block
 from simlab.certify.contracts.candidates import CandidatesCase
-from simlab.certify.contracts.events import OfBlock
+from simlab.certify.contracts.events import Places, at_intervals, in_turn, joint
 
 PRINCIPAL = ("two candidates of three tokens", "three candidates of four tokens", "zeros in both")
 
@@ -71,8 +70,8 @@ def _large_ones() -> Iterator[CandidatesCase]:
         labels = np.where(p == 0, 2, np.where(p > q, 3, 4))
         labels[0], labels[-1] = 0, 1
         block = _position(p)
-        lines = (Events("the token, by class", (0,), labels), *token_classes((p[None],), (q[None],), number))
-        events = tuple(OfBlock(block, one) for one in lines)
+        lines = (Places("the token, by class", (0,), labels), *token_classes((p[None],), (q[None],), number))
+        events = tuple(one.of(block) for one in lines)
         yield CandidatesCase(f"four candidates of {size} tokens", p, q, 4, events)
 
 
@@ -105,7 +104,7 @@ def simplest() -> Iterator[CandidatesCase]:
 
 def _small(name: str, p: Array, q: Array, count: int, both_ends: bool = False) -> CandidatesCase:
     block = _position(p)
-    return CandidatesCase(name, p, q, count, (OfBlock(block, joint(block)),), True, both_ends)
+    return CandidatesCase(name, p, q, count, (joint(block).of(block),), True, both_ends)
 
 
 def _position(p: Array) -> Block:

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, partial
 from itertools import product
 
 import numpy as np
 
 from simlab.arrays import Array
 from simlab.certify.battery.blocks import token_classes
-from simlab.certify.contracts.base import (
-    at_intervals,
-    in_turn,
-)
-from simlab.certify.contracts.blocks import Block, Events, joint, scaled, windows
+from simlab.certify.contracts.blocks import Block, scaled
 from simlab.certify.contracts.decoding import DecodeCase, Model
-from simlab.certify.contracts.events import OfBlock, Turned
+from simlab.certify.contracts.events import Events, Look, Places, at_intervals, in_turn, independent, joint, windows
 
 PRINCIPAL = ("one token", "two tokens of two", "an end among three tokens of two")
 
@@ -122,13 +118,13 @@ def _rarely_ended(model: Model, eos: int) -> Model:
 
 
 def _known(name: str, model: Model, few: bool = False, both_ends: bool = False) -> DecodeCase:
-    return DecodeCase(name, model, (OfBlock(model.law, joint(model.law)),), True, few, both_ends)
+    return DecodeCase(name, model, (joint(model.law).of(model.law),), True, few, both_ends)
 
 
 def _in_windows(name: str, model: Model, width: int | None = None) -> DecodeCase:
     """Looked at in windows, if ``width`` is given."""
     found = (joint(model.law),) if width is None else windows(model.law, width)
-    return DecodeCase(name, model, tuple(OfBlock(model.law, events) for events in found))
+    return DecodeCase(name, model, tuple(one.of(model.law) for one in found))
 
 
 def _by_all(name: str, length: int, number: int) -> DecodeCase:
@@ -136,9 +132,19 @@ def _by_all(name: str, length: int, number: int) -> DecodeCase:
     rng, row = np.random.default_rng([5, number]), np.array([0.8, 0.2])
     turns = tuple(rng.integers(2, size=1 << i) for i in range(length))
     block = Block(tuple(np.where(turn[:, None] == 0, row, row[::-1]) for turn in turns), (), length - 1)
-    pairs = ((i, i + 1) for i in range(0, length, 2))
-    events = tuple(Turned(f"tokens {i} and {k}, unturned", block, row, turns, (i, k)) for i, k in pairs)
-    return DecodeCase(name, Model(block), events)
+    looks = [
+        Look(partial(_unturned, block, turns[i], i), 2, "token {} of the row unturned".format) for i in range(length)
+    ]
+    events = (
+        Events(f"tokens {i} and {i + 1}, unturned", independent([row, row]), ((looks[i], looks[i + 1]),))
+        for i in range(0, length, 2)
+    )
+    return DecodeCase(name, Model(block), tuple(events))
+
+
+def _unturned(block: Block, turns: Array, place: int, tokens: Array) -> Array:
+    """The token at a place of a block, by its place in a row of two that was turned so far in its context."""
+    return np.asarray((tokens[:, place] - turns[block.context(tokens, place)]) % 2)
 
 
 def _large(size: int, length: int) -> DecodeCase:
@@ -150,8 +156,8 @@ def _large(size: int, length: int) -> DecodeCase:
     for table in tables:
         table[:, -1] += 0.2
     block = Block(tuple(map(scaled, tables)), (), 1)
-    pairs = tuple(Events(f"tokens {i} and {i + 1}, by class", (i, i + 1), labels) for i in range(length - 1))
+    pairs = tuple(Places(f"tokens {i} and {i + 1}, by class", (i, i + 1), labels) for i in range(length - 1))
     firsts = [
         one for one in token_classes(block.p, (), size) if 0 in one.places
     ]  # others depend on what is before them
-    return DecodeCase(f"{size} tokens", Model(block), tuple(OfBlock(block, events) for events in (*pairs, *firsts)))
+    return DecodeCase(f"{size} tokens", Model(block), tuple(one.of(block) for one in (*pairs, *firsts)))

@@ -11,13 +11,8 @@ import numpy as np
 
 from simlab.arrays import Array
 from simlab.certify.battery.blocks import SIZES, lagged, token_classes
-from simlab.certify.contracts.base import (
-    at_intervals,
-    in_turn,
-)
-from simlab.certify.contracts.blocks import Events, joint, windows
 from simlab.certify.contracts.drafting import SHORT, DraftCase, positions
-from simlab.certify.contracts.events import OfBlock
+from simlab.certify.contracts.events import Places, at_intervals, in_turn, joint, windows
 
 PRINCIPAL = ("one token of two", "two tokens of two, rows differ", "one of five")
 
@@ -54,7 +49,7 @@ def _long_ones() -> Iterator[DraftCase]:
     for gamma, size in ((6, 4), (8, 3), (16, 2)):
         rows = np.random.default_rng([2, gamma]).dirichlet(np.ones(size), gamma)
         for name, q in (("rows differ", rows), ("equal rows", np.repeat(rows[:1], gamma, axis=0))):
-            ends = Events("the first and the last token", (0, gamma - 1))
+            ends = Places("the first and the last token", (0, gamma - 1))
             details = (*windows(positions(q), 3), ends, *lagged(gamma))
             yield _of(f"{gamma} tokens of {size}, {name}", q, details)
 
@@ -69,7 +64,7 @@ def _large_ones() -> Iterator[DraftCase]:
         labels = np.where(q[0] == 0, 2, 3 + np.arange(size) * 8 // size)
         labels[0], labels[-1] = 0, 1
         q /= q.sum(axis=1, keepdims=True)
-        lines = Events("two tokens, by class", (0, 1), labels), *token_classes(positions(q).p, (), number)
+        lines = Places("two tokens, by class", (0, 1), labels), *token_classes(positions(q).p, (), number)
         yield _of(f"two tokens of {size}", q, lines)
 
 
@@ -80,10 +75,10 @@ def _rounded_ones() -> Iterator[DraftCase]:
     row = np.where(labels == 0, exp(-edge - 1e-3), exp(-edge + 1e-3))
     row[int(exp(edge)) // 2 * 2 :] = 0
     row[:2] += (1 - row.sum()) / 2
-    events = Events("seven tokens, odd or even", tuple(range(gamma)), labels)
+    events = Places("seven tokens, odd or even", tuple(range(gamma)), labels)
     yield _of("4099 tokens whose logs half precision rounds up and down", np.repeat(row[None], gamma, 0), (events,))
     halves = np.arange(512) % 2
-    events = Events("two tokens, odd or even", (0, 1), halves)
+    events = Places("two tokens, odd or even", (0, 1), halves)
     yield _of("512 tokens of equal mass", np.full((2, 512), 1 / 512), (events,))
 
 
@@ -117,9 +112,9 @@ def _small(name: str, q: Array, both_ends: bool = False) -> DraftCase:
     block = positions(q)
     detail = joint(block)
     small = q.shape[1] ** len(q) <= SHORT
-    return DraftCase(name, (block,), (OfBlock(block, detail),), small, both_ends=both_ends, detail=detail)
+    return DraftCase(name, (block,), (detail.of(block),), small, both_ends=both_ends, detail=detail)
 
 
-def _of(name: str, q: Array, details: tuple[Events, ...]) -> DraftCase:
+def _of(name: str, q: Array, details: tuple[Places, ...]) -> DraftCase:
     block = positions(q)
-    return DraftCase(name, (block,), tuple(OfBlock(block, events) for events in details), detail=details[0])
+    return DraftCase(name, (block,), tuple(one.of(block) for one in details), detail=details[0])

@@ -10,9 +10,8 @@ import numpy as np
 
 from simlab.arrays import Array
 from simlab.certify.contracts.arrays import Arrays
-from simlab.certify.contracts.base import in_turn
-from simlab.certify.contracts.blocks import Block, joint, scaled
-from simlab.certify.contracts.events import OfBlock
+from simlab.certify.contracts.blocks import Block, scaled
+from simlab.certify.contracts.events import in_turn, joint
 from simlab.certify.contracts.layouts import Layout
 from simlab.certify.contracts.logits import CLEAR, EVERY, LogitsCase
 from simlab.processes.filters import FILTERS, Settings
@@ -56,7 +55,7 @@ def _small(layout: Layout, arrays: Arrays, settings: Settings, raw: Block) -> Lo
     top_k = "all" if settings.top_k > block.vocabulary else settings.top_k
     about = f"temperature {settings.temperature:g}, top-k {top_k}, top-p {settings.top_p:g}"
     told = f"V = {block.vocabulary}, gamma = {block.gamma}, {about}"
-    events = (OfBlock(block, joint(block)),)
+    events = (joint(block).of(block),)
     few = block.gamma == 1  # filters take time
     return LogitsCase(told, (block,), events, True, few, layout=layout, arrays=arrays, raw=raw, settings=settings)
 

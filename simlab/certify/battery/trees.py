@@ -8,9 +8,8 @@ from functools import cache, partial
 import numpy as np
 
 from simlab.certify.contracts.arrays import Arrays
-from simlab.certify.contracts.base import in_turn
-from simlab.certify.contracts.blocks import Block, Events, scaled, windows
-from simlab.certify.contracts.events import OfBlock, OfRows, together
+from simlab.certify.contracts.blocks import Block, scaled
+from simlab.certify.contracts.events import Places, in_turn, together, windows
 from simlab.certify.contracts.trees import Tree, TreeCase, TreeLayout
 
 LONE = Tree((0, 0), (-1, 0))
@@ -55,7 +54,7 @@ def _long(layout: TreeLayout, arrays: Arrays, count: int) -> TreeCase:
     """A chain of candidates that are nearly certain; looked at are two neighbours."""
     block = Block.of_rows(np.array([[0.96, 0.04]] * count + [[0.5, 0.5]]), np.empty((0, 2)))
     tree = Tree((0,) * (count + 1), tuple(range(-1, count)))
-    events = tuple(OfRows(one.name, (OfBlock(block, one),), (0,)) for one in windows(block, 2))
+    events = tuple(one.of(block) for one in windows(block, 2))
     name = f"a chain of {count} candidates, each nearly certain"
     return TreeCase(name, (block,), events, trees=(tree,), layout=layout, arrays=arrays)
 
@@ -72,7 +71,7 @@ def _large(layout: TreeLayout, arrays: Arrays, size: int) -> TreeCase:
     tree = Tree((0, 0, 3, size - 1, 1), (-1, 0, 0, 0, 2))
     deep = Block((*block.p, block.p[1]), (), 0)
     labels = np.minimum(np.arange(size), 4) + (np.arange(size) > size // 2) + (np.arange(size) == size - 1)
-    events = (OfRows("two tokens, by class", (OfBlock(deep, Events("two tokens, by class", (0, 1), labels)),), (0,)),)
+    events = (Places("two tokens, by class", (0, 1), labels).of(deep),)
     return TreeCase(f"{size} tokens", (deep,), events, trees=(tree,), layout=layout, arrays=arrays)
 
 

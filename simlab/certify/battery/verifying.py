@@ -11,12 +11,11 @@ from functools import cache
 import numpy as np
 
 from simlab.arrays import Array
-from simlab.certify.battery.blocks import Named, large_blocks, long_blocks, small_blocks
+from simlab.certify.battery.blocks import HardBlock, large_blocks, long_blocks, small_blocks
 from simlab.certify.contracts.arrays import DOUBLE, Arrays
-from simlab.certify.contracts.base import Counted, at_intervals, in_turn
-from simlab.certify.contracts.blocks import Block, joint
+from simlab.certify.contracts.blocks import Block
 from simlab.certify.contracts.cases import BlocksCase
-from simlab.certify.contracts.events import OfBlock
+from simlab.certify.contracts.events import Events, at_intervals, in_turn, joint
 from simlab.certify.contracts.layouts import Layout
 from simlab.certify.contracts.verifying import VERIFY
 
@@ -27,11 +26,11 @@ PRINCIPAL = ("one draft, two tokens", "rows differ, three tokens")
 def cases(layout: Layout = VERIFY, arrays: Arrays = DOUBLE) -> tuple[BlocksCase, ...]:
     """The battery, the simplest first."""
 
-    def case(name: str, block: Block, events: tuple[Counted, ...], small: bool = False) -> BlocksCase:
+    def case(name: str, block: Block, events: tuple[Events, ...], small: bool = False) -> BlocksCase:
         return BlocksCase(name, (block,), events, small, layout=layout, arrays=arrays)
 
-    def known(named: Named, small: bool = False) -> BlocksCase:
-        return case(named.name, named.block, tuple(OfBlock(named.block, events) for events in named.events), small)
+    def known(named: HardBlock, small: bool = False) -> BlocksCase:
+        return case(named.name, named.block, tuple(one.of(named.block) for one in named.events), small)
 
     if arrays.coarse:
         return tuple(known(named, small=True) for named in coarse_blocks())
@@ -44,7 +43,7 @@ def cases(layout: Layout = VERIFY, arrays: Arrays = DOUBLE) -> tuple[BlocksCase,
 
 
 @cache
-def coarse_blocks() -> tuple[Named, ...]:
+def coarse_blocks() -> tuple[HardBlock, ...]:
     """Blocks without rounding where numbers have eight bits: ratios, residuals and CDFs are multiples of 1/256."""
     found = {
         "one draft, two tokens": ([[0.75, 0.25], [0.25, 0.75]], [[0.5, 0.5]]),
@@ -59,7 +58,7 @@ def coarse_blocks() -> tuple[Named, ...]:
         "a mass of 1/256": ([[1 / 256, 255 / 256], [0.5, 0.5]], [[1.0, 0.0]]),
     }
     blocks = {name: Block.of_rows(np.array(p), np.array(q)) for name, (p, q) in found.items()}
-    return tuple(Named(name, block, (joint(block),)) for name, block in blocks.items())
+    return tuple(HardBlock(name, block, (joint(block),)) for name, block in blocks.items())
 
 
 @cache
@@ -110,5 +109,5 @@ def _simple_rows(size: int) -> list[list[float]]:
 
 def _small(name: str, p: Array, q: Array, layout: Layout, arrays: Arrays, both_ends: bool = False) -> BlocksCase:
     block = Block.of_rows(p, q)
-    events = (OfBlock(block, joint(block)),)
+    events = (joint(block).of(block),)
     return BlocksCase(name, (block,), events, True, both_ends=both_ends, layout=layout, arrays=arrays)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from simlab.arrays import Array
 from simlab.certify.contracts.blocks import Tokens
+from simlab.certify.contracts.events import LONG, Events, Every
 from simlab.messages import shown
 from simlab.mutants.gated.contracts import known, law_of_rows
 
@@ -20,24 +20,6 @@ Function = Callable[..., Any]
 
 class Broken(Exception):
     """A valid case that was not answered validly: an exception, or an output that is none."""
-
-
-class Counted(Protocol):
-    """Events that outcomes are counted by."""
-
-    @property
-    def name(self) -> str:
-        """What is counted, in words."""
-
-    def codes(self, tokens: Array) -> Array:
-        """The event ``int64[m]`` of outcomes ``tokens[n, N]``."""
-
-    @property
-    def law(self) -> Array:
-        """The probability ``[events]`` of each."""
-
-    def format(self, code: int) -> str:
-        """An event for people."""
 
 
 class Branch(NamedTuple):
@@ -71,7 +53,7 @@ class Case(ABC):
 
     name: str
     length: int
-    events: tuple[Counted, ...]
+    events: tuple[Events, ...]
     both_ends: bool = False
     contract: ClassVar[str] = ""
 
@@ -256,74 +238,6 @@ for tokens in np.ndindex(target.shape):
 def counting_script(**parts: str) -> str:
     """A program that calls a callable, counts outcomes, and prints them beside the target; see ``COUNTING``."""
     return COUNTING.format(**parts)
-
-
-@dataclass(frozen=True)
-class Successive:
-    """Events of two calls in turn: what a generator that is reset or shared makes dependent.
-
-    Or of two that are ``apart``, as where buffers are swapped: the first and the last of every ``apart + 1`` calls.
-    """
-
-    of: Counted
-    apart: int = 1
-
-    @property
-    def name(self) -> str:
-        return f"{self.of.name}, in {'two calls in turn' if self.apart == 1 else f'calls {self.apart} apart'}"
-
-    def codes(self, tokens: Array) -> Array:
-        group = self.apart + 1
-        codes = self.of.codes(tokens[: len(tokens) // group * group])
-        return codes[::group] * len(self.of.law) + codes[self.apart :: group]
-
-    @property
-    def law(self) -> Array:
-        return np.outer(self.of.law, self.of.law).ravel()
-
-    def format(self, code: int) -> str:
-        first, second = divmod(code, len(self.of.law))
-        return f"{self.of.format(first)}, then {self.of.format(second)}"
-
-
-@dataclass(frozen=True)
-class Every:
-    """Events by the number of their call, modulo ``period``: what goes wrong in one call of so many.
-
-    Calls are numbered within a batch, for batches begin anywhere in the function's own count.
-    """
-
-    of: Counted
-    period: int
-
-    @property
-    def name(self) -> str:
-        return f"{self.of.name}, in every {self.period}th call"
-
-    def codes(self, tokens: Array) -> Array:
-        return np.arange(len(tokens)) % self.period * len(self.of.law) + self.of.codes(tokens)
-
-    @property
-    def law(self) -> Array:
-        return np.tile(self.of.law / self.period, self.period)
-
-    def format(self, code: int) -> str:
-        place, event = divmod(code, len(self.of.law))
-        return f"{self.of.format(event)}, call {place} of {self.period}"
-
-
-PERIODS = (60, 64, 100)
-LONG = 128 * max(PERIODS)  # calls in turn, by which one wrong call in so many shows
-
-
-def at_intervals(events: Counted) -> tuple[Every, ...]:
-    """Events of every 60th, 64th and 100th call, which holds those of most other periods."""
-    return tuple(Every(events, period) for period in PERIODS)
-
-
-def in_turn(events: Counted) -> tuple[Successive, ...]:
-    """Events of calls that are one and two apart."""
-    return (Successive(events), Successive(events, 2))
 
 
 def as_emitted(answer: Any, vocabulary: int, most: int, least: int = 1) -> Tokens:

@@ -2,7 +2,7 @@
 
 A :class:`Block` holds target and draft rows for gamma drafted positions in every context: the drafts are drawn from q,
 each in the context of those before it, and whatever a lossless verifier emits, completed by p, follows p. That law, of
-all gamma + 1 tokens together, is computed; :class:`Events` project it onto the events that are counted.
+all gamma + 1 tokens together, is computed.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from simlab.arrays import Array
 from simlab.checks import check_at_least, check_pmf
 
 Tokens = tuple[int, ...]
+
+TILE = 64  # kernels go over a vocabulary in tiles of this or a multiple of it
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,74 +129,10 @@ class Block:
         return found
 
 
-@dataclass(frozen=True, eq=False)
-class Events:
-    """Projection of gamma + 1 tokens onto counted events: those at ``places``, each by its label.
-
-    ``labels[V]`` are whole numbers from 0 without gaps; ``None`` tells every token apart.
-    """
-
-    name: str
-    places: tuple[int, ...]
-    labels: Array | None = None
-
-    def size(self, vocabulary: int) -> int:
-        """How many labels there are."""
-        return vocabulary if self.labels is None else int(self.labels.max()) + 1
-
-    def codes(self, tokens: Array, vocabulary: int) -> Array:
-        """The event ``int64[n]`` that each row of ``tokens[n, gamma + 1]`` is."""
-        code = np.zeros(len(tokens), np.int64)
-        for place in self.places:
-            label = tokens[:, place] if self.labels is None else self.labels[tokens[:, place]]
-            code = code * self.size(vocabulary) + label
-        return code
-
-    def law(self, block: Block) -> Array:
-        """The probability ``[events]`` of each under p: a sum over contexts, position by position."""
-        size, order, classes = block.vocabulary, block.order, self.size(block.vocabulary)
-        labels = np.arange(size) if self.labels is None else self.labels
-        state = np.ones((1, 1))  # [events so far, contexts]
-        for i, table in enumerate(block.p[: max(self.places) + 1]):
-            watched = i in self.places
-            if order == 0:
-                masses = np.bincount(labels, table[0], classes) if watched else np.ones(1)
-                state = (state[:, None] * masses[:, None]).reshape(-1, 1)
-                continue
-            joint = state[:, :, None] * table  # [events, contexts, V]
-            if watched:
-                joint = joint[:, None] * (labels == np.arange(classes)[:, None])[:, None]
-                joint = joint.reshape(-1, *joint.shape[2:])
-            joint = joint.reshape(len(joint), -1)  # contexts one token longer
-            states = size ** min(order, i + 1)
-            state = joint.reshape(len(joint), -1, states).sum(axis=1)
-        return state.sum(axis=1)
-
-    def format(self, code: int, vocabulary: int) -> str:
-        """An event for people."""
-        digits: list[int] = []
-        for _ in self.places:
-            code, digit = divmod(code, self.size(vocabulary))
-            digits.append(digit)
-        return ", ".join(map(str, reversed(digits)))
-
-
 def scaled(rows: Array) -> Array:
     """Rows ``[..., V]`` scaled to sum to one; those without mass stay as they are."""
     total = rows.sum(axis=-1, keepdims=True)
     return np.asarray(rows / np.where(total > 0, total, 1))
-
-
-def joint(block: Block) -> Events:
-    """All tokens of the block, each as it is."""
-    return Events("all tokens together", tuple(range(len(block.p))))
-
-
-def windows(block: Block, width: int) -> tuple[Events, ...]:
-    """``width`` neighbouring tokens, so that every position is in one of the windows."""
-    last = len(block.p) - width
-    starts = sorted({*range(0, last, width), last})
-    return tuple(Events(f"tokens {s} to {s + width - 1}", tuple(range(s, s + width))) for s in starts)
 
 
 def drawn_from(table: Array, context: Array, uniform: Array) -> Array:

@@ -13,9 +13,11 @@ from functools import cached_property
 import numpy as np
 
 from simlab.arrays import Array
-from simlab.certify.contracts.base import ArraysCase, Counted, Possible, counting_script
+from simlab.certify.contracts.base import ArraysCase, Possible, counting_script
 from simlab.certify.contracts.blocks import Tokens
-from simlab.certify.engine.scripted import possible_edges
+from simlab.certify.contracts.events import Events
+from simlab.certify.contracts.scripted import possible_edges
+from simlab.mutants.gated.candidates import draws
 from simlab.mutants.gated.candidates import in_turn as left_in_turn
 from simlab.optimum import candidate_sets, optimal_acceptance
 
@@ -30,7 +32,7 @@ class CandidatesCase(ArraysCase):
     p: Array
     q: Array
     count: int
-    events: tuple[Counted, ...]
+    events: tuple[Events, ...]
     small: bool = False
     both_ends: bool = False
     length: int = 1
@@ -71,16 +73,7 @@ class CandidatesCase(ArraysCase):
     @cached_property
     def every_draw(self) -> dict[Tokens, float]:
         """All candidates in turn, and their probabilities."""
-        found: dict[Tokens, float] = {(): 1.0}
-        for _ in range(self.count):
-            longer = {}
-            for drawn, probability in found.items():
-                left = self.q.copy()
-                left[list(drawn)] = 0
-                for x in np.flatnonzero(left > 0).tolist():
-                    longer[(*drawn, x)] = probability * float(left[x] / left.sum())
-            found = longer
-        return found
+        return draws(self.q, self.count)
 
     @cached_property
     def possible(self) -> Possible | None:

@@ -16,16 +16,16 @@ from simlab.certify.contracts.base import (
     PRINTED,
     TARGET,
     ArraysCase,
-    Counted,
     Function,
     Possible,
     counting_script,
     of_rows,
 )
 from simlab.certify.contracts.blocks import Block, Tokens
+from simlab.certify.contracts.events import Events
 from simlab.certify.contracts.layouts import DRAWN, Layout, Rows
+from simlab.certify.contracts.scripted import LONGEST, possible_edges
 from simlab.certify.contracts.verifying import VERIFY
-from simlab.certify.engine.scripted import LONGEST, possible_edges
 from simlab.mutants.gated.chains import BATCH
 from simlab.mutants.gated.contracts import known
 
@@ -49,7 +49,7 @@ class BlocksCase(ArraysCase):
 
     name: str
     blocks: tuple[Block, ...]
-    events: tuple[Counted, ...]
+    events: tuple[Events, ...]
     small: bool = False
     few: bool = True
     both_ends: bool = False

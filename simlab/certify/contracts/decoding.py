@@ -21,11 +21,11 @@ from simlab.certify.contracts.base import (
     Branch,
     Broken,
     Case,
-    Counted,
     Function,
     as_emitted,
 )
 from simlab.certify.contracts.blocks import Block, Tokens
+from simlab.certify.contracts.events import Events
 from simlab.messages import shown
 from simlab.mutants.gated import decoding
 from simlab.mutants.gated.base import Wrong
@@ -121,7 +121,7 @@ class DecodeCase(Case):
 
     name: str
     model: Model
-    events: tuple[Counted, ...]
+    events: tuple[Events, ...]
     known: bool = False
     few: bool = False
     both_ends: bool = False
@@ -139,12 +139,8 @@ class DecodeCase(Case):
         return np.empty((n, 0))  # nothing is drawn beforehand
 
     def ask(self, function: Function, inputs: Array, i: int, rng: np.random.Generator) -> Tokens:
-        end = () if self.model.eos is None else (self.model.eos,)
-        tokens = as_emitted(function(self.model, self.length, rng, *end), self.model.rows.vocabulary, self.length)
-        wrong = misshapen(tokens, self.length, self.model.eos)
-        if wrong:
-            raise Broken(wrong)
-        return tokens
+        model = self.model
+        return decoded(function, model, model.rows.vocabulary, self.length, model.eos, rng)
 
     def completed(self, tokens: Array, rng: np.random.Generator) -> Array:
         return self.model.law.completed(tokens, rng)  # behind the end comes nothing but the end
@@ -213,6 +209,18 @@ for _ in range(n):
 for tokens, probability in target((), 1.0).items():
     print(tokens, "emitted", counts[tokens] / n, "target", probability)
 """
+
+
+def decoded(
+    function: Function, model: Any, size: int, length: int, eos: int | None, rng: np.random.Generator
+) -> Tokens:
+    """What ``function`` decodes of a model of so many tokens. Raises :class:`Broken` where it is no sequence."""
+    end = () if eos is None else (eos,)
+    tokens = as_emitted(function(model, length, rng, *end), size, length)
+    wrong = misshapen(tokens, length, eos)
+    if wrong:
+        raise Broken(wrong)
+    return tokens
 
 
 def misshapen(tokens: Tokens, length: int, eos: int | None) -> str:

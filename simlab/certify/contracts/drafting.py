@@ -13,8 +13,9 @@ import numpy as np
 from simlab.arrays import Array
 from simlab.certify.contracts.arrays import Arrays
 from simlab.certify.contracts.base import PRINTED, TARGET, counting_script
-from simlab.certify.contracts.blocks import Block, Events, scaled
+from simlab.certify.contracts.blocks import Block, scaled
 from simlab.certify.contracts.cases import BlocksCase
+from simlab.certify.contracts.events import Places
 from simlab.certify.contracts.layouts import Arguments, Generator, Layout, whole_row
 from simlab.mutants.gated.drafting import FAULTS, row_by_row
 
@@ -39,7 +40,7 @@ class DraftCase(BlocksCase):
     """A block without drafts, whose p are the rows; ``detail`` is that of the first of the events."""
 
     layout: Layout = DRAFT
-    detail: Events | None = None
+    detail: Places | None = None
 
     @property
     def sizes(self) -> dict[str, int]:

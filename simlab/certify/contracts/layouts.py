@@ -1,7 +1,7 @@
 """How a call is handed over, and how its tokens are read back: all that a contract is beside what it is asked.
 
 Coins are asked of the generator of a call, so that what enumerates a verifier that draws for itself enumerates an
-operator as well: :class:`~simlab.certify.engine.scripted.Scripted` gives them.
+operator as well: :class:`~simlab.certify.contracts.scripted.Scripted` gives them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from simlab.arrays import Array
 from simlab.certify.contracts.arrays import SINGLE, Arrays
 from simlab.certify.contracts.base import Broken, as_emitted
 from simlab.certify.contracts.blocks import Tokens
-from simlab.certify.engine.scripted import Scripted
+from simlab.certify.contracts.scripted import Scripted
 from simlab.messages import shown
 
 Generator = np.random.Generator

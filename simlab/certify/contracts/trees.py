@@ -29,7 +29,7 @@ from simlab.certify.contracts.base import Broken, Function, Possible
 from simlab.certify.contracts.blocks import Block, Tokens
 from simlab.certify.contracts.cases import BlocksCase
 from simlab.certify.contracts.layouts import Arguments, Generator, Layout, as_rows
-from simlab.certify.engine.scripted import possible_edges
+from simlab.certify.contracts.scripted import possible_edges
 from simlab.mutants.gated import trees as gated
 from simlab.mutants.gated.base import Call, OverCoins, Wrong
 from simlab.randomness.coins import Coins, outcomes
@@ -199,8 +199,7 @@ class TreeCase(BlocksCase):
 
 def _emitted(fault: gated.TreeFault, tree: Tree, rows: Array, coins: Coins) -> Tokens:
     made = gated.Tree.of_parents(rows, list(tree.tokens), list(tree.parents), Call())
-    path, last = gated.walked(made, OverCoins(coins), Wrong(fault))
-    return (*(tree.tokens[node] for node in path), last)
+    return gated.emitted(made, OverCoins(coins), Wrong(fault))
 
 
 def _after_nodes(block: Block, tree: Tree) -> Array:

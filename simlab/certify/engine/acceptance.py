@@ -8,43 +8,16 @@ candidates than the optimum of :mod:`simlab.optimum`. Only the first drafts are 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import sqrt
 
 import numpy as np
 
 from simlab.arrays import Array
+from simlab.certify.certificate import Acceptance
 from simlab.certify.contracts.base import Case
 from simlab.certify.engine.exact import Exact
 
 DEVIATIONS = 3.29  # of a frequency, for its interval of confidence 0.999
-ROUNDING = 1e-6  # that an enumerated acceptance and the optimum may differ by
-
-
-@dataclass(frozen=True)
-class Acceptance:
-    """Means over cases of how often first drafts are kept."""
-
-    kept: float  # what the verifier does; known up to ``within``, which is 0 where all cases were enumerated
-    within: float
-    most: float  # the most that any lossless verifier can
-    # what it would be if the target's own token were drawn and compared with the draft: also lossless, sum p q
-    matching: float
-    # cases, enumerated: how many cases these are means over, and in how many of them kept is exact
-    cases: int
-    enumerated: int
-
-    @property
-    def told(self) -> str:
-        """In a sentence; a share only of what is known to be another than all that is possible."""
-        size = f" +- {self.within:.2g}" if self.within else ""
-        all_of_it = abs(self.kept - self.most) <= self.within + ROUNDING
-        share = "as much as is possible" if all_of_it else f"{self.kept / self.most:.0%} of what is possible"
-        within = ": within that " if all_of_it and self.within else ", "
-        return (
-            f"first drafts are kept with {self.kept:.3g}{size}{within}{share} "
-            f"without loss ({self.most:.3g}); drawing from p and matching keeps {self.matching:.3g}"
-        )
 
 
 def acceptance(cases: Sequence[Case], laws: Mapping[int, Exact], kept: Array, calls: Array) -> Acceptance | None:

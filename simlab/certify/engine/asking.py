@@ -11,7 +11,7 @@ import numpy as np
 
 from simlab.certify.contracts.base import Case, Function
 from simlab.certify.contracts.blocks import Tokens
-from simlab.certify.engine.scripted import NotScripted, Scripted
+from simlab.certify.contracts.scripted import NotScripted, Scripted
 
 TOO_SLOW = "too slow"
 FIRST_TOGETHER = 8  # calls that are asked for at once before it is known how long they take

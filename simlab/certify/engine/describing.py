@@ -7,22 +7,19 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from simlab.arrays import Array
-from simlab.certify.contracts.base import Case, Every, Successive
+from simlab.certify.contracts.base import Case
+from simlab.certify.contracts.events import Every
 from simlab.certify.engine.evidence import ALIKE
 
 CONDITIONS: dict[str, Callable[[Case], bool]] = {
-    "calls that are counted by their number": lambda case: _counted_by(case, Every),
-    "calls in turn": lambda case: _counted_by(case, Successive),
+    "calls that are counted by their number": lambda case: all(isinstance(events, Every) for events in case.events),
+    "calls in turn": lambda case: all(events.calls > 1 for events in case.events),
     "more than 512 tokens": lambda case: _size(case) > 512,
     "more than 64 tokens": lambda case: _size(case) > 64,
     "more than four drafts or tokens in turn": lambda case: case.length > 5,
     "more than two tokens in turn": lambda case: case.length > 2,
     "tokens without mass": lambda case: bool((case.events[0].law == 0).any()),
 }
-
-
-def _counted_by(case: Case, kind: type) -> bool:
-    return all(isinstance(events, kind) for events in case.events)
 
 
 def _size(case: Case) -> int:

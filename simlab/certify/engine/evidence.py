@@ -14,8 +14,8 @@ from math import inf
 import numpy as np
 
 from simlab.arrays import Array, total_variation
-from simlab.certify.contracts.base import Case, Every
-from simlab.certify.contracts.events import sequences_of
+from simlab.certify.contracts.base import Case
+from simlab.certify.contracts.events import Every
 from simlab.certify.engine.exact import ROUNDING, Exact
 from simlab.certify.engine.periodic import Periodic
 from simlab.certify.engine.tasks import Counts
@@ -120,7 +120,7 @@ class Evidence:
         test, events = self.tests[i][k], self.cases[i].events[k]
         if not test.n:
             return 1.0
-        sequences = sequences_of(events)
+        sequences = len(events.groups)
         return (
             test.tv_upper(confidence)
             if sequences == 1
@@ -151,7 +151,7 @@ class Evidence:
             return found[kind]
 
         return [
-            [smallest(test, sequences_of(events)) for test, events in zip(row, case.events, strict=True)]
+            [smallest(test, len(events.groups)) for test, events in zip(row, case.events, strict=True)]
             for row, case in zip(self.tests, self.cases, strict=True)
         ]
 

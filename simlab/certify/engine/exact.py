@@ -17,13 +17,12 @@ import numpy as np
 from simlab.arrays import Array, total_variation
 from simlab.certify.contracts.base import Broken, Case, Function
 from simlab.certify.contracts.blocks import Tokens
+from simlab.certify.contracts.scripted import NotScripted, Scripted
 from simlab.certify.engine.asking import Asking, Patient
 from simlab.certify.engine.scripted import (
     MOST,
     OFF,
-    NotScripted,
     Piece,
-    Scripted,
     at_extremes,
     exact_laws,
     law_of,
@@ -91,8 +90,8 @@ def enumerate_law(
     Once ``patience`` is at an end it is not called for a tree any more, and trees are tried no further. Branches are
     followed side by side, so that many calls can be asked for at once.
 
-    Raises :class:`~simlab.certify.engine.scripted.NotScripted` where it cannot be, and :class:`AtTheEdge` where a call
-    goes wrong.
+    Raises :class:`~simlab.certify.contracts.scripted.NotScripted` where it cannot be, and :class:`AtTheEdge` where a
+    call goes wrong.
     """
     target, branches = case.events[0].law, case.branches
     patient = _Forgiving(case, Patient(function, patience), _Trying(case, function))
@@ -135,7 +134,7 @@ def _kept(case: Case, inputs: Any, emitted: Mapping[Tokens, float]) -> float:
 def check_edges(case: Case, function: Function) -> None:
     """Try all coins at their ends; raises :class:`AtTheEdge` for an outcome that the target excludes, or for none.
 
-    One coin at its end must be enough. Raises :class:`~simlab.certify.engine.scripted.NotScripted` where none can be
+    One coin at its end must be enough. Raises :class:`~simlab.certify.contracts.scripted.NotScripted` where none can be
     given.
     """
     call = _Trying(case, function)

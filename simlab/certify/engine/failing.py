@@ -12,12 +12,12 @@ import numpy as np
 from simlab.arrays import total_variation
 from simlab.certify.certificate import Failure, listed, plain
 from simlab.certify.contracts.base import Case, Function
-from simlab.certify.contracts.registry import Contract
 from simlab.certify.engine.describing import condition, deviation
 from simlab.certify.engine.evidence import Diagnosis, Evidence, Finding, recognised
 from simlab.certify.engine.exact import Exact
 from simlab.certify.engine.shrink import Smallest, smallest_faulty_case, smallest_lossy_case
 from simlab.certify.engine.tasks import LOST, Edges, Enumerate, Fault
+from simlab.certify.registry import Contract
 
 ENDS = "a coin is 0 or the largest float below 1, or next to it (one in 2^24 in single precision, in 2^39 in double)"
 

@@ -24,7 +24,7 @@ def region_text(
 ) -> str:
     """The region in a sentence: own shapes, then the bands of which every cell was seen, from the smallest up."""
     parts = [
-        f"in shapes of {one.told}{_cut_of_own(axes, one)} a TV of {one.detectable:.2g} would have been seen"
+        f"in shapes of {one.text}{_cut_of_own(axes, one)} a TV of {one.detectable:.2g} would have been seen"
         for one in own
         if one.seen
     ]

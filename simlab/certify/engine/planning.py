@@ -13,7 +13,8 @@ from math import ceil
 import numpy as np
 
 from simlab.arrays import Array
-from simlab.certify.contracts.base import Case, Every
+from simlab.certify.contracts.base import Case
+from simlab.certify.contracts.events import Every
 from simlab.certify.engine.evidence import Evidence
 
 LOOSE = 0.4  # TV that is excluded in every case of a pass
@@ -79,7 +80,7 @@ class Plan:
 
     def _enough(self, i: int, goal: float) -> int:
         """About how many calls bound the TV of a case that follows its law by ``goal``."""
-        groups = max(getattr(events, "apart", 0) + 1 for events in self.evidence.cases[i].events)  # calls an event
+        groups = max(events.calls for events in self.evidence.cases[i].events)
         return groups * ceil(((SPREAD * self._most(i) ** 0.5 + SURENESS) / goal) ** 2)
 
     def _most(self, i: int) -> int:

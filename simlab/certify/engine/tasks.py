@@ -14,9 +14,9 @@ import numpy as np
 from simlab.arrays import Array
 from simlab.certify.contracts.base import Broken, Case, Function
 from simlab.certify.contracts.blocks import Tokens
+from simlab.certify.contracts.scripted import NotScripted
 from simlab.certify.engine import exact
 from simlab.certify.engine.asking import Asking, Patient
-from simlab.certify.engine.scripted import NotScripted
 from simlab.messages import declines, raised, tampered
 
 LOST = ("hangs", "dies")  # kinds of faults after which the process that calls is gone
@@ -92,7 +92,7 @@ class Sample(Task):
         counts = tuple(np.bincount(events.codes(done), minlength=len(events.law)) for events in case.events)
         kept = float(case.kept(inputs[:made], tokens[:made]).sum()) if case.possible else 0.0
         names = tuple(events.name for events in case.events)
-        distances = tuple(getattr(events, "distance", 0) for events in case.events)
+        distances = tuple(events.distance for events in case.events)
         return Counts(self, made, counts, seconds, kept, names, case.kind, distances)
 
 

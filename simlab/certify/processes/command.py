@@ -20,9 +20,9 @@ import numpy as np
 
 from simlab.arrays import Array
 from simlab.certify.contracts.base import Broken
-from simlab.certify.contracts.registry import contract_named
-from simlab.certify.engine.scripted import NotScripted, Scripted
+from simlab.certify.contracts.scripted import NotScripted, Scripted
 from simlab.certify.processes import protocol
+from simlab.certify.registry import contract_named
 
 CHUNK = 1 << 16  # bytes that are read or written at once
 REMEMBERED = 5  # last lines of its standard error

@@ -14,8 +14,9 @@ import numpy as np
 
 from simlab.arrays import Array
 from simlab.certify.contracts.blocks import Block
+from simlab.certify.contracts.events import Events
 from simlab.certify.shapes import rows
-from simlab.certify.shapes.events import BEFORE, CERTAIN, EXAMINED, NEXT, PAIR, AtPlaces, Look, at, distance
+from simlab.certify.shapes.events import BEFORE, CERTAIN, EXAMINED, NEXT, PAIR, Classify, at, at_places, distance
 from simlab.certify.shapes.rows import Row
 
 SURE = 0.2  # the part of blocks with two certain drafts in turn, where a coin that is used twice is seen best
@@ -53,7 +54,7 @@ class DrawnBlock:
 
 
 @dataclass(frozen=True)
-class Making:
+class RowMaker:
     """How rows are made."""
 
     row: Callable[[int, np.random.Generator], Row]  # a row of p that is looked at
@@ -65,32 +66,32 @@ class Making:
     certain: bool = False  # whether rows may be made nearly certain of a token
 
 
-PLAIN = Making(rows.any_row, rows.hard, rows.nearly, rows.halfway, certain=True)
-FEW_BITS = Making(rows.dyadic_row, rows.dyadic_hard, rows.same, rows.dyadic_halfway)  # for bfloat16 and float16
+PLAIN = RowMaker(rows.any_row, rows.hard, rows.nearly, rows.halfway, certain=True)
+FEW_BITS = RowMaker(rows.dyadic_row, rows.dyadic_hard, rows.same, rows.dyadic_halfway)  # for bfloat16 and float16
 # where a draft counts as the only one there could be
-POINTS = Making(rows.any_row, rows.point, rows.certain, lambda of, rng: rows.likeliest(of), alike=False, certain=True)
+POINTS = RowMaker(rows.any_row, rows.point, rows.certain, lambda of, rng: rows.likeliest(of), alike=False, certain=True)
 
 
-def drawn_block(size: int, gamma: int, rng: np.random.Generator, making: Making = PLAIN) -> DrawnBlock:
+def drawn_block(size: int, gamma: int, rng: np.random.Generator, maker: RowMaker = PLAIN) -> DrawnBlock:
     """A block of gamma drafts over V tokens; where it mostly ends is drawn, and which rows it has."""
-    ends, one = _place(gamma, rng), making.row(size, rng)
-    around = _around(ends, gamma, making, rng)
+    ends, one = _place(gamma, rng), maker.row(size, rng)
+    around = _around(ends, gamma, maker, rng)
     anew = {ends, ends + 1, around.before, around.again, around.certain}
     p, q = np.empty((gamma + 1, size)), np.empty((gamma, size))
     labels, kinds = dict[int, Array](), dict[int, str]()
     for i in range(gamma + 1):
-        of = making.row(size, rng) if i in anew else rows.turned(one, int(rng.integers(size)))
+        of = maker.row(size, rng) if i in anew else rows.turned(one, int(rng.integers(size)))
         if i == around.certain:
             of = rows.nearly_certain(of)
         p[i], labels[i] = of.p, of.labels
-        if i < gamma and (i in around.sure or (i == around.certain and not (making.alike and rng.random() < 0.5))):
+        if i < gamma and (i in around.sure or (i == around.certain and not (maker.alike and rng.random() < 0.5))):
             kinds[i], q[i] = "two certain", rows.likeliest(of)
         elif i == around.again:
-            q[i] = making.halfway(of, rng)
+            q[i] = maker.halfway(of, rng)
         elif i < ends:
-            p[i], q[i] = making.passed(of, ends, rng)
+            p[i], q[i] = maker.passed(of, ends, rng)
         elif i < gamma:
-            kinds[i], q[i] = making.hard(of, rng)
+            kinds[i], q[i] = maker.hard(of, rng)
 
     def place(i: int | None) -> Place | None:
         return None if i is None or i > gamma else (i, labels[i])
@@ -115,27 +116,27 @@ class _Around(NamedTuple):
     sure: set[int]  # two whose drafts are certain
 
 
-def _around(ends: int, gamma: int, making: Making, rng: np.random.Generator) -> _Around:
+def _around(ends: int, gamma: int, maker: RowMaker, rng: np.random.Generator) -> _Around:
     """Which they are."""
     hard = ends > 0 and rng.random() < AGAIN
-    before = ends - distance(ends, rng) if ends and (making.alike or hard) else None
+    before = ends - distance(ends, rng) if ends and (maker.alike or hard) else None
     again, certain = before if hard else None, None
-    if making.certain and rng.random() < CERTAINLY:
+    if maker.certain and rng.random() < CERTAINLY:
         certain = _beside([i for i in range(ends) if i != again], ends, gamma, rng)
     if again is not None and rng.random() < AS_CERTAIN:
         return _Around(before, again, certain, {again, ends})
     return _Around(before, again, certain, {ends, ends + 1} if rng.random() < SURE else set())
 
 
-def events_of(drawn: tuple[DrawnBlock, ...], starts: tuple[int, ...]) -> tuple[AtPlaces, ...]:
+def events_of(drawn: tuple[DrawnBlock, ...], starts: tuple[int, ...]) -> tuple[Events, ...]:
     """What is counted of blocks whose tokens begin at ``starts``: all blocks together, each kind where there is one."""
     count = rows.classes(drawn[0].block.vocabulary)
     both = [(block, start) for block, start in zip(drawn, starts, strict=True)]
 
-    def look(place: Place, start: int) -> Look:
+    def look(place: Place, start: int) -> Classify:
         return at(place[0] + start, place[1])
 
-    kinds: dict[str, list[tuple[Look, ...]]] = {
+    kinds: dict[str, list[tuple[Classify, ...]]] = {
         EXAMINED: [(look(block.at, start),) for block, start in both],
         NEXT: [(look(block.next, start),) for block, start in both if block.next],
         BEFORE: [(look(block.before, start),) for block, start in both if block.before],
@@ -143,7 +144,7 @@ def events_of(drawn: tuple[DrawnBlock, ...], starts: tuple[int, ...]) -> tuple[A
         PAIR: [(look(block.at, start), look(block.next, start)) for block, start in both if block.next],
     }
     apart = {EXAMINED: drawn[0].apart if len(drawn) == 1 else 0}
-    return tuple(AtPlaces(name, count, tuple(groups), apart.get(name, 0)) for name, groups in kinds.items() if groups)
+    return tuple(at_places(name, count, groups, apart.get(name, 0)) for name, groups in kinds.items() if groups)
 
 
 def greedy(size: int, gamma: int, rng: np.random.Generator) -> DrawnBlock:

@@ -12,12 +12,13 @@ import numpy as np
 
 from simlab.arrays import Array
 from simlab.certify.contracts.arrays import Arrays
-from simlab.certify.contracts.base import Broken, Case, Counted, Function, as_emitted
+from simlab.certify.contracts.base import Case, Function
 from simlab.certify.contracts.blocks import Block, Tokens, scaled
 from simlab.certify.contracts.candidates import CandidatesCase
 from simlab.certify.contracts.cases import BlocksCase
-from simlab.certify.contracts.decoding import as_token, misshapen
+from simlab.certify.contracts.decoding import as_token, decoded
 from simlab.certify.contracts.drafting import DraftCase, positions
+from simlab.certify.contracts.events import Events
 from simlab.certify.contracts.layouts import Layout
 from simlab.certify.contracts.logits import LogitsCase
 from simlab.certify.shapes import rows
@@ -26,13 +27,13 @@ from simlab.certify.shapes.blocks import (
     PLAIN,
     POINTS,
     DrawnBlock,
-    Making,
+    RowMaker,
     drawn_block,
     events_of,
     greedy,
 )
 from simlab.certify.shapes.copies import KeptArrays
-from simlab.certify.shapes.events import EXAMINED, LAST, NEXT, PAIR, AtPlaces, Look, at, distance, pairs_of
+from simlab.certify.shapes.events import EXAMINED, LAST, NEXT, PAIR, Classify, at, at_places, distance, pairs_of
 from simlab.certify.shapes.ranges import Shape
 from simlab.processes.filters import Settings
 
@@ -89,8 +90,8 @@ class DrawnLogits(_OfDrawn, LogitsCase):
 
 def blocks(layout: Layout, arrays: Arrays, shape: Shape, rng: Generator) -> Case:
     """A block, or a batch, of which half have as many drafts as the shape says and others fewer."""
-    making = POINTS if not layout.scored else FEW_BITS if arrays.coarse else PLAIN
-    drawn = _drawn_blocks(layout, shape, rng, making)
+    maker = POINTS if not layout.scored else FEW_BITS if arrays.coarse else PLAIN
+    drawn = _drawn_blocks(layout, shape, rng, maker)
     name = _described(shape, drawn[0]) if layout.single else str(shape)
     found = tuple(one.block for one in drawn)
     return DrawnBlocks(name, found, _events_of(drawn, rng), layout=layout, arrays=arrays, drawn=drawn)
@@ -106,9 +107,9 @@ def logits(layout: Layout, arrays: Arrays, shape: Shape, rng: Generator) -> Case
     given = (tuple(cut.given(row, rng)[None] for row in side) for side in (p, q))
     raw_p, raw_q = (tuple(scaled(table**temperature) for table in tables) for tables in given)
     drawn = replace(drawn, block=Block(tuple(row[None] for row in p), tuple(row[None] for row in q), 0))
-    told = f"{_described(shape, drawn)}, temperature {temperature:g}"
+    name = f"{_described(shape, drawn)}, temperature {temperature:g}"
     return DrawnLogits(
-        told + (f", {cut.told}" if cut.told else ""),
+        name + (f", {cut.text}" if cut.text else ""),
         (drawn.block,),
         events_of((drawn,), (0,)),
         layout=layout,
@@ -131,7 +132,7 @@ class Cut:
     given: Callable[[Array, Generator], Array]  # a row that comes to this one when cut
     top_k: int = UNCUT
     top_p: float = 1.0
-    told: str = ""
+    text: str = ""
 
 
 def _whole(size: int, rng: Generator) -> Cut:
@@ -149,7 +150,7 @@ def _top_k(size: int, rng: Generator) -> Cut:
         return rows.with_tail(row, 1.0, rng) if np.count_nonzero(row) == kept else row
 
     left = partial(rows.likeliest_of, count=kept)
-    return Cut(partial(rows.kept_row, kept), left, given, top_k=kept, told=f"top-k {kept}")
+    return Cut(partial(rows.kept_row, kept), left, given, top_k=kept, text=f"top-k {kept}")
 
 
 def _top_p(size: int, rng: Generator) -> Cut:
@@ -171,7 +172,7 @@ def _top_p(size: int, rng: Generator) -> Cut:
         return rows.with_tail(row, beyond, rng, exact=True)
 
     top_p = float(np.round((1 - least / 2) / (1 + beyond), 6))
-    return Cut(partial(rows.kept_row, kept), left, given, top_p=top_p, told=f"top-p {top_p:g}")
+    return Cut(partial(rows.kept_row, kept), left, given, top_p=top_p, text=f"top-p {top_p:g}")
 
 
 CUTS = _whole, _top_k, _top_p
@@ -181,18 +182,18 @@ def _described(shape: Shape, drawn: DrawnBlock) -> str:
     return f"{shape}, mostly ended by token {drawn.at[0]}"
 
 
-def _drawn_blocks(layout: Layout, shape: Shape, rng: Generator, making: Making) -> tuple[DrawnBlock, ...]:
+def _drawn_blocks(layout: Layout, shape: Shape, rng: Generator, maker: RowMaker) -> tuple[DrawnBlock, ...]:
     """A block for each sequence, a few that differ, in any turn; one at least has all drafts of the shape.
 
     The first sequence is sometimes a greedy one.
     """
     size, gamma, count = shape["V"], shape["gamma"], shape.batch
-    kinds = [drawn_block(size, gamma, rng, making)]
+    kinds = [drawn_block(size, gamma, rng, maker)]
     if layout.single:
         return (kinds[0],)
     while len(kinds) < min(count, KINDS):
         shorter = layout.ragged and rng.random() < 0.5
-        kinds.append(drawn_block(size, int(rng.integers(gamma)) if shorter else gamma, rng, making))
+        kinds.append(drawn_block(size, int(rng.integers(gamma)) if shorter else gamma, rng, maker))
     turn = [0, *rng.integers(len(kinds), size=count - 1).tolist()]
     rng.shuffle(turn)
     found = tuple(kinds[k] for k in turn)
@@ -201,7 +202,7 @@ def _drawn_blocks(layout: Layout, shape: Shape, rng: Generator, making: Making) 
     return found
 
 
-def _events_of(drawn: tuple[DrawnBlock, ...], rng: Generator) -> tuple[Counted, ...]:
+def _events_of(drawn: tuple[DrawnBlock, ...], rng: Generator) -> tuple[Events, ...]:
     """All sequences together but greedy ones, the last one, and pairs."""
     ends = np.cumsum([len(one.block.p) for one in drawn]).tolist()
     looked = [(one, end - len(one.block.p)) for one, end in zip(drawn, ends, strict=True) if not one.greedy]
@@ -209,8 +210,8 @@ def _events_of(drawn: tuple[DrawnBlock, ...], rng: Generator) -> tuple[Counted, 
     if len(drawn) == 1:
         return found
     looks = [at(start + one.at[0], one.at[1]) for one, start in looked]
-    count = found[0].count
-    return (*found, AtPlaces(LAST, count, ((looks[-1],),)), *pairs_of(looks, count, rng))
+    count = rows.classes(drawn[0].block.vocabulary)
+    return (*found, at_places(LAST, count, ((looks[-1],),)), *pairs_of(looks, count, rng))
 
 
 # Candidates, drafts, sequences ----------------------------------------------------------------------------------------
@@ -221,7 +222,7 @@ def candidates(shape: Shape, rng: Generator) -> Case:
     size, count = shape["V"], shape["K"]
     of = rows.any_row(size, rng)
     q = next((q for _, q in (rows.hard(of, rng) for _ in range(8)) if (q > 0).sum() >= 2 * count), np.ones(size) / size)
-    events = AtPlaces(EXAMINED, of.count, ((at(0, of.labels),),))
+    events = at_places(EXAMINED, of.count, ((at(0, of.labels),),))
     return CandidatesCase(str(shape), of.p, q, count, (events,))
 
 
@@ -235,15 +236,15 @@ def draft(shape: Shape, rng: Generator) -> Case:
     return DraftCase(str(shape), (positions(q),), _events_in_turn(looks, one.count, rng))
 
 
-def _events_in_turn(looks: Sequence[Look], count: int, rng: Generator) -> tuple[Counted, ...]:
+def _events_in_turn(looks: Sequence[Classify], count: int, rng: Generator) -> tuple[Events, ...]:
     """One of the tokens, the later one of two, and both together."""
     place = int(rng.integers(len(looks)))
-    found = [AtPlaces(EXAMINED, count, ((looks[place],),))]
+    found = [at_places(EXAMINED, count, ((looks[place],),))]
     if len(looks) > 1:
         apart = distance(len(looks) - 1, rng)
         place = int(rng.integers(len(looks) - apart))
-        found.append(AtPlaces(NEXT, count, ((looks[place + apart],),)))
-        found.append(AtPlaces(PAIR, count, ((looks[place], looks[place + apart]),), apart))
+        found.append(at_places(NEXT, count, ((looks[place + apart],),)))
+        found.append(at_places(PAIR, count, ((looks[place], looks[place + apart]),), apart))
     return tuple(found)
 
 
@@ -331,19 +332,14 @@ class DrawnDecode(Case):
     name: str
     model: TurningModel
     length: int
-    events: tuple[Counted, ...]
+    events: tuple[Events, ...]
     eos: int | None = None
 
     def inputs(self, n: int, rng: Generator) -> Array:
         return np.empty((n, 0))
 
     def ask(self, function: Function, inputs: Any, i: int, rng: Generator) -> Tokens:
-        size, end = len(self.model.base.p), () if self.eos is None else (self.eos,)
-        tokens = as_emitted(function(self.model, self.length, rng, *end), size, self.length)
-        wrong = misshapen(tokens, self.length, self.eos)
-        if wrong:
-            raise Broken(wrong)
-        return tokens
+        return decoded(function, self.model, len(self.model.base.p), self.length, self.eos, rng)
 
     def completed(self, tokens: Array, rng: Generator) -> Array:
         return tokens if self.eos is None else self.model.completed(tokens, rng)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 import numpy as np
 
 from simlab.arrays import Array
-from simlab.certify.contracts.base import Counted
+from simlab.certify.contracts.events import Events, Look, label_at
 from simlab.certify.shapes.rows import EASY, HEAVY, LAWS, certain_law
 
 EXAMINED, NEXT, BEFORE, LAST = "the token looked at", "the next token", "an earlier token", "the last sequence"
@@ -23,16 +22,12 @@ CLASSES = {
 }
 
 
-Look = Callable[[Array], Array]  # from outcomes [n, N] to the class of one of their tokens, int[n]
+Classify = Callable[[Array], Array]  # from outcomes [n, N] to the class of one of their tokens, int[n]
 
 
-def at(place: int, labels: Array) -> Look:
+def at(place: int, labels: Array) -> Classify:
     """The class of the token at a place, of the classes ``labels[V]`` there."""
-    return partial(_at, place, labels)
-
-
-def _at(place: int, labels: Array, tokens: Array) -> Array:
-    return np.asarray(labels[tokens[:, place]])
+    return partial(label_at, place, labels)
 
 
 def law_of(name: str, count: int) -> Array:
@@ -47,48 +42,20 @@ def law_of(name: str, count: int) -> Array:
     return np.outer([1 - heavy, heavy], [1 - heavy, heavy]).ravel()
 
 
-@dataclass(frozen=True, eq=False)
-class AtPlaces:
-    """Tokens at some places of an outcome, each by its class; two tokens together only as heavy ones or others.
+def at_places(name: str, count: int, groups: Iterable[Sequence[Classify]], distance: int = 0) -> Events:
+    """Tokens at some places, each by its class of so many; two together only as heavy ones or others."""
+    looks = (tuple(_look(name, count, classify) for classify in group) for group in groups)
+    return Events(name, law_of(name, count), tuple(looks), distance=distance)
 
-    Several ``groups`` of places have the same law, as sequences of a batch do: a call counts once for each of them.
-    ``distance`` is that of two places or sequences, where what is counted has to do with two.
-    """
 
-    name: str
-    count: int  # of classes
-    groups: tuple[tuple[Look, ...], ...]
-    distance: int = 0
+def _look(name: str, count: int, classify: Classify) -> Look:
+    if name in PARTED:
+        return Look(partial(_heavy, HEAVY[count], classify), 2, ("another", "heavy").__getitem__)
+    return Look(classify, count, CLASSES[count].__getitem__)
 
-    @property
-    def parted(self) -> bool:
-        """Whether heavy tokens are told from others only."""
-        return self.name in PARTED
 
-    @property
-    def law(self) -> Array:
-        return law_of(self.name, self.count)
-
-    def codes(self, tokens: Array) -> Array:
-        found = []
-        for group in self.groups:
-            code = np.zeros(len(tokens), np.int64)
-            for look in group:
-                label = look(tokens)
-                code = code * self._each + ((label == HEAVY[self.count]) if self.parted else label)
-            found.append(code)
-        return np.concatenate(found)
-
-    def format(self, code: int) -> str:
-        told = []
-        for _ in self.groups[0]:
-            code, digit = divmod(code, self._each)
-            told.append(("another", "heavy")[digit] if self.parted else CLASSES[self.count][digit])
-        return ", ".join(reversed(told))
-
-    @property
-    def _each(self) -> int:
-        return 2 if self.parted else self.count
+def _heavy(heavy: int, classify: Classify, tokens: Array) -> Array:
+    return np.asarray(classify(tokens) == heavy)
 
 
 def distance(most: int, rng: np.random.Generator) -> int:
@@ -97,37 +64,24 @@ def distance(most: int, rng: np.random.Generator) -> int:
     return choices[int(rng.choice(3, p=(0.2, 0.4, 0.4)))]
 
 
-def pairs_of(looks: Sequence[Look], count: int, rng: np.random.Generator) -> tuple[AtPlaces, ...]:
+def pairs_of(looks: Sequence[Classify], count: int, rng: np.random.Generator) -> tuple[Events, ...]:
     """Pairs of sequences of a batch that are one distance apart, none of them twice; none of a single sequence."""
     if len(looks) < 2:
         return ()
     apart = distance(len(looks) - 1, rng)
     firsts = [b for b in range(len(looks) - apart) if b // apart % 2 == 0]
-    return (AtPlaces(NEIGHBOURS, count, tuple((looks[b], looks[b + apart]) for b in firsts), apart),)
+    return (at_places(NEIGHBOURS, count, ((looks[b], looks[b + apart]) for b in firsts), apart),)
 
 
-@dataclass(frozen=True, eq=False)
-class InTurn:
-    """The same kind of events of two cases that are called in turn."""
+def of_both(first: Events, second: Events) -> Events:
+    """The same kind of events of two cases that are called in turn; their distance is that of both, if it is one."""
+    groups = tuple(
+        (Look(partial(_every_second, events, k), len(events.law), events.format),)
+        for k, events in enumerate((first, second))
+    )
+    distance = first.distance if first.distance == second.distance else 0
+    return Events(first.name, first.law, groups, distance=distance)
 
-    of: tuple[Counted, Counted]
 
-    @property
-    def name(self) -> str:
-        return self.of[0].name
-
-    @property
-    def law(self) -> Array:
-        return self.of[0].law
-
-    @property
-    def distance(self) -> int:
-        """That of both, if it is one."""
-        first, second = (getattr(events, "distance", 0) for events in self.of)
-        return first if first == second else 0
-
-    def codes(self, tokens: Array) -> Array:
-        return np.concatenate([events.codes(tokens[k::2]) for k, events in enumerate(self.of)])
-
-    def format(self, code: int) -> str:
-        return self.of[0].format(code)
+def _every_second(events: Events, k: int, tokens: Array) -> Array:
+    return events.codes(tokens[k::2])

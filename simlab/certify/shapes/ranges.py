@@ -13,7 +13,7 @@ from math import exp, inf, log, prod
 
 import numpy as np
 
-from simlab.certify.battery.blocks import TILE
+from simlab.certify.contracts.blocks import TILE
 from simlab.registry import meant
 
 MOST = 1 << 23  # numbers of the rows p of a call, which as float64 take 64 MiB, and as much again for q

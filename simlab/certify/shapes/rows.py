@@ -16,8 +16,7 @@ from math import exp, log
 import numpy as np
 
 from simlab.arrays import Array
-from simlab.certify.battery.blocks import TILE
-from simlab.certify.contracts.blocks import scaled
+from simlab.certify.contracts.blocks import TILE, scaled
 
 LAWS = {  # the masses of classes under p, by how many there are
     2: np.array([1 / 2, 1 / 2]),

@@ -13,11 +13,12 @@ import numpy as np
 
 from simlab.arrays import Array
 from simlab.certify.contracts.arrays import Arrays
-from simlab.certify.contracts.base import Case, Counted
+from simlab.certify.contracts.base import Case
 from simlab.certify.contracts.blocks import drawn_from
+from simlab.certify.contracts.events import Events, Look
 from simlab.certify.contracts.trees import Tree, TreeCase, TreeLayout
 from simlab.certify.shapes import rows
-from simlab.certify.shapes.events import BRANCH, EXAMINED, LAST, NEXT, AtPlaces, Look, law_of, pairs_of
+from simlab.certify.shapes.events import BRANCH, EXAMINED, LAST, NEXT, Classify, at_places, law_of, pairs_of
 from simlab.certify.shapes.ranges import Shape
 
 Generator = np.random.Generator
@@ -121,47 +122,32 @@ def trees(layout: TreeLayout, arrays: Arrays, shape: Shape, rng: Generator) -> C
     return DrawnTreeCase(str(shape), (), _events_of(drawn, rng), trees=found, layout=layout, arrays=arrays, drawn=drawn)
 
 
-@dataclass(frozen=True, eq=False)
-class OnBranch:
-    """Whether a token is the next one of the branch, at an earlier node of each tree, where that is reached."""
-
-    of: tuple[tuple[DrawnTree, int], ...]  # and where its tokens begin
-    name = BRANCH
-
-    @property
-    def law(self) -> Array:
-        return law_of(BRANCH, 7)
-
-    def codes(self, tokens: Array) -> Array:
-        found = []
-        for one, start in self.of:
-            assert one.before is not None
-            place, node, token = one.before
-            own = tokens[:, start : start + one.width]
-            found.append((own[one.reached(place, own) == node, place] != token).astype(np.int64))
-        return np.concatenate(found)
-
-    def format(self, code: int) -> str:
-        return ("the branch", "another")[code]
+def _off_branch(one: DrawnTree, start: int, tokens: Array) -> Array:
+    """Whether a token is not the next one of the branch, at the earlier node, of outcomes that reach it."""
+    assert one.before is not None
+    place, node, token = one.before
+    own = tokens[:, start : start + one.width]
+    return np.asarray(own[one.reached(place, own) == node, place] != token)
 
 
-def _events_of(drawn: tuple[DrawnTree, ...], rng: Generator) -> tuple[Counted, ...]:
+def _events_of(drawn: tuple[DrawnTree, ...], rng: Generator) -> tuple[Events, ...]:
     starts = np.cumsum([0, *(one.width for one in drawn)]).tolist()[:-1]
-    looks: list[Look] = [partial(one.label, one.place, start) for one, start in zip(drawn, starts, strict=True)]
-    following: list[Look] = [
+    looks: list[Classify] = [partial(one.label, one.place, start) for one, start in zip(drawn, starts, strict=True)]
+    following: list[Classify] = [
         partial(one.label, one.place + 1, start)
         for one, start in zip(drawn, starts, strict=True)
         if one.place + 1 < one.width
     ]
     count = rows.classes(drawn[0].p.shape[1])
-    found: list[Counted] = [AtPlaces(EXAMINED, count, tuple((look,) for look in looks))]
+    found: list[Events] = [at_places(EXAMINED, count, tuple((look,) for look in looks))]
     if following:
-        found.append(AtPlaces(NEXT, count, tuple((look,) for look in following)))
-    branches = tuple((one, start) for one, start in zip(drawn, starts, strict=True) if one.before)
-    if branches:
-        found.append(OnBranch(branches))
+        found.append(at_places(NEXT, count, tuple((look,) for look in following)))
+    branches = (partial(_off_branch, one, start) for one, start in zip(drawn, starts, strict=True) if one.before)
+    looks_before = tuple((Look(look, 2, ("the branch", "another").__getitem__),) for look in branches)
+    if looks_before:
+        found.append(Events(BRANCH, law_of(BRANCH, 7), looks_before))
     if len(drawn) > 1:
-        found += [AtPlaces(LAST, count, ((looks[-1],),)), *pairs_of(looks, count, rng)]
+        found += [at_places(LAST, count, ((looks[-1],),)), *pairs_of(looks, count, rng)]
     return tuple(found)
 
 

@@ -10,7 +10,8 @@ import numpy as np
 from simlab.arrays import Array
 from simlab.certify.contracts.base import Case, Function
 from simlab.certify.contracts.blocks import Tokens
-from simlab.certify.shapes.events import InTurn
+from simlab.certify.contracts.events import Events
+from simlab.certify.shapes.events import of_both
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,10 +33,10 @@ class TwoInTurn(Case):
         return self.of[0].kind if self.of[0].kind == self.of[1].kind else "two"
 
     @property
-    def events(self) -> tuple[InTurn, ...]:  # type: ignore[override]
+    def events(self) -> tuple[Events, ...]:  # type: ignore[override]
         """The kinds that both have."""
         first, second = ({events.name: events for events in case.events} for case in self.of)
-        return tuple(InTurn((first[name], second[name])) for name in first if name in second)
+        return tuple(of_both(first[name], second[name]) for name in first if name in second)
 
     def inputs(self, n: int, rng: np.random.Generator) -> tuple[Any, Any]:
         return self.of[0].inputs(n, rng), self.of[1].inputs(n, rng)

@@ -62,8 +62,8 @@ class Head(Rotating):
         return self.features(before, inputs, position, Causal())
 
 
-class _Drafting(Process):
-    """What both forms know: when the target has been called, all that is committed has features of its own."""
+class HeadDrafting(Process):
+    """What every form knows: when the target has been called, all that is committed has features of its own."""
 
     target: Cached | Uncached
 
@@ -76,19 +76,19 @@ class _Drafting(Process):
         self.vocabulary, self.length, self.shape = target.vocabulary, target.length, target.shape
         self.uniform = target.uniform
         self._calls: int | None = None
-        self._base: Tensor  # int[B]: where the drafts since the target's last call begin
+        self.base: Tensor  # int[B]: where the drafts since the target's last call begin
 
-    def _begins(self, start: Tensor, count: int) -> bool:
+    def begins(self, start: Tensor, count: int) -> bool:
         """Whether this is the first draft since the target was called."""
         if count != 1:
             raise ValueError(f"count is {count}; expected 1: a head makes one draft after the other")
         begins = self._calls != self.target.calls
         if begins:
-            self._calls, self._base = self.target.calls, start + 0  # compiled decoders change theirs in place
+            self._calls, self.base = self.target.calls, start + 0  # compiled decoders change theirs in place
         return begins
 
 
-class EagleDraft(_Drafting):
+class EagleDraft(HeadDrafting):
     """The rows of a ``head`` beside a cached ``target``, for decoders that need a draft process.
 
     Raises ``ValueError`` for a head that was made for another target, a call for more than one row, or a tree.
@@ -115,7 +115,7 @@ class EagleDraft(_Drafting):
     def _rows(self, tokens: Tensor, start: Tensor, count: int) -> Tensor:
         with self.target.clock.during("drafting"):
             prefix, fed = self.head.config.prefix, 1
-            if self._begins(start, count):
+            if self.begins(start, count):
                 self.target.prepare()
                 if self._ready < self.target.batch and prefix > 1:
                     position = torch.arange(-prefix, -1, device=start.device).expand(len(tokens) - self._ready, -1)
@@ -124,7 +124,7 @@ class EagleDraft(_Drafting):
                 self._ready, fed = self.target.batch, max(1, self.target.width)
             position = grid(start - fed, fed)
             values = tokens.gather(1, position.clamp(0, tokens.shape[1] - 1))
-            made = self._make(position, values, position <= self._base[:, None] - 1)
+            made = self._make(position, values, position <= self.base[:, None] - 1)
             return self.target.rows_of(made[:, -1:], start[:, None])
 
     def _make(self, position: Tensor, tokens: Tensor, real: Tensor, first: int = 0) -> Tensor:
@@ -158,29 +158,3 @@ class EagleDraft(_Drafting):
                     grouped = values.unflatten(0, (-1, copies))
                     grouped[to] = grouped[row]
         self._ready = sum(row < self._ready for row in rows)
-
-
-class EagleUncached(_Drafting):
-    """The reference form: for every draft the whole sequence is seen, and the head goes on from there, again."""
-
-    target: Uncached
-    _depth: int
-
-    @torch.no_grad()
-    def _rows(self, tokens: Tensor, start: Tensor, count: int) -> Tensor:
-        self._depth = 0 if self._begins(start, count) else self._depth + 1
-        prefix, target = self.head.config.prefix, self.target
-        features = target.features(tokens)
-        inputs = torch.cat(
-            [target.conditions(len(tokens)), target.model.embed(target.doubled(tokens[:, : self.length]))], dim=1
-        )
-        slot = torch.arange(inputs.shape[1], device=inputs.device).expand(inputs.shape[:2])
-        base = prefix + target.doubled(self._base)[:, None]
-        known = torch.where((slot <= base - 2)[..., None], features, 0.0)
-        for depth in range(self._depth + 1):
-            before = torch.cat([torch.zeros_like(known[:, :1]), known[:, :-1]], dim=1)
-            made = self.head.features(before, inputs, slot, Causal())
-            known = torch.where((slot == base - 1 + depth)[..., None], made, known)
-        last = (prefix + target.doubled(start) - 1).clamp(max=inputs.shape[1] - 1)
-        seen = made.take_along_dim(last[:, None, None], dim=1)
-        return target.sampling.rows(target.model.logits(seen), start[:, None])

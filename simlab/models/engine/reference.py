@@ -16,9 +16,9 @@ from simlab.decoders.run import Faulty
 from simlab.models.engine.processes import processes_for
 from simlab.models.engine.requests import (
     CANCELLED,
-    Asked,
     Cancelled,
     Notify,
+    Numbered,
     Request,
     Result,
     ended,
@@ -38,7 +38,7 @@ class _Stopped(Exception):
 
 
 def decode_batches(
-    asked: list[Asked], model: Any, batch: int, drafter: Any, cancelled: Cancelled, notify: Notify, clock: Clock
+    asked: list[Numbered], model: Any, batch: int, drafter: Any, cancelled: Cancelled, notify: Notify, clock: Clock
 ) -> Iterator[Result]:
     """Results of requests of one decoder and one rule."""
     for own in grouped(asked, lambda request: (request.seed, rows_made(request.sampling))):
@@ -47,7 +47,7 @@ def decode_batches(
 
 
 def _decoded(
-    asked: list[Asked], model: Any, drafter: Any, cancelled: Cancelled, notify: Notify, clock: Clock
+    asked: list[Numbered], model: Any, drafter: Any, cancelled: Cancelled, notify: Notify, clock: Clock
 ) -> list[Result]:
     """A batch whose sequences have one seed and one sampling."""
     asked, gone = _split(asked, cancelled)
@@ -120,7 +120,7 @@ class EndedByRequests(Wrapped):
         return super().over(tokens, length) | self.ended
 
 
-def _split(asked: list[Asked], cancelled: Cancelled) -> tuple[list[Asked], list[Asked]]:
+def _split(asked: list[Numbered], cancelled: Cancelled) -> tuple[list[Numbered], list[Numbered]]:
     """Those that go on, and those that do not."""
     gone = [each for each in asked if cancelled(each.number)]
     return [each for each in asked if each not in gone], gone

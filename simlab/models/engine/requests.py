@@ -91,16 +91,16 @@ def failed(index: int, error: str, accepted: Iterable[int] = (), committed: Iter
     return Result(index, None, len(first), first, second, error)
 
 
-class Asked(NamedTuple):
+class Numbered(NamedTuple):
     """A request and its number."""
 
     number: int
     request: Request
 
 
-def grouped(asked: Iterable[Asked], shared: Callable[[Request], Any]) -> list[list[Asked]]:
+def grouped(asked: Iterable[Numbered], shared: Callable[[Request], Any]) -> list[list[Numbered]]:
     """Requests that have in common what is ``shared``, in their order."""
-    groups: dict[Any, list[Asked]] = {}
+    groups: dict[Any, list[Numbered]] = {}
     for each in asked:
         groups.setdefault(shared(each.request), []).append(each)
     return list(groups.values())

@@ -17,9 +17,9 @@ from simlab.decoders.compiled.run import staying
 from simlab.models.engine.processes import processes_for
 from simlab.models.engine.requests import (
     CANCELLED,
-    Asked,
     Cancelled,
     Notify,
+    Numbered,
     Request,
     Result,
     conditions,
@@ -37,7 +37,7 @@ from simlab.models.process.clock import Clock
 class Row:
     """One running sequence."""
 
-    asked: Asked
+    asked: Numbered
     accepted: list[int] = field(default_factory=list)
     committed: list[int] = field(default_factory=list)
 
@@ -66,7 +66,7 @@ class Running(ABC):
 
     cache: type[Cached] = Cached  # the form of the models' memory
 
-    def __init__(self, model: Any, drafter: Any, asked: Sequence[Asked], room: int, clock: Clock) -> None:
+    def __init__(self, model: Any, drafter: Any, asked: Sequence[Numbered], room: int, clock: Clock) -> None:
         requests = [each.request for each in asked]
         self.model, self.room = model, room
         self.rows: list[Row] = []
@@ -77,7 +77,7 @@ class Running(ABC):
         self.listens = any(request.written is not None for request in requests)
         self.prepare(requests[0])
 
-    def enter(self, asked: Sequence[Asked]) -> None:
+    def enter(self, asked: Sequence[Numbered]) -> None:
         """Take requests behind those that run."""
         if not asked:
             return
@@ -150,7 +150,7 @@ class Running(ABC):
 
 
 def decode_continuously(
-    asked: list[Asked],
+    asked: list[Numbered],
     model: Any,
     batch: int,
     drafter: Any,
@@ -172,7 +172,7 @@ def decode_continuously(
                 yield failed(each.number, CANCELLED)
             if not waiting and not (rows and rows.rows):
                 return  # all that were left were cancelled before their first call
-        entering: list[Asked] = []
+        entering: list[Numbered] = []
         try:
             if rows is None:
                 rows = form(model, drafter, asked, min(room, max(1, len(waiting))), clock)

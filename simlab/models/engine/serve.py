@@ -12,9 +12,9 @@ from simlab.decoders.triton import unsupported
 from simlab.models.engine.reference import decode_batches
 from simlab.models.engine.requests import (
     CANCELLED,
-    Asked,
     Cancelled,
     Notify,
+    Numbered,
     Request,
     Result,
     failed,
@@ -78,7 +78,7 @@ def serve(
         notify(before)
 
     kind = device or place_of(model).type
-    groups = grouped((Asked(index, request) for index, request in enumerate(requests)), method_of)
+    groups = grouped((Numbered(index, request) for index, request in enumerate(requests)), method_of)
     while groups:
         group = groups.pop(0)
         decode = form(group[0].request, kind)

@@ -12,6 +12,7 @@ import numpy as np
 
 from simlab.arrays import Array
 from simlab.mutants.gated.gates import ALWAYS, Gate
+from simlab.mutants.gated.weights import greedy, rooted, squared
 from simlab.randomness.coins import Coins
 
 Take = Callable[[Array, Any], int]
@@ -352,23 +353,66 @@ def of_streams(make: Callable[..., Any]) -> list[Any]:
     ]
 
 
-# Faults of any draw, which contracts of all kinds can have ---------------------------------------------------------
+# Faults that more than one reference can have; each is made by the class of faults of a reference -------------------
 
+Change = Callable[[Array], Array]
+Ratio = Callable[[Any, Any], Any]
 TILE = 64
 
 
-@dataclass(frozen=True)
-class DrawFault:
-    """What is wrong where a token is drawn: with its weights ``[V]``, or with the index that comes out."""
-
-    name: str
-    number: str
-    weights: Callable[[Array], Array] | None = None
-    chosen: Callable[[int, int], int] | None = None
-    least: int = 2
+def over(p: Any, q: Any) -> Any:
+    """Masses of p over those of q; where q has none, 1 where p has some."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(q > 0, np.divide(p, q), p > 0)
 
 
-def _without(first: Callable[[int], int], last: Callable[[int], int]) -> Callable[[Array], Array]:
+def not_above(p: Any, q: Any) -> Any:
+    """The same where a coin that is as large is accepted."""
+    return np.nextafter(over(p, q), np.inf)
+
+
+RATIOS: dict[str, tuple[str, Ratio]] = {  # number, and what a coin is compared with, of the masses of p and q
+    "ratio inverted": ("10", lambda p, q: over(q, p)),
+    "ratio times 1.1": ("11", lambda p, q: 1.1 * over(p, q)),
+    "ratio times 1.05": ("11", lambda p, q: 1.05 * over(p, q)),
+    "ratio times 1.2": ("39", lambda p, q: 1.2 * over(p, q)),
+    "ratio times 0.8": ("39", lambda p, q: 0.8 * over(p, q)),
+    "0.1 added to the ratio": ("39", lambda p, q: over(p, q) + 0.1),
+    "root of the ratio": ("39", lambda p, q: np.sqrt(over(p, q))),
+}
+
+
+def of_ratios(make: Callable[[str, str, Ratio], Any], *names: str) -> list[Any]:
+    """Faults of the ratio, by their names; ``make`` is given name, number and ratio."""
+    return [make(name, *RATIOS[name]) for name in names]
+
+
+def of_weights(make: Callable[[str, str, Change], Any], told: str) -> list[Any]:
+    """Faults of the weights that a token is drawn from after a rejection, which are ``told``."""
+    return [
+        make(f"temperature 1/2 on {told}", "15", squared),
+        make(f"temperature 2 on {told}", "15", rooted),
+        make(f"the largest of {told}", "15", greedy),
+    ]
+
+
+def of_draws(make: Callable[..., Any]) -> list[Any]:
+    """Faults of any draw: of its weights ``[V]``, or of the index that comes out."""
+    lost = (  # from which token up to which one none is drawn
+        ("beyond the last whole tile nothing drawn", lambda V: V // TILE * TILE, lambda V: V, TILE + 1),
+        ("the first token never drawn", lambda V: 0, lambda V: 1, 2),
+        ("the last token never drawn", lambda V: V - 1, lambda V: V, 2),
+        ("the upper half never drawn", lambda V: (V + 1) // 2, lambda V: V, 2),
+    )
+    return [
+        *(make(name, "20", weights=_without(first, last), least=least) for name, first, last, least in lost),
+        make("index in 16 bits", "20", chosen=lambda x, V: x & 0xFFFF, least=65_538),
+        make("index in 15 bits", "20", chosen=lambda x, V: x & 0x7FFF, least=32_770),
+        make("the token after the one drawn", "20", chosen=lambda x, V: min(x + 1, V - 1)),
+    ]
+
+
+def _without(first: Callable[[int], int], last: Callable[[int], int]) -> Change:
     """Weights of which tokens from ``first(V)`` up to ``last(V)`` have lost theirs, unless they are all there are."""
 
     def cut(weights: Array) -> Array:
@@ -379,17 +423,13 @@ def _without(first: Callable[[int], int], last: Callable[[int], int]) -> Callabl
     return cut
 
 
-DRAWS: tuple[DrawFault, ...] = (
-    DrawFault(
-        "beyond the last whole tile nothing drawn", "20", _without(lambda V: V // TILE * TILE, int), None, TILE + 1
-    ),
-    DrawFault("the first token never drawn", "20", _without(lambda V: 0, lambda V: 1)),
-    DrawFault("the last token never drawn", "20", _without(lambda V: V - 1, int)),
-    DrawFault("the upper half never drawn", "20", _without(lambda V: (V + 1) // 2, int)),
-    DrawFault("index in 16 bits", "20", None, lambda x, V: x & 0xFFFF, 65_538),
-    DrawFault("index in 15 bits", "20", None, lambda x, V: x & 0x7FFF, 32_770),
-    DrawFault("the token after the one drawn", "20", None, lambda x, V: min(x + 1, V - 1)),
-)
+# What references do alike ------------------------------------------------------------------------------------------
+
+
+def excess(p: Array, q: Array) -> Array:
+    """The weights after a rejection: [p - q]+, or p where rounding leaves nothing."""
+    found = np.maximum(p - q, 0)
+    return found if found.any() else p
 
 
 def one_coin(coin: Any) -> Any:
@@ -397,16 +437,6 @@ def one_coin(coin: Any) -> Any:
     found = np.empty(1, object if isinstance(coin, list) else np.float64)
     found[0] = coin
     return found
-
-
-def over(p: float, q: float) -> float:
-    """A ratio of masses; of a token that q has not, 1 where p has it."""
-    return p / q if q > 0 else float(p > 0)
-
-
-def not_above(p: float, q: float) -> float:
-    """The same where a coin that is as large is accepted."""
-    return float(np.nextafter(over(p, q), np.inf))
 
 
 def drawn(source: Source, last: Any, weights: Array, right: Array) -> int:

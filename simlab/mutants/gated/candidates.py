@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,18 +10,21 @@ import numpy as np
 
 from simlab.arrays import Array
 from simlab.mutants.gated.base import (
-    DRAWS,
     Block,
     Fault,
     Source,
     Wrong,
     drawn,
+    excess,
     not_above,
+    of_draws,
+    of_ratios,
     of_streams,
+    of_weights,
     one_coin,
     over,
 )
-from simlab.mutants.gated.weights import greedy, rooted, squared
+from simlab.mutants.gated.weights import greedy
 
 Left = tuple[Array, Array]  # what is left of p and q
 
@@ -71,15 +74,14 @@ def taken(block: Block, source: Source, wrong: Wrong) -> list[int]:
 
 def _after(p: Array, q: Array, rest: Array, left: Array, x: int, fault: CandidateFault) -> Left:
     """What is left of p and q after x was rejected."""
-    target = fault.target(p, q, rest, left, x) if fault.target else excess(rest, left)
+    target = fault.target(p, q, rest, left, x) if fault.target else left_of_p(rest, left)
     return target, (fault.draft(q, left, x) if fault.draft else without(left, x))
 
 
-def excess(rest: Array, left: Array) -> Array:
+def left_of_p(rest: Array, left: Array) -> Array:
     """[p - q]+ scaled, or p where rounding leaves nothing."""
-    over = np.maximum(rest - left, 0)
-    whole = over.sum()
-    return np.asarray(over / whole) if whole > 0 else rest
+    found = excess(rest, left)
+    return found if found is rest else np.asarray(found / found.sum())
 
 
 def without(left: Array, x: int) -> Array:
@@ -114,11 +116,25 @@ def _first_not_excluded(q: Array, left: Array, x: int) -> Array:
     return q if left is q else without(left, x)
 
 
+def draws(q: Array, count: int, before: Sequence[int] = ()) -> dict[tuple[int, ...], float]:
+    """The law of so many tokens drawn from ``q[V]`` in turn without replacement, after those ``before``."""
+    found: dict[tuple[int, ...], float] = {(): 1.0}
+    for _ in range(count):
+        longer = {}
+        for tokens, chance in found.items():
+            left = q.copy()
+            left[[*before, *tokens]] = 0
+            for x in np.flatnonzero(left).tolist():
+                longer[(*tokens, x)] = chance * float(left[x] / left.sum())
+        found = longer
+    return found
+
+
 def in_turn(p: Array, q: Array, candidates: Array) -> tuple[Array, Array]:
     """p ``[K + 1, V]`` and q ``[K, V]`` as they are left after 0, 1, ... rejections."""
     targets, drafts = [p], [q]
     for x in candidates.tolist():
-        targets.append(excess(targets[-1], drafts[-1]))
+        targets.append(left_of_p(targets[-1], drafts[-1]))
         drafts.append(without(drafts[-1], x))
     return np.stack(targets), np.stack(drafts[:-1])
 
@@ -139,12 +155,11 @@ def _missing_on_last(p: Array, q: Array, rest: Array, before: Left) -> Array:
 
 def _made() -> tuple[CandidateFault, ...]:
     make = CandidateFault
-    found = [
-        make("ratio inverted", "10", ratio=lambda p, q: over(q, p)),
-        make("ratio times 1.1", "11", ratio=lambda p, q: 1.1 * over(p, q)),
-        make("ratio times 1.05", "11", ratio=lambda p, q: 1.05 * over(p, q)),
-        make("ratio times 0.8", "39", ratio=lambda p, q: 0.8 * over(p, q)),
-        make("0.1 added to the ratio", "39", ratio=lambda p, q: over(p, q) + 0.1),
+    return (
+        *of_ratios(
+            lambda name, number, ratio: make(name, number, ratio=ratio),
+            *("ratio inverted", "ratio times 1.1", "ratio times 1.05", "ratio times 0.8", "0.1 added to the ratio"),
+        ),
         make("ratio times 1.01", "11", faint=True, ratio=lambda p, q: 1.01 * over(p, q)),
         make("verified by argmax", "7", ratio=lambda p, q: 0.0, last=lambda p, q, rest, before: greedy(p)),
         make("coin <= ratio where the ratio is 0", "19", faint=True, lawless=True, ratio=not_above),
@@ -160,32 +175,29 @@ def _made() -> tuple[CandidateFault, ...]:
         make(
             "rejected tokens struck from p, q not subtracted", "12", target=lambda p, q, rest, left, x: without(rest, x)
         ),
-        make("[q - p]+ left of p", "13", target=lambda p, q, rest, left, x: excess(left, rest)),
+        make("[q - p]+ left of p", "13", target=lambda p, q, rest, left, x: left_of_p(left, rest)),
         make("what is left of p not scaled", "31", target=_unscaled),
         make("residual not scaled", "14", target=_unscaled, last=_missing_on_last),
-        make("residual not carried to the next sibling", "31", target=lambda p, q, rest, left, x: excess(p, left)),
+        make("residual not carried to the next sibling", "31", target=lambda p, q, rest, left, x: left_of_p(p, left)),
         make("after all rejections drawn from p", "12", last=lambda p, q, rest, before: p),
         make("after all rejections drawn from q", "12", last=lambda p, q, rest, before: q),
         make("the last rejection not taken from p", "12", last=lambda p, q, rest, before: before[0]),
-        make("last residual = [q - p]+", "13", last=lambda p, q, rest, before: excess(before[1], before[0])),
+        make("last residual = [q - p]+", "13", last=lambda p, q, rest, before: left_of_p(before[1], before[0])),
         make(
             "only the last rejection taken from p",
             "31",
             target=lambda p, q, rest, left, x: rest,
-            last=lambda p, q, rest, before: excess(*before),
+            last=lambda p, q, rest, before: left_of_p(*before),
         ),
-        make("temperature 1/2 on what is left", "15", weights=squared),
-        make("temperature 2 on what is left", "15", weights=rooted),
-        make("the largest of what is left", "15", weights=greedy),
+        *of_weights(lambda name, number, change: make(name, number, weights=change), "what is left"),
         make("residual reuses the last coin", "26", reused=True),
         make("siblings sorted by q", "32", order=lambda p, q, x: x[np.argsort(-q[x], kind="stable")]),
         make("siblings sorted by p", "32", order=lambda p, q, x: x[np.argsort(-p[x], kind="stable")]),
         make("siblings sorted by number", "32", order=lambda p, q, x: np.sort(x)),
         make("siblings sorted by p/q", "32", order=lambda p, q, x: x[np.argsort(-p[x] / q[x], kind="stable")]),
         *of_streams(make),
-    ]
-    found += [make(one.name, one.number, weights=one.weights, chosen=one.chosen, least=one.least) for one in DRAWS]
-    return tuple(found)
+        *of_draws(make),
+    )
 
 
 FAULTS: dict[str, CandidateFault] = {fault.name: fault for fault in _made()}

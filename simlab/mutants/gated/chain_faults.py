@@ -4,14 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from simlab.arrays import Array
-from simlab.mutants import rules
-from simlab.mutants.gated.base import DRAWS, GENERATOR, Block, Source, of_streams
+from simlab.mutants.gated.base import (
+    GENERATOR,
+    Block,
+    Ratio,
+    Source,
+    excess,
+    not_above,
+    of_draws,
+    of_ratios,
+    of_streams,
+    of_weights,
+    over,
+)
 from simlab.mutants.gated.chains import (
     BATCH,
     BONUS_ROW,
@@ -23,12 +34,11 @@ from simlab.mutants.gated.chains import (
     End,
     Q,
     Rows,
-    excess,
-    over,
 )
 from simlab.mutants.gated.weights import even, greedy, largest_two, rooted, squared, without_small
+from simlab.mutants.rules import PairsGrouped
 from simlab.processes.processors import tempered, top_k
-from simlab.rules import Grouped, Rule, Typical
+from simlab.rules import Rule, Typical
 
 UNLIKELY = 0.6  # of the largest mass of q: drafts below are not verified
 CLAMPED = 1e-6  # the least coin of those that are kept away from 0
@@ -44,19 +54,9 @@ def _known(end: End) -> tuple[Array, Array]:
     return end.p, end.q
 
 
-def _reversed(end: End) -> Array:
-    p, q = _known(end)
-    return np.maximum(q - p, 0)
-
-
-def _apart(end: End) -> Array:
-    p, q = _known(end)
-    return np.abs(p - q)
-
-
-def _half_subtracted(end: End) -> Array:
-    p, q = _known(end)
-    return np.maximum(p - q / 2, 0)
+def _left(weights: Callable[[Array, Array], Array]) -> Callable[[End], Array]:
+    """What is left of p and q after a rejection."""
+    return lambda end: weights(*_known(end))
 
 
 def _struck(end: End) -> Array:
@@ -78,9 +78,8 @@ def _missing_on(token: int) -> Callable[[End], Array]:
     return weights
 
 
-def _even_where_nothing_is_left(end: End) -> Array:
+def _even_where_nothing_is_left(p: Array, q: Array) -> Array:
     """Even over all tokens where [p - q]+ is zero, which rounding alone can bring about."""
-    p, q = _known(end)
     over = np.maximum(p - q, 0)
     return over if over.any() else np.ones_like(p)
 
@@ -155,7 +154,8 @@ def _in_equal_steps(q: bool) -> Rows:
 
     def rows(block: Block, place: Any) -> tuple[Array, Any]:
         tables = [one.q if q else one.p for one in block.call.blocks]
-        flat = np.concatenate([table for table in tables if table is not None and len(table)])
+        there = [table for table in tables if table is not None and len(table)]
+        flat = np.concatenate(there) if there else block.p  # where no sequence has drafts, no row of q is looked at
         return _clipped(block, flat, block.sequence + place)
 
     return rows
@@ -265,13 +265,8 @@ def _ratio(change: Callable[[Array, Array], Array]) -> Callable[[Drafted], Array
     return lambda of: change(of.p, of.q)
 
 
-def _not_above(p: Array, q: Array) -> Array:
-    """For coins that are not above the ratio."""
-    return np.nextafter(over(p, q), np.inf)
-
-
 def _not_above_where_possible(p: Array, q: Array) -> Array:
-    return np.where(p > 0, _not_above(p, q), 0.0)
+    return np.where(p > 0, not_above(p, q), 0.0)
 
 
 def _one_minus(p: Array, q: Array) -> Array:
@@ -296,14 +291,6 @@ def _first_unverified(of: Drafted) -> Array:
 
 def _token_kept(of: Drafted) -> Array:
     return np.where(of.block.drafts == 0, 1.0, over(of.p, of.q))
-
-
-def _one_more(block: Block, kept: int) -> int:
-    return min(kept + 1, block.gamma)
-
-
-def _one_less(block: Block, kept: int) -> int:
-    return max(kept - 1, 0)
 
 
 def _one_less_of_all(block: Block, kept: int) -> int:
@@ -332,18 +319,6 @@ def _of_other(block: Block) -> Block:
     other, gamma = block.other, block.gamma
     q = None if other.q is None else other.q[:gamma]
     return replace(block, p=other.p[: gamma + 1], q=q, drafts=other.drafts[:gamma])
-
-
-class _Pairs(rules.PairsGrouped):
-    """The same, with labels that are made and checked once: of large vocabularies that takes longer than a row."""
-
-    def accept_rows(self, p: Array, q: Array, x: Array) -> Array:
-        return _pairs(p.shape[-1]).accept_rows(p, q, x)
-
-
-@lru_cache(maxsize=16)
-def _pairs(size: int) -> Grouped:
-    return Grouped([token // 2 for token in range(size)])
 
 
 def by_rule(rule: Rule) -> dict[str, Any]:
@@ -422,17 +397,19 @@ def _needing(*names: str) -> frozenset[str]:
 
 def _made() -> tuple[ChainFault, ...]:
     make = ChainFault
+
+    def of_ratio(name: str, number: str, ratio: Ratio) -> ChainFault:
+        return make(name, number, ratio=_ratio(ratio))
+
     ones = np.ones_like
-    unknown: dict[str, Any] = {"faint": True, "lawless": True}
-    ends = unknown
-    found = [
+    unstated: dict[str, Any] = {"faint": True, "lawless": True}
+    return (
         # the ratio
-        make("ratio inverted", "10", ratio=_ratio(lambda p, q: over(q, p))),
-        make("ratio times 1.1", "11", ratio=_ratio(lambda p, q: 1.1 * over(p, q))),
-        make("ratio times 1.05", "11", ratio=_ratio(lambda p, q: 1.05 * over(p, q))),
-        make("ratio times 1.2", "39", ratio=_ratio(lambda p, q: 1.2 * over(p, q))),
-        make("ratio times 0.8", "39", ratio=_ratio(lambda p, q: 0.8 * over(p, q))),
-        make("0.1 added to the ratio", "39", ratio=_ratio(lambda p, q: over(p, q) + 0.1)),
+        *of_ratios(
+            of_ratio,
+            *("ratio inverted", "ratio times 1.1", "ratio times 1.05", "ratio times 1.2", "ratio times 0.8"),
+            "0.1 added to the ratio",
+        ),
         make("drafts unverified", "16", ratio=_ratio(lambda p, q: ones(p))),
         make("first draft unverified", "16", ratio=_first_unverified),
         make("drafts never accepted", "25", ratio=_ratio(lambda p, q: 0 * p)),
@@ -447,15 +424,15 @@ def _made() -> tuple[ChainFault, ...]:
         make("q before its temperature", "2", _needing(Q), ratio=_ratio(lambda p, q: over(p, rooted(q)))),
         make("p before its temperature", "6", ratio=_ratio(lambda p, q: over(rooted(p), q))),
         make("ratio times 1.01", "11", faint=True, ratio=_ratio(lambda p, q: 1.01 * over(p, q))),
-        make("coin <= ratio where the ratio is 0", "19", **ends, ratio=_ratio(_not_above)),
-        make("1 - (1 - ratio) in single precision", "20", **ends, ratio=_ratio(_one_minus)),
-        make("coins kept away from 0", "20", **ends, ratio=_ratio(_clamped)),
-        make("root of the ratio", "39", ratio=_ratio(lambda p, q: np.sqrt(over(p, q)))),
+        make("coin <= ratio where the ratio is 0", "19", **unstated, ratio=_ratio(not_above)),
+        make("1 - (1 - ratio) in single precision", "20", **unstated, ratio=_ratio(_one_minus)),
+        make("coins kept away from 0", "20", **unstated, ratio=_ratio(_clamped)),
+        *of_ratios(of_ratio, "root of the ratio"),
         make("mass of the next token in the numerator", "37", ratio=_neighbour_mass),
         make("the first token always accepted", "25", ratio=_token_kept),
         # ratio and residual, or all of it
         make("verified by argmax", "7", ratio=_likeliest_kept, residual=lambda end: greedy(end.p), bonus=_of(greedy)),
-        make("groups accepted, tokens in the residual", "36", least=3, **by_rule(_Pairs())),
+        make("groups accepted, tokens in the residual", "36", least=3, **by_rule(PairsGrouped())),
         make("typical acceptance", "38", **by_rule(Typical())),
         make(
             "hierarchical verification whose last step is not capped",
@@ -474,25 +451,23 @@ def _made() -> tuple[ChainFault, ...]:
         make("the coin of the position before", "28", coins=_coins_at(lambda i: np.maximum(i - 1, 0))),
         make("the coins of the first sequence", "28", _needing(BATCH), pair=True, coins=_coins_of_first),
         # how many are accepted
-        make("one draft too many kept", "17", kept=_one_more),
-        make("one draft too few kept", "17", kept=_one_less),
+        make("one draft too many kept", "17", kept=lambda block, kept: min(kept + 1, block.gamma)),
+        make("one draft too few kept", "17", kept=lambda block, kept: max(kept - 1, 0)),
         make("the last draft taken for rejected", "17", kept=_one_less_of_all),
         make("as many kept as in the first sequence", "17", _needing(BATCH), pair=True, kept=_as_many_as_first),
         make("no more kept than in any sequence before", "17", _needing(BATCH), pair=True, kept=_fewest),
         # the residual
         make("residual drawn from p", "12", residual=lambda end: end.p),
-        make("residual = [q - p]+", "13", _needing(Q), residual=_reversed),
-        make("residual = |p - q|", "13", residual=_apart),
-        make("half of q subtracted", "14", residual=_half_subtracted),
+        make("residual = [q - p]+", "13", _needing(Q), residual=_left(lambda p, q: np.maximum(q - p, 0))),
+        make("residual = |p - q|", "13", residual=_left(lambda p, q: np.abs(p - q))),
+        make("half of q subtracted", "14", residual=_left(lambda p, q: np.maximum(p - q / 2, 0))),
         make("p without the draft as residual", "12", _needing(Q), residual=_struck),
-        make("residual drawn from q", "12", _needing(Q), residual=lambda end: _known(end)[1]),
+        make("residual drawn from q", "12", _needing(Q), residual=_left(lambda p, q: q)),
         make("residual not scaled", "14", residual=_missing_on(-1)),
         make("residual not scaled, the rest on the first token", "14", residual=_missing_on(0)),
         make("rejected token zeroed in p before q is subtracted", "18", _needing(Q), residual=_zeroed_in_place),
-        make("nothing left replaced by all tokens", "14", **ends, residual=_even_where_nothing_is_left),
-        make("temperature 1/2 on the residual", "15", residual=_of(squared)),
-        make("temperature 2 on the residual", "15", residual=_of(rooted)),
-        make("the largest of the residual", "15", residual=_of(greedy)),
+        make("nothing left replaced by all tokens", "14", **unstated, residual=_left(_even_where_nothing_is_left)),
+        *of_weights(lambda name, number, change: make(name, number, residual=_of(change)), "the residual"),
         make("top-2 on the residual", "15", least=4, residual=_of(largest_two)),
         make("small masses of the residual cut", "15", least=4, residual=_of(without_small)),
         make("residual even over its tokens", "14", residual=_of(even)),
@@ -577,15 +552,14 @@ def _made() -> tuple[ChainFault, ...]:
             "the noise of a position, not of a sequence",
             "28",
             _needing(RACE, BATCH),
-            **unknown,
+            **unstated,
             last=_noise_of_position,
         ),
-        make("weights multiplied by noise", "40", _needing(RACE), **unknown, last=_multiplied),
-        make("CDF inverted from the left", "19", _needing(CDF), **ends, last=_from_the_left),
+        make("weights multiplied by noise", "40", _needing(RACE), **unstated, last=_multiplied),
+        make("CDF inverted from the left", "19", _needing(CDF), **unstated, last=_from_the_left),
         *of_streams(make),
-    ]
-    found += [make(one.name, one.number, weights=one.weights, chosen=one.chosen, least=one.least) for one in DRAWS]
-    return tuple(found)
+        *of_draws(make),
+    )
 
 
 def _rightly_made() -> tuple[ChainFault, ...]:

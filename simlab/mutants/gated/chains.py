@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simlab.arrays import Array
-from simlab.mutants.gated.base import Block, Fault, Source, Wrong
+from simlab.mutants.gated.base import Block, Fault, Source, Wrong, excess, over
 
 BONUS_ROW, Q, BATCH, UNIFORM, CDF, RACE = "bonus row", "q", "batch", "uniform", "cdf", "race"
 
@@ -116,12 +116,7 @@ def _ratios(block: Block, wrong: Wrong) -> Array:
             q = np.where(inside, block.masses(*fault.draft_rows(block, place)), q)
         if fault.ratio:
             return np.where(inside, fault.ratio(Drafted(p, q, block)), over(p, q))
-    return over(p, q)
-
-
-def over(p: Array, q: Array) -> Array:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(np.where(q > 0, p / q, np.where(p > 0, np.inf, 0.0)))
+    return np.asarray(over(p, q))
 
 
 def _end(block: Block, kept: int, uniforms: Any, source: Source, wrong: Wrong) -> int:
@@ -167,9 +162,3 @@ def _row(table: Array, position: int, rows: Rows | None, block: Block) -> Array:
         return np.asarray(table[position])
     other, row = rows(block, position)
     return np.asarray(other[row])
-
-
-def excess(p: Array, q: Array) -> Array:
-    """The weights after a rejection: [p - q]+, or p where rounding leaves nothing."""
-    over = np.maximum(p - q, 0)
-    return over if over.any() else p

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -34,6 +34,7 @@ Answer = Callable[[Block, Source, Wrong], Any]
 Read = Callable[..., tuple[Call, Source]]
 Result = Callable[[Call, list[Any]], Any]
 Implementation = Callable[..., Any]
+Rows = tuple[Array, Array, Array]  # p, q and drafts of a sequence
 
 
 @dataclass(frozen=True)
@@ -74,14 +75,17 @@ class Contract:
         p, q, drafts = rows
         if self.group == "candidates":
             return _one(p[None], q[None], drafts.copy())
-        if BATCH not in self.has:
-            return _one(p, q if Q in self.has else None, drafts)
+        return self.of_sequences(coins, _parts(p, q, drafts) if BATCH in self.has else [(p, q, drafts)])
+
+    def of_sequences(self, coins: Coins, sequences: Iterable[Rows]) -> Call:
+        """The call of a verifier of chains for p ``[gamma + 1, V]``, q ``[gamma, V]`` and drafts of each sequence."""
         call, given = Call(), "bonus tokens" in self.has
-        for b, gamma in enumerate((drafts >= 0).sum(axis=1).tolist()):
-            scored = q[b, :gamma] if Q in self.has else None
-            bonus = coins.draw(p[b, gamma]) if given else None
-            found = Block(p[b, : gamma + (not given)], scored, drafts[b, :gamma], call, b, bonus)
-            call.blocks.append(found)
+        for b, (p, q, drafts) in enumerate(sequences):
+            scored, bonus = q if Q in self.has else None, None
+            if given:
+                there = np.flatnonzero(p[-1])
+                p, bonus = p[:-1], int(there[coins.draw(p[-1][there])])
+            call.blocks.append(Block(p, scored, drafts, call, b, bonus))
         return call
 
 
@@ -176,9 +180,20 @@ def _callable(contract: Contract, wrong: Wrong) -> Implementation:
 
 
 def _one(p: Array, q: Array | None, drafts: Array) -> Call:
+    return _several([(p, q, drafts)])
+
+
+def _several(sequences: Iterable[tuple[Array, Array | None, Array]]) -> Call:
     call = Call()
-    call.blocks.append(Block(p, q, drafts, call))
+    for b, (p, q, drafts) in enumerate(sequences):
+        call.blocks.append(Block(p, q, drafts, call, b))
     return call
+
+
+def _parts(p: Array, q: Array, drafts: Array) -> Iterator[Rows]:
+    """The sequences of a batch that is padded: behind its drafts one has -1."""
+    for b, gamma in enumerate((drafts >= 0).sum(axis=1).tolist()):
+        yield p[b, : gamma + 1], q[b, :gamma], drafts[b, :gamma]
 
 
 def _verify(p: Array, q: Array, drafts: Array, rng: np.random.Generator) -> tuple[Call, Source]:
@@ -186,10 +201,7 @@ def _verify(p: Array, q: Array, drafts: Array, rng: np.random.Generator) -> tupl
 
 
 def _verify_batch(p: Array, q: Array, drafts: Array, rng: np.random.Generator) -> tuple[Call, Source]:
-    call = Call()
-    for b, gamma in enumerate((drafts >= 0).sum(axis=1).tolist()):
-        call.blocks.append(Block(p[b, : gamma + 1], q[b, :gamma], drafts[b, :gamma], call, b))
-    return call, Generated(rng)
+    return _several(_parts(p, q, drafts)), Generated(rng)
 
 
 def _candidates(p: Array, q: Array, drawn: Array, rng: np.random.Generator) -> tuple[Call, Source]:
@@ -217,10 +229,7 @@ def _chain_tokens(p: Array, drafts: Array, uniforms: Array, uniform: Any) -> tup
 
 
 def _batch_uniforms(q: Array, drafts: Array, uniforms: Array, p: Array) -> tuple[Call, Source]:
-    call = Call()
-    for b in range(len(drafts)):
-        call.blocks.append(Block(p[b], q[b], drafts[b], call, b))
-    return call, Given(lambda b: uniforms[b, :-1], lambda b, i: uniforms[b, -1])
+    return _several(zip(p, q, drafts, strict=True)), Given(lambda b: uniforms[b, :-1], lambda b, i: uniforms[b, -1])
 
 
 def _flat_exponential(

@@ -13,11 +13,9 @@ from numba import njit
 
 from simlab.arrays import Array
 from simlab.decoders import Block
-from simlab.mutants.gated.base import inverted
-from simlab.mutants.gated.candidates import excess as left_of_p
-from simlab.mutants.gated.candidates import without
+from simlab.mutants.gated.base import excess, inverted
+from simlab.mutants.gated.candidates import left_of_p, without
 from simlab.mutants.gated.chain_faults import VARIANTS
-from simlab.mutants.gated.chains import excess
 from simlab.mutants.gated.contracts import CONTRACTS, reference, variant
 from simlab.mutants.gated.decoding import VARIANTS as OF_DECODERS
 from simlab.processes.filters import FILTERS, Settings, softmax

@@ -15,9 +15,20 @@ import numpy as np
 
 from simlab.arrays import Array
 from simlab.mutants.gated import candidates, chain_faults, chains
-from simlab.mutants.gated.base import GENERATOR, Block, Call, Generated, OverCoins, Source, Wrong, perturbed
+from simlab.mutants.gated.base import (
+    GENERATOR,
+    Block,
+    Call,
+    Generated,
+    OverCoins,
+    Source,
+    Wrong,
+    excess,
+    over,
+    perturbed,
+)
 from simlab.mutants.gated.chain_faults import sharpened
-from simlab.mutants.gated.chains import ChainFault, emitted, excess
+from simlab.mutants.gated.chains import ChainFault, emitted
 from simlab.mutants.gated.weights import even, greedy
 from simlab.randomness.coins import Coins, outcomes
 
@@ -310,8 +321,7 @@ def in_windows(initial: Initial = _anywhere, scored: Callable[[int, int], Array]
 
 def _verified(p: Array, q: Array, x: int, source: Source, block: Block) -> tuple[bool, int]:
     """Whether a draft is kept, and the token that comes out."""
-    ratio = p[x] / q[x] if q[x] > 0 else float(p[x] > 0)
-    if source.kept(source.uniforms(block), np.array([ratio])):
+    if source.kept(source.uniforms(block), np.array([over(p[x], q[x])])):
         return True, x
     return False, source.token(source.last(block, 0), excess(p, q))
 

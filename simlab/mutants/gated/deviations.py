@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 
 from simlab.arrays import Array
-from simlab.mutants.gated import candidates, chain_faults, chains, drafting, logits, trees
+from simlab.mutants.gated import chain_faults, logits, trees
 from simlab.mutants.gated.base import Block, Call, Fault, OverCoins, Wrong
+from simlab.mutants.gated.candidates import draws
 from simlab.mutants.gated.chains import BATCH
 from simlab.mutants.gated.contracts import CONTRACTS, Contract
 from simlab.mutants.gated.decoding import step
@@ -281,6 +282,25 @@ def _completed(law: Law, p: Array) -> Law:
     return found
 
 
+def _law(
+    scene: Scene, wrong: Wrong, of: Contract, call: Callable[[Coins], Call], hard: Sequence[int] = (0,)
+) -> dict[tuple[Outcome, ...], float]:
+    """The law of what comes out of a call for the sequences that are hard."""
+
+    def run(coins: Coins) -> tuple[Outcome, ...]:
+        made = call(coins)
+        made.number, made.before = scene.call, _call_before(made) if wrong.fault.stale else None
+        return tuple(tuple(of.answer(made.blocks[s], OverCoins(coins), wrong)) for s in hard)
+
+    return outcomes(run)
+
+
+def _law_alone(scene: Scene, wrong: Wrong, of: Contract, *rows: Array) -> Law:
+    """The law of what comes out of a call for one sequence, of the rows that the contract is given."""
+    law = _law(scene, wrong, of, lambda coins: of.over(coins, *rows))
+    return {tokens: mass for (tokens,), mass in law.items()}
+
+
 def _of_blocks(scene: Scene, rows: Hard, wrong: Wrong, of: Contract) -> Deviation:
     """Of a verifier of chains: the joint law of the sequences that are hard."""
     pair = wrong.fault.pair
@@ -293,7 +313,14 @@ def _of_blocks(scene: Scene, rows: Hard, wrong: Wrong, of: Contract) -> Deviatio
     for both in product(*(product(*supports) for supports in drawn)):
         chance = float(np.prod([mass for drafts in both for _, mass in drafts]))
         given = {s: np.array([x for x, _ in drafts], np.int64) for s, drafts in zip(hard, both, strict=True)}
-        for tokens, probability in outcomes(partial(_emitted, scene, made, wrong, of, tables, given)).items():
+
+        def call(coins: Coins, given: Mapping[int, Array] = given) -> Call:
+            if made is not None:
+                return made.with_drafts(given[0])
+            every = ((*tables[s], given[s]) if s in given else _certainly(scene, s) for s in range(scene.batch))
+            return of.of_sequences(coins, every)
+
+        for tokens, probability in _law(scene, wrong, of, call, hard).items():
             law[tokens] = law.get(tokens, 0.0) + chance * probability
     rightly = [tables[s][0] for s in hard] if made is None else [made.blocks[0].p]
     target = _joint([_completed({(): 1.0}, p) for p in rightly])
@@ -325,55 +352,10 @@ def _gamma(scene: Scene, sequence: int) -> int:
     return scene.gamma - (scene.fewer == sequence)
 
 
-def _emitted(
-    scene: Scene,
-    made: logits.LogitsCall | None,
-    wrong: Wrong,
-    of: Contract,
-    tables: Mapping[int, tuple[Array, Array]],
-    given: Mapping[int, Array],
-    coins: Coins,
-) -> tuple[Outcome, ...]:
-    call = _made_call(scene, of, tables, given, coins) if made is None else made.with_drafts(given[0])
-    call.number, call.before = scene.call, _call_before(call)
-    source = OverCoins(coins)
-    return tuple(tuple(chains.emitted(call.blocks[s], source, wrong)) for s in sorted(tables))
-
-
-def _made_call(
-    scene: Scene,
-    of: Contract,
-    tables: Mapping[int, tuple[Array, Array]],
-    given: Mapping[int, Array],
-    coins: Coins,
-) -> Call:
-    call = Call()
-    for s in range(scene.batch):
-        call.blocks.append(_block(scene, of, call, s, tables, given, coins))
-    return call
-
-
-def _block(
-    scene: Scene,
-    of: Contract,
-    call: Call,
-    sequence: int,
-    tables: Mapping[int, tuple[Array, Array]],
-    given: Mapping[int, Array],
-    coins: Coins,
-) -> Block:
-    """A hard sequence, or one that is certain."""
-    if sequence in tables:
-        (p, q), drafts = tables[sequence], given[sequence]
-    else:
-        p, drafts = _others(scene.V, _gamma(scene, sequence), tuple(scene.tokens))
-        q = p[:-1]
-    scored = q if "q" in of.has else None
-    if "bonus tokens" not in of.has:
-        return Block(p, scored, drafts, call, sequence)
-    there = np.flatnonzero(p[-1])
-    bonus = int(there[coins.draw(p[-1][there])])
-    return Block(p[:-1], scored, drafts, call, sequence, bonus)
+def _certainly(scene: Scene, sequence: int) -> tuple[Array, Array, Array]:
+    """A sequence that is certain: p, q and drafts."""
+    p, drafts = _others(scene.V, _gamma(scene, sequence), tuple(scene.tokens))
+    return p, p[:-1], drafts
 
 
 @cache
@@ -398,13 +380,7 @@ def _of_drafts(scene: Scene, rows: Hard, wrong: Wrong, of: Contract) -> Deviatio
     """Of a drafter."""
     q = _tables(scene, rows, scene.gamma, False)[0][: scene.gamma]
 
-    def run(coins: Coins) -> Outcome:
-        call = Call(scene.call)
-        call.blocks.append(Block(q, q, np.zeros(len(q), np.int64), call))
-        call.before = _call_before(call)
-        return tuple(drafting.drafted(call.blocks[0], OverCoins(coins), wrong))
-
-    return Deviation(total(outcomes(run), _completed({(): 1.0}, q)))
+    return Deviation(total(_law_alone(scene, wrong, of, q), _completed({(): 1.0}, q)))
 
 
 def _of_sequences(scene: Scene, rows: Hard, wrong: Wrong, of: Contract) -> Deviation:
@@ -440,32 +416,13 @@ def _of_candidates(scene: Scene, rows: Hard, wrong: Wrong, of: Contract) -> Devi
     q[prefix] = small ** np.arange(first)
     q /= q.sum()
     law: Law = {}
-    for more, chance in _draws(q, prefix, scene.gamma - first).items():
+    for more, chance in draws(q, scene.gamma - first, prefix).items():
         drawn = np.array([*prefix, *more], np.int64)
 
-        def run(coins: Coins, drawn: Array = drawn) -> Outcome:
-            call = Call(scene.call)
-            call.blocks.append(Block(p[None], q[None], drawn.copy(), call))
-            return tuple(candidates.taken(call.blocks[0], OverCoins(coins), wrong))
-
-        for tokens, probability in outcomes(run).items():
+        for tokens, probability in _law_alone(scene, wrong, of, p, q, drawn).items():
             law[tokens] = law.get(tokens, 0.0) + chance * probability
     lost = 2 * first * small
     return Deviation(max(0.0, total(law, _completed({(): 1.0}, p[None])) - lost), exact=not first)
-
-
-def _draws(q: Array, prefix: list[int], count: int) -> Law:
-    """The law of so many draws without replacement after a prefix."""
-    found: Law = {(): 1.0}
-    for _ in range(count):
-        longer: Law = {}
-        for drawn, chance in found.items():
-            left = q.copy()
-            left[[*prefix, *drawn]] = 0
-            for x in np.flatnonzero(left).tolist():
-                longer[(*drawn, x)] = chance * float(left[x] / left.sum())
-        found = longer
-    return found
 
 
 def _of_trees(scene: Scene, rows: Hard, wrong: Wrong, of: Contract) -> Deviation:
@@ -477,8 +434,7 @@ def _of_trees(scene: Scene, rows: Hard, wrong: Wrong, of: Contract) -> Deviation
         for s in range(scene.batch):
             made = p if s == scene.sequence else np.roll(p, 1, axis=1)
             call.trees.append(trees.Tree.of_parents(made, tokens, parents, call))
-        path, last = trees.walked(call.trees[scene.sequence], OverCoins(coins), wrong)
-        return (*(tokens[node] for node in path), last)
+        return trees.emitted(call.trees[scene.sequence], OverCoins(coins), wrong)
 
     tree = trees.Tree.of_parents(p, tokens, parents, Call())
     return Deviation(total(_left(outcomes(run), tree), _left({(): 1.0}, tree)))

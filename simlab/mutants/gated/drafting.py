@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from simlab.arrays import Array
-from simlab.mutants.gated.base import DRAWS, Block, Call, Fault, Source, Wrong, drawn, of_streams
+from simlab.mutants.gated.base import Block, Call, Fault, Source, Wrong, drawn, of_draws, of_streams
 from simlab.mutants.gated.weights import even, greedy, largest_two, likeliest, rooted, squared, without_small
 from simlab.processes.filters import bfloat16
 
@@ -116,7 +116,7 @@ def row_by_row(fault: DraftFault, q: Array) -> Array | None:
 
 def _made() -> tuple[DraftFault, ...]:
     make = DraftFault
-    found = [
+    return (
         make("greedy", "1", weights=greedy),
         make("temperature 1/2", "2", weights=squared),
         make("temperature 2", "2", weights=rooted),
@@ -137,9 +137,8 @@ def _made() -> tuple[DraftFault, ...]:
         make("the uniform of the position before", "28", shared=lambda i: max(0, i - 1)),
         make("the token before repeated", "5", repeated=True),
         *of_streams(make),
-    ]
-    found += [make(one.name, one.number, weights=one.weights, chosen=one.chosen, least=one.least) for one in DRAWS]
-    return tuple(found)
+        *of_draws(make),
+    )
 
 
 FAULTS: dict[str, DraftFault] = {fault.name: fault for fault in _made()}

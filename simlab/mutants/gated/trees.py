@@ -10,7 +10,6 @@ import numpy as np
 
 from simlab.arrays import Array
 from simlab.mutants.gated.base import (
-    DRAWS,
     Block,
     Call,
     Fault,
@@ -19,10 +18,13 @@ from simlab.mutants.gated.base import (
     Wrong,
     drawn,
     not_above,
+    of_draws,
+    of_ratios,
+    of_weights,
     one_coin,
     over,
 )
-from simlab.mutants.gated.weights import even, greedy, rooted, squared
+from simlab.mutants.gated.weights import even
 
 
 @dataclass(eq=False)
@@ -93,6 +95,12 @@ def walked(tree: Tree, source: Source, wrong: Wrong) -> Path:
         path.append(node)
 
 
+def emitted(tree: Tree, source: Source, wrong: Wrong) -> tuple[int, ...]:
+    """The tokens that come out of a tree."""
+    path, last = walked(tree, source, wrong)
+    return (*(tree.tokens[node] for node in path), last)
+
+
 def _fault(block: Block, tree: Tree, node: int, depth: int, wrong: Wrong) -> TreeFault:
     """The fault at a node, if it is inside: a gate of drafts is asked for the token of the node."""
     block.drafts[:] = tree.tokens[node]
@@ -147,7 +155,7 @@ def _certain_enough(mass: float, left: float) -> float:
 
 def _made() -> tuple[TreeFault, ...]:
     make = TreeFault
-    found = [
+    return (
         make("row of p of the parent", "8", row=_parent),
         make("row of p of the next node", "9", row=_next),
         make("the first row of p", "8", row=lambda tree, node: 0),
@@ -158,21 +166,18 @@ def _made() -> tuple[TreeFault, ...]:
         make("siblings share a coin", "35", one_coin=True),
         make("children unverified", "16", share=lambda mass, left: 1.0),
         make("children never accepted", "25", share=lambda mass, left: 0.0),
-        make("ratio times 1.1", "11", share=lambda mass, left: 1.1 * over(mass, left)),
-        make("ratio times 0.8", "39", share=lambda mass, left: 0.8 * over(mass, left)),
-        make("0.1 added to the ratio", "39", share=lambda mass, left: 0.1 + over(mass, left)),
-        make("root of the ratio", "39", share=lambda mass, left: over(mass, left) ** 0.5),
+        *of_ratios(
+            lambda name, number, share: make(name, number, share=share),
+            *("ratio times 1.1", "ratio times 0.8", "0.1 added to the ratio", "root of the ratio"),
+        ),
         make("coin <= share where the share is 0", "19", faint=True, lawless=True, share=not_above),
         make("candidates of 0.95 or more accepted whatever the coin", "38", faint=True, share=_certain_enough),
         make("residual reuses the last coin", "26", reused=True),
         make("row of p of another tree", "9", frozenset({"batch"}), other=True),
-        make("temperature 1/2 on what is left", "15", weights=squared),
-        make("temperature 2 on what is left", "15", weights=rooted),
-        make("the largest of what is left", "15", weights=greedy),
+        *of_weights(lambda name, number, change: make(name, number, weights=change), "what is left"),
         make("even over what is left", "14", weights=even),
-    ]
-    found += [make(one.name, one.number, weights=one.weights, chosen=one.chosen, least=one.least) for one in DRAWS]
-    return tuple(found)
+        *of_draws(make),
+    )
 
 
 FAULTS: dict[str, TreeFault] = {fault.name: fault for fault in _made()}

@@ -37,7 +37,7 @@ from theory.exact import acceptance, step_law
 
 pytestmark = pytest.mark.cli
 
-QUICK = ["gsd.speed", "gsd.printed-slice", "gsd.unbiased", "leviathan.residual-cost"]
+QUICK = ["gsd.speed", "gsd.dynamic.centred", "gsd.unbiased", "leviathan.residual-cost"]
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +77,7 @@ def test_entries_have_what_the_contract_names(document: dict[str, Any]) -> None:
 
 
 def test_a_counterexample_can_be_recomputed_from_the_file(document: dict[str, Any]) -> None:
-    entry = next(e for e in document["claims"] if e["id"] == "gsd.printed-slice")
+    entry = next(e for e in document["claims"] if e["id"] == "gsd.dynamic.centred")
     found = entry["evidence"][0]["counterexample"]
     names = ("size", "max_gap", "max_distance", "distances", "window")
     rule = make_rule(found["rule"], **{name: found[name] for name in names})
@@ -110,7 +110,7 @@ def test_a_claim_decided_again_leaves_the_report_of_all_and_names_its_page(
     assert main(["verify", "--claim", "gsd.speed", "--out", str(out), "--seed", "3"]) == 0
     printed = capsys.readouterr().out
     assert str(out / "claims" / "gsd.speed.html") in printed
-    assert "gsd.printed-slice" not in printed  # the table is of what was asked for
+    assert "gsd.dynamic.centred" not in printed  # the table is of what was asked for
     assert {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in before} == before
     assert len(before) == len([path for path in out.rglob("*") if path.is_file()])
 
@@ -132,7 +132,7 @@ def test_against_prints_what_changed(
     assert main(["verify", "--claim", "gsd.speed", *files]) == 0
     printed = capsys.readouterr().out
     assert "gsd.speed: refuted -> holds" in printed
-    assert "gsd.printed-slice: was refuted" in printed
+    assert "gsd.dynamic.centred: was refuted" in printed
 
 
 # Claims ------------------------------------------------------------------------------------------------------------
@@ -277,7 +277,7 @@ def inline(tasks: Sequence[Task], follow: Callable[[Done], Sequence[Task]]) -> I
 
 @pytest.fixture
 def broken(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`gsd.speed` has a check that fails, `gsd.printed-slice` one that breaks."""
+    """`gsd.speed` has a check that fails, `gsd.dynamic.centred` one that breaks."""
 
     def fails(seed: int) -> Finding:
         raise CheckFailed("the check does not see a wrong rule")
@@ -286,21 +286,21 @@ def broken(monkeypatch: pytest.MonkeyPatch) -> None:
         raise ZeroDivisionError("division by zero")
 
     monkeypatch.setitem(CLAIMS, "gsd.speed", replace(CLAIMS["gsd.speed"], decide=fails))
-    monkeypatch.setitem(CLAIMS, "gsd.printed-slice", replace(CLAIMS["gsd.printed-slice"], decide=breaks))
+    monkeypatch.setitem(CLAIMS, "gsd.dynamic.centred", replace(CLAIMS["gsd.dynamic.centred"], decide=breaks))
     monkeypatch.setattr(pool, "run", inline)
 
 
 @pytest.mark.usefixtures("broken")
 def test_failed_checks_are_reported_and_return_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    ids = ["gsd.speed", "gsd.printed-slice", "gsd.accumulation"]
+    ids = ["gsd.speed", "gsd.dynamic.centred", "gsd.accumulation"]
     status = main(["verify", "--out", str(tmp_path), *(part for id in ids for part in ("--claim", id))])
     document = json.loads((tmp_path / "verdicts.json").read_text(encoding="utf-8"))
     assert status == 1
-    assert set(document["failed"]) == {"gsd.speed", "gsd.printed-slice"}
+    assert set(document["failed"]) == {"gsd.speed", "gsd.dynamic.centred"}
     assert document["failed"]["gsd.speed"].endswith("CheckFailed: the check does not see a wrong rule")
-    assert document["failed"]["gsd.printed-slice"].endswith("ZeroDivisionError: division by zero")
+    assert document["failed"]["gsd.dynamic.centred"].endswith("ZeroDivisionError: division by zero")
     verdicts = {entry["id"]: entry["verdict"] for entry in document["claims"]}
-    assert verdicts["gsd.speed"] == verdicts["gsd.printed-slice"] == "not-decided"
+    assert verdicts["gsd.speed"] == verdicts["gsd.dynamic.centred"] == "not-decided"
     assert verdicts["gsd.accumulation"] == "holds"
     assert "gsd.speed" in capsys.readouterr().out
     assert "does not see a wrong rule" in (tmp_path / "report.html").read_text(encoding="utf-8")
@@ -317,7 +317,7 @@ def in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pool, "run", inline)
 
 
-FEW = ["gsd.printed-slice", "gsd.speed"]
+FEW = ["gsd.dynamic.centred", "gsd.speed"]
 
 
 @pytest.mark.usefixtures("in_turn")

@@ -37,7 +37,8 @@ from simlab.candidates import (
 from simlab.candidates.k_seq import smallest_rho
 from simlab.optimum import candidate_sets, optimal_plan
 from simlab.rules import make_rule
-from theory.candidates import candidates_law, optimal_acceptance, optimal_transport, verifier_acceptance
+from tests.support.candidates import verifier_acceptance
+from theory.candidates import candidates_law, optimal_acceptance, optimal_transport
 
 pytestmark = pytest.mark.exact
 

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from simlab.certify import certify
-from simlab.certify.contracts.registry import CONTRACTS
-from simlab.certify.engine.acceptance import Acceptance, acceptance
+from simlab.certify.certificate import Acceptance
+from simlab.certify.engine.acceptance import acceptance
 from simlab.certify.engine.exact import enumerate_law
 from simlab.certify.engine.tasks import Sample
+from simlab.certify.registry import CONTRACTS
 from simlab.mutants.gated.contracts import reference
 from simlab.mutants.gated.correct import CORRECT
 from theory.acceptance import alpha

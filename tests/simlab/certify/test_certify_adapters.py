@@ -19,8 +19,8 @@ from simlab.certify.adapters import ADAPTERS, Adapter, adapter, flashspec, unive
 from simlab.certify.adapters.tables import drafted
 from simlab.certify.adapters.torch_random import drawing
 from simlab.certify.battery import verifying
+from simlab.certify.contracts.scripted import HIGHEST, NotScripted, Scripted
 from simlab.certify.engine import exact
-from simlab.certify.engine.scripted import HIGHEST, NotScripted, Scripted
 from tests.support.adapters import ROW, SINGLE, constant, first_token
 
 pytestmark = pytest.mark.exact

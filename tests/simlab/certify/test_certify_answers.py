@@ -10,7 +10,7 @@ import pytest
 from simlab.certify import certify
 from simlab.certify.contracts.base import Broken, as_emitted
 from simlab.certify.contracts.layouts import as_rows
-from simlab.mutants.gated.chains import excess
+from simlab.mutants.gated.base import excess
 from simlab.randomness.coins import SampledCoins
 
 pytestmark = pytest.mark.exact

@@ -18,11 +18,11 @@ from simlab.arrays import Array
 from simlab.certify.battery import batches, decoding, drafting, trees, verifying
 from simlab.certify.contracts.arrays import SINGLE, Arrays
 from simlab.certify.contracts.base import Case, Function
-from simlab.certify.contracts.registry import CONTRACTS
 from simlab.certify.contracts.trees import PARENTS, SIBLINGS, TreeLayout
-from simlab.mutants.gated.base import Block, Call, Generated, Source, Wrong
+from simlab.certify.registry import CONTRACTS
+from simlab.mutants.gated.base import Block, Call, Generated, Source, Wrong, excess
 from simlab.mutants.gated.chains import RIGHT as RIGHTLY
-from simlab.mutants.gated.chains import emitted, excess
+from simlab.mutants.gated.chains import emitted
 from simlab.mutants.gated.contracts import implementation, reference
 from simlab.mutants.gated.correct import CORRECT, all_coins_at_once
 from simlab.mutants.gated.decoding import DecodeFault, Decoding

@@ -18,9 +18,9 @@ from simlab.certify.battery import verifying
 from simlab.certify.contracts.arrays import SINGLE
 from simlab.certify.contracts.base import Broken
 from simlab.certify.contracts.chains import UNIFORMS
-from simlab.certify.contracts.registry import CONTRACTS
 from simlab.certify.engine.evidence import calls_needed, recognised
 from simlab.certify.engine.exact import check_edges, enumerate_law
+from simlab.certify.registry import CONTRACTS
 from simlab.mutants.gated.base import GENERATOR
 from simlab.mutants.gated.contracts import CONTRACTS as WRITTEN
 from simlab.mutants.gated.contracts import implementation, known, over_coins, reference
@@ -133,6 +133,14 @@ def enumerable() -> Iterator[Any]:
         one_tree = known("tree_parents" if contract == "tree_siblings" else contract)  # a batch of one has no other
         chosen = [name for name in one_tree if contract in WHOLE or name in SOME]
         yield from (unless_slow(contract in QUICK and i % 24 == 0, contract, name) for i, name in enumerate(chosen))
+
+
+def test_known_bugs_have_laws_where_no_sequence_has_drafts() -> None:
+    """A failure may be reduced to such a batch; rows in equal steps are then each sequence's own."""
+    case = next(iter(CONTRACTS["verify_batch"].simplest()))
+    assert [block.gamma for block in case.blocks] == [0, 0]  # type: ignore[attr-defined]
+    law = case.known_laws["rows gathered in equal steps"]
+    np.testing.assert_allclose(law, case.events[0].law, atol=1e-12)
 
 
 @pytest.mark.parametrize(("contract", "name"), tuple(enumerable()))

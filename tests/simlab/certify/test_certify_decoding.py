@@ -15,7 +15,7 @@ from simlab.certify.battery.decoding import cases, simplest
 from simlab.certify.contracts.base import Broken
 from simlab.certify.contracts.blocks import Tokens
 from simlab.certify.contracts.decoding import DecodeCase, Model
-from simlab.certify.contracts.registry import contract_named
+from simlab.certify.registry import contract_named
 from simlab.statistics import Sequential
 
 pytestmark = pytest.mark.exact

@@ -13,27 +13,20 @@ from scipy.special import softmax
 
 from simlab.certify.battery import verifying
 from simlab.certify.battery.blocks import large_blocks, long_blocks
-from simlab.certify.contracts.base import Successive
-from simlab.certify.contracts.blocks import Block, Events, joint, windows
-from simlab.certify.contracts.registry import CONTRACTS, OPERATORS
+from simlab.certify.contracts.blocks import Block
+from simlab.certify.contracts.events import Events, Places, joint, windows
+from simlab.certify.contracts.scripted import HIGHEST, NotScripted, Scripted, possible_edges
 from simlab.certify.engine.exact import AtTheEdge, check_edges, enumerate_law
-from simlab.certify.engine.scripted import (
-    HIGHEST,
-    NotScripted,
-    Scripted,
-    at_extremes,
-    exact_law,
-    law_of,
-    possible_edges,
-)
+from simlab.certify.engine.scripted import at_extremes, law_of
+from simlab.certify.registry import CONTRACTS, OPERATORS
 from simlab.mutants.catalogue import correct
-from simlab.mutants.gated.chains import excess
+from simlab.mutants.gated.base import excess
 from simlab.mutants.gated.contracts import implementation
 from simlab.mutants.gated.correct import CORRECT as CORRECT_ONES
 from simlab.mutants.gated.correct import Buffered
 from simlab.mutants.gated.gates import ALWAYS
 from simlab.randomness.coins import Coins, SampledCoins, outcomes
-from tests.support.certify import missed
+from tests.support.certify import missed, tree_of
 
 pytestmark = pytest.mark.exact
 DEFAULT_EVERY = 6
@@ -47,12 +40,12 @@ def a_block(size: int, gamma: int, order: int) -> Block:
 
 def brute_force(block: Block, events: Events) -> np.ndarray:
     """Sequence by sequence."""
-    law = np.zeros(events.size(block.vocabulary) ** len(events.places))
+    law = np.zeros(len(events.law))
     for tokens in product(range(block.vocabulary), repeat=len(block.p)):
         row, probability = np.array([tokens]), 1.0
         for i, x in enumerate(tokens):
             probability *= block.p[i][int(block.context(row[:, :i], i)[0]), x]
-        law[int(events.codes(row, block.vocabulary)[0])] += probability
+        law[int(events.codes(row)[0])] += probability
     return law
 
 
@@ -63,8 +56,10 @@ def brute_force(block: Block, events: Events) -> np.ndarray:
 def test_laws_of_events_are_sums_over_sequences(order: int) -> None:
     block = a_block(3, 4, order)
     labels = np.array([0, 1, 0])
-    for events in (joint(block), *windows(block, 2), Events("labels", (1, 3), labels), Events("last", (4,))):
-        assert events.law(block) == pytest.approx(brute_force(block, events), abs=1e-14)
+    for places in (joint(block), *windows(block, 2), Places("labels", (1, 3), labels), Places("last", (4,))):
+        events = places.of(block)
+        assert len(events.law) == (3 if places.labels is None else 2) ** len(places.places)
+        assert events.law == pytest.approx(brute_force(block, events), abs=1e-14)
 
 
 def test_the_law_of_what_is_emitted_is_completed_by_p() -> None:
@@ -77,7 +72,7 @@ def test_drafts_and_completion_follow_the_rows() -> None:
     """20,000 draws; each frequency is within 6 standard deviations but for a chance of 2e-9, and shows 0.03."""
     block, rng, n = a_block(2, 2, 2), np.random.default_rng(0), 20_000
     completed = block.completed(np.full((n, 3), -1), rng)
-    frequency = np.bincount(joint(block).codes(completed, 2), minlength=8) / n
+    frequency = np.bincount(joint(block).of(block).codes(completed), minlength=8) / n
     assert abs(frequency - joint(block).law(block)).max() < 6 * 0.5 / n**0.5
     drafts = Counter(map(tuple, block.drafts(n, rng).tolist()))
     for tokens, probability in block.every_draft().items():
@@ -94,10 +89,9 @@ def test_rows_that_are_none_are_refused() -> None:
 
 def test_two_calls_in_turn_are_counted_together() -> None:
     case = next(case for case in verifying.cases() if case.name == "two calls in turn")
-    events, swapped = case.events
-    assert isinstance(events, Successive)
-    assert isinstance(swapped, Successive)
-    assert events.law == pytest.approx(np.kron(events.of.law, events.of.law))
+    (events, swapped), single = case.events, verifying.cases()[0].events[0].law
+    assert (events.calls, swapped.calls) == (2, 3)
+    assert events.law == pytest.approx(np.kron(single, single))
     assert events.codes(np.array([[0, 1], [1, 0], [1, 1]])).tolist() == [1 * 4 + 2]
     assert events.format(6) == "0, 1, then 1, 0"
     calls = np.array([[0, 1], [1, 0], [1, 1], [0, 0], [0, 1], [1, 0], [1, 1]])
@@ -138,7 +132,7 @@ def test_an_edge_that_nobody_knows_of_is_found() -> None:
         first, second = rng.random(2)
         return (int(first > 0.123), int(second > 0.456 if first > 0.123 else second * 3))
 
-    tree = exact_law(odd, [])
+    tree = tree_of(odd, [])
     third = 1 / 3
     expected = {(0, k): 0.123 * third for k in range(3)} | {(1, 0): 0.877 * 0.456, (1, 1): 0.877 * 0.544}
     assert law_of(tree) == pytest.approx(expected, abs=1e-12)
@@ -151,10 +145,10 @@ def test_a_piece_that_is_missed_is_noticed() -> None:
     def hidden(rng: np.random.Generator) -> tuple[int, ...]:
         return (int(0.30 < rng.random() < 0.34),)
 
-    tree = exact_law(hidden, [])
+    tree = tree_of(hidden, [])
     assert law_of(tree) == {(0,): 1.0}
     assert missed(hidden, tree, 1000, 1) > 0  # else with probability 0.96^1000
-    assert law_of(exact_law(hidden, [0.3, 0.34]))[(1,)] == pytest.approx(0.04)
+    assert law_of(tree_of(hidden, [0.3, 0.34]))[(1,)] == pytest.approx(0.04)
 
 
 def test_scripted_choice_is_that_of_numpy() -> None:
@@ -206,7 +200,7 @@ def test_what_needs_two_coins_at_their_ends_is_no_fault() -> None:
         (lambda rng: rng.choice(3, size=2, replace=False), "without replacement"),
         (lambda rng: rng.random(65), "too many uniforms"),
         (copy.deepcopy, "copy"),
-        (lambda rng: exact_law(lambda rng: next((1,) for _ in iter(rng.random, 1.0) if False), []), "too many"),
+        (lambda rng: tree_of(lambda rng: next((1,) for _ in iter(rng.random, 1.0) if False), []), "too many"),
     ],
 )
 def test_what_a_list_cannot_answer_is_refused(ask: Any, named: str) -> None:

@@ -20,17 +20,18 @@ from simlab.certify.contracts.base import Broken, Case, Function
 from simlab.certify.contracts.cases import BlocksCase
 from simlab.certify.contracts.chains import EXPONENTIAL, GUMBEL, TOKENS, UNIFORMS
 from simlab.certify.contracts.layouts import Layout
-from simlab.certify.contracts.registry import CONTRACTS, contract_named
+from simlab.certify.contracts.scripted import HIGHEST, Scripted
 from simlab.certify.contracts.trees import SIBLINGS, Tree
 from simlab.certify.engine.exact import AtTheEdge, check_edges, enumerate_law
-from simlab.certify.engine.scripted import HIGHEST, Race, Scripted, exact_law, law_of
+from simlab.certify.engine.scripted import Race, law_of
 from simlab.certify.engine.tasks import Sample
+from simlab.certify.registry import CONTRACTS, contract_named
 from simlab.mutants.gated.contracts import CONTRACTS as WRITTEN
 from simlab.mutants.gated.contracts import implementation, reference
 from simlab.mutants.gated.gates import ALWAYS, GATES
 from simlab.processes import filters
 from simlab.statistics import Sequential
-from tests.support.certify import missed
+from tests.support.certify import missed, tree_of
 
 pytestmark = pytest.mark.exact
 
@@ -121,7 +122,7 @@ def test_the_weights_of_a_race_are_found() -> None:
         with np.errstate(divide="ignore", invalid="ignore"):
             return (int(np.nan_to_num(weights / noise).argmax()),)
 
-    tree = exact_law(call, [])
+    tree = tree_of(call, [])
     assert isinstance(tree, Race)
     assert law_of(tree) == pytest.approx({(1,): 0.2, (2,): 0.5, (4,): 0.3}, abs=1e-7)
     assert missed(call, tree, 300, 0) == 0
@@ -132,7 +133,7 @@ def test_what_is_no_race_is_noticed() -> None:
         assert isinstance(rng, Scripted)
         return (int((-np.log1p(-rng.race(3)) * [0.2, 0.3, 0.5]).argmax()),)  # the last one, not the first
 
-    tree = exact_law(call, [])
+    tree = tree_of(call, [])
     assert missed(call, tree, 300, 0) > 0
 
 

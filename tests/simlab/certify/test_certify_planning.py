@@ -12,15 +12,14 @@ from simlab.arrays import total_variation
 from simlab.certify.battery import verifying
 from simlab.certify.battery.blocks import by_rank, token_classes
 from simlab.certify.certificate import counted
-from simlab.certify.contracts.base import Every
-from simlab.certify.contracts.events import sequences_of
-from simlab.certify.contracts.registry import CONTRACTS
+from simlab.certify.contracts.events import Every, every
 from simlab.certify.engine.describing import condition, deviation
 from simlab.certify.engine.evidence import Diagnosis, Evidence, _fits, _gain, diagnosed, recognised
 from simlab.certify.engine.exact import ROUNDING, Exact, enumerate_law
 from simlab.certify.engine.periodic import Periodic
 from simlab.certify.engine.planning import LOOSE, Plan
 from simlab.certify.engine.tasks import Sample
+from simlab.certify.registry import CONTRACTS
 from simlab.messages import printable, raised
 from simlab.mutants.gated.correct import all_coins_at_once
 from simlab.statistics import Sequential
@@ -65,7 +64,7 @@ def test_what_is_told_of_single_calls_is_of_all_together_at_half_the_level() -> 
 def test_sequences_of_a_call_count_as_one_in_bounds() -> None:
     case = next(case for case in CONTRACTS["batch_uniforms"].cases() if case.name == "70 sequences")
     evidence, rng, calls = Evidence([case]), np.random.default_rng(0), 200
-    many = [sequences_of(events) for events in case.events]
+    many = [len(events.groups) for events in case.events]
     assert max(many) > 10
     counts = [rng.multinomial(calls * each, events.law) for events, each in zip(case.events, many, strict=True)]
     evidence.add_counts(0, counts, calls)
@@ -77,7 +76,7 @@ def test_sequences_of_a_call_count_as_one_in_bounds() -> None:
 
 def test_events_of_single_calls_have_the_law_of_their_place() -> None:
     case = verifying.cases()[0]
-    events = Every(case.events[0], 3)
+    events = every(case.events[0], 3)
     assert events.law == pytest.approx(np.tile(case.events[0].law / 3, 3))
     tokens = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
     assert events.codes(tokens).tolist() == [0, 4 + 1, 8 + 2, 3]

@@ -12,7 +12,7 @@ import pytest
 
 from experiments.bench.memory import GIB, peak_of
 from simlab.certify import CONTRACTS, certify
-from simlab.certify.contracts.registry import makes
+from simlab.certify.registry import makes
 from simlab.certify.shapes.drawing import cells
 from simlab.certify.shapes.ranges import LARGEST, MOST, PRESETS, Ranges, Shape, limits, numbers, parsed
 from simlab.mutants.gated.correct import CORRECT

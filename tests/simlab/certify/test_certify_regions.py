@@ -15,15 +15,15 @@ from simlab.arrays import Array
 from simlab.certify import CONTRACTS, certify
 from simlab.certify.certificate import RangeEvidence
 from simlab.certify.contracts.base import Function
-from simlab.certify.contracts.registry import makes
 from simlab.certify.engine.mapping import largest_region, mapped, region_text
 from simlab.certify.engine.region import CALLS, GLANCE, Pool, Region, Tally
 from simlab.certify.engine.tasks import Fault, Sample
+from simlab.certify.registry import makes
 from simlab.certify.shapes import rows
 from simlab.certify.shapes.drawing import Drawing, cells
 from simlab.certify.shapes.events import EXAMINED
 from simlab.certify.shapes.ranges import Ranges, parsed
-from simlab.mutants.gated.chains import excess
+from simlab.mutants.gated.base import excess
 from simlab.mutants.gated.contracts import implementation, reference
 from simlab.mutants.gated.gates import ALWAYS, Gate
 from simlab.mutants.gated.gates import GATES as GATED

@@ -15,7 +15,8 @@ from simlab.arrays import Array, total_variation
 from simlab.certify import CONTRACTS
 from simlab.certify.contracts.arrays import Arrays
 from simlab.certify.contracts.base import Broken
-from simlab.certify.contracts.registry import makes
+from simlab.certify.contracts.events import Events
+from simlab.certify.registry import makes
 from simlab.certify.shapes import copies, rows
 from simlab.certify.shapes.cases import NUCLEUS, PARTS, TurningModel
 from simlab.certify.shapes.copies import LARGE, Copies, KeptArrays
@@ -29,7 +30,6 @@ from simlab.certify.shapes.events import (
     NEIGHBOURS,
     NEXT,
     PAIR,
-    AtPlaces,
     at,
     pairs_of,
 )
@@ -148,10 +148,11 @@ def test_the_first_sequence_of_a_batch_is_sometimes_greedy_and_not_looked_at() -
 @given(count=st.integers(2, 256), seed=st.integers(0, 2**32))
 @settings(deadline=None)
 def test_pairs_of_a_batch_are_one_distance_apart_and_share_no_sequence(count: int, seed: int) -> None:
-    looks = [at(k, np.arange(count)) for k in range(count)]
-    (pairs,) = pairs_of(looks, 2, np.random.default_rng(seed))
-    tokens = np.arange(count)[None]
-    places = [tuple(int(look(tokens)[0]) for look in group) for group in pairs.groups]
+    heavy = np.array([1, 0])  # token 1 alone
+    (pairs,) = pairs_of([at(k, heavy) for k in range(count)], 2, np.random.default_rng(seed))
+    tokens = np.eye(count, dtype=np.int64)  # outcome k has it in sequence k
+    assert all(look(tokens).sum() == 1 for group in pairs.groups for look in group)
+    places = [tuple(int(look(tokens).argmax()) for look in group) for group in pairs.groups]
     assert {b - a for a, b in places} == {pairs.distance}
     every = [place for pair in places for place in pair]
     assert len(set(every)) == len(every)
@@ -318,7 +319,7 @@ def test_rows_of_few_bits_have_coins_by_which_correct_code_follows_the_target(ki
     assert size < 4096 or coarse > off
 
 
-def _same(events: AtPlaces, every: Array, chances: Array) -> None:
+def _same(events: Events, every: Array, chances: Array) -> None:
     groups = len(events.groups)
     law = np.bincount(events.codes(every), np.tile(chances, groups), len(events.law)) / groups
     assert law == pytest.approx(events.law)

@@ -15,8 +15,8 @@ import pytest
 from simlab.arrays import Array
 from simlab.certify.adapters import ADAPTERS, Adapter, cuda
 from simlab.certify.battery import verifying
+from simlab.certify.contracts.scripted import Scripted
 from simlab.certify.engine import exact
-from simlab.certify.engine.scripted import Scripted
 from tests.support.adapters import ROW, SINGLE, constant, first_token
 
 pytestmark = pytest.mark.exact

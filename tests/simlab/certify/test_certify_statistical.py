@@ -19,11 +19,11 @@ import torch
 
 from experiments.certification.self_test_known import Hidden, bug_row, confirmed, confirmed_row, correct_row
 from simlab.certify import Certificate, assert_lossless, certify
-from simlab.certify.contracts.registry import CONTRACTS
 from simlab.certify.engine.evidence import Diagnosis, Evidence, calls_needed
 from simlab.certify.engine.shrink import smallest_lossy_case
 from simlab.certify.engine.tasks import ASKED_AGAIN, Sample
 from simlab.certify.engine.workers import WorkerPool
+from simlab.certify.registry import CONTRACTS
 from simlab.mutants.catalogue import Implementation, bugs, correct
 from simlab.mutants.gated.contracts import implementation
 from simlab.mutants.gated.correct import CORRECT, all_coins_at_once

@@ -17,11 +17,11 @@ import pytest
 from simlab.arrays import total_variation
 from simlab.certify import certify
 from simlab.certify.contracts.base import Broken, Function
-from simlab.certify.contracts.registry import CONTRACTS
 from simlab.certify.engine.exact import ROUNDING, AtTheEdge, Exact
 from simlab.certify.engine.tasks import Counts, Edges, Enumerate, Impossible, Sample
 from simlab.certify.engine.workers import WorkerPool
 from simlab.certify.processes import command, protocol
+from simlab.certify.registry import CONTRACTS
 from simlab.mutants.catalogue import bugs, correct
 from tests.support.certify import evidence
 

@@ -18,7 +18,7 @@ from simlab.decoders.levels import check_branching, count_branches, levels_of
 from simlab.decoders.published_trees import PUBLISHED
 from simlab.processes import TableProcess
 from simlab.rules import make_rule
-from theory.candidates import verifier_acceptance
+from tests.support.candidates import verifier_acceptance
 from theory.exact import block_acceptance
 from theory.example_processes import random_process
 from theory.trees import top_down_acceptance

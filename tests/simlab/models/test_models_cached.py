@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from simlab.decoders import Run, make_decoder, run
-from simlab.models.architectures.eagle import EagleDraft, EagleUncached, Head
+from simlab.models.architectures.eagle import EagleDraft, Head
 from simlab.models.architectures.transformer import Transformer
 from simlab.models.process.branches import Branches
 from simlab.models.process.cached import NOT_HELD, UNKNOWN, Cached, Fed
@@ -25,7 +25,19 @@ from simlab.processes import Ending
 from simlab.randomness import Tape
 from simlab.rules import RULES, Speculative, make_rule
 from tests.support.cases import CANDIDATE_TREES, DECODERS, RENEWED, by_decoder, others, tables, tree
-from tests.support.networks import CLASSES, SAMPLINGS, Broken, V, classes, config, decoded, head, model, same
+from tests.support.networks import (
+    CLASSES,
+    SAMPLINGS,
+    Broken,
+    EagleUncached,
+    V,
+    classes,
+    config,
+    decoded,
+    head,
+    model,
+    same,
+)
 
 pytestmark = pytest.mark.parity
 DEFAULT_EVERY = 11  # odd: samplings take turns

@@ -17,12 +17,13 @@ from simlab.decoders import Decoder, Hierarchical, SpeculativeDecoder
 from simlab.mutants.gated import chain_faults, chains, decoding
 from simlab.mutants.gated.base import Wrong
 from simlab.mutants.gated.contracts import CONTRACTS, known, over_coins
-from simlab.mutants.rules import InvertedQuotient, ResidualTempered
+from simlab.mutants.rules import ResidualTempered
 from simlab.mutants.samplers import ScoredAs
 from simlab.processes import TableProcess
 from simlab.processes.processors import tempered
 from simlab.randomness.coins import outcomes
 from simlab.rules import Amplify, Rule, Speculative, Typical, make_rule
+from tests.support.wrong_rules import InvertedQuotient
 from theory.candidates import candidates_law
 from theory.exact import sequence_law, step_law
 

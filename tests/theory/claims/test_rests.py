@@ -106,11 +106,21 @@ BREAKS: list[tuple[str, Any, str, Callable[..., Any]]] = [
     ("cspd.path-ratio.two-path", ratios, "independent_noise", lambda *case: Coupling(*case[:3])),
     ("cspd.path-ratio.eq-15-first-order", bias, "first_order", by(1.05, bias.first_order)),
     ("cspd.path-ratio.bound", bias, "bounds", lambda *sds: (1.1, 1.1)),
-    ("cspd.log-ratio", log_ratio, "logs", changed(log_ratio.logs, lambda one: one._replace(shared_end=one.printed))),
-    ("cspd.log-ratio", log_ratio, "logs", changed(log_ratio.logs, lambda one: one._replace(shared_end=0.1))),
-    ("cspd.log-ratio", TwoPath, "log_ratio", changed(TwoPath.log_ratio, lambda value: value + 1)),
-    ("cspd.log-ratio", log_ratio, "mean_ratio", by(1.01, log_ratio.mean_ratio)),
-    ("cspd.log-ratio", log_ratio, "missed", more(log_ratio.missed)),
+    (
+        "cspd.log-ratio.own-end-sign",
+        log_ratio,
+        "logs",
+        changed(log_ratio.logs, lambda one: one._replace(shared_end=one.printed)),
+    ),
+    (
+        "cspd.log-ratio.own-end-sign",
+        log_ratio,
+        "logs",
+        changed(log_ratio.logs, lambda one: one._replace(shared_end=0.1)),
+    ),
+    ("cspd.log-ratio.own-end-sign", TwoPath, "log_ratio", changed(TwoPath.log_ratio, lambda value: value + 1)),
+    ("cspd.log-ratio.own-end-sign", log_ratio, "mean_ratio", by(1.01, log_ratio.mean_ratio)),
+    ("cspd.log-ratio.own-end-sign", log_ratio, "missed", more(log_ratio.missed)),
     ("cspd.log-ratio.own-end", log_ratio, "_log_volume", by(1.01, VOLUME)),
     ("cspd.log-ratio.own-end-sign", log_ratio, "_log_volume", by(1.01, VOLUME)),
     ("cspd.log-ratio.own-end-sign", log_ratio, "logs", changed(log_ratio.logs, lambda one: one._replace(own_end=-9))),
@@ -244,7 +254,7 @@ OTHERS: list[tuple[str, Any, str, Any]] = [
 ]
 SLOW: list[tuple[str, Any, str, Any]] = [
     ("lantern.neighbours.empirical", SCALE, "neighbours", exchanged(l2="random", random="l2")),
-    ("lantern.neighbours.settings", SCALE, "neighbours", exchanged(random="l2")),
+    ("lantern.neighbours.empirical", SCALE, "neighbours", exchanged(random="l2")),
     ("lantern.output-bound.scale", lantern_scale_output, "_deterministic_laws", lambda rule, p, q: p),
 ]
 

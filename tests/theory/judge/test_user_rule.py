@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 
 from simlab import mutants
-from simlab.rules import Amplify, OptimalLossy, Rule, Speculative, codebook_distances, make_rule
-from theory.acceptance import alpha, nearest_frontier
+from simlab.rules import Addition, Amplify, Grouped, OptimalLossy, Rule, Speculative, codebook_distances, make_rule
+from tests.support.cases import WINDOWS
+from tests.support.frontiers import nearest_frontier
+from theory.acceptance import alpha
 from theory.candidates import candidates_law
 from theory.exact import acceptance, step_law
-from theory.example_processes import codebook_pairs, small_rules
+from theory.example_processes import codebook_pairs
 from theory.judge.contract import CHECKS, contract, families, floats, reason
 from theory.judge.rule_matching import match_rule
 from theory.judge.searches import Judged
@@ -35,10 +37,24 @@ def user_rule(rule: Any) -> UserRule:
     return UserRule(lambda vocabulary: Functions(rule.accept, rule.residual))
 
 
-@pytest.mark.parametrize("name", [*small_rules(3), *mutants.RULES])
+def brought_rules(vocabulary: int) -> dict[str, Rule]:
+    """Every rule GSD compares, and the wrong ones."""
+    labels = [token // 2 for token in range(vocabulary)]
+    return {
+        "speculative": Speculative(),
+        "amplify": Amplify(2),
+        "addition": Addition(0.1),
+        "grouped": Grouped(labels),
+        "grouped, group residual": make_rule("grouped-group-residual", labels=labels),
+        **{f"dynamic, {each}": make_rule("dynamic-grouped", size=3, window=each) for each in WINDOWS},
+        **mutants.RULES,
+    }
+
+
+@pytest.mark.parametrize("name", brought_rules(3))
 def test_a_rule_that_is_brought_does_what_it_does_at_home(name: str) -> None:
     for p, q in SMALL_CASES:
-        home: Rule = {**small_rules(len(p)), **mutants.RULES}[name]
+        home = brought_rules(len(p))[name]
         rows = np.array(p, dtype=object), np.array(q, dtype=object)
         assert (step_law(user_rule(home), *rows) == step_law(home, *rows)).all()
         assert acceptance(user_rule(home), *rows) == acceptance(home, *rows)

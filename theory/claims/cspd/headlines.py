@@ -42,7 +42,7 @@ HEADLINES = (
         "With the 5 % that the paper names, its Table 5 has the speedup of none within rounding at all four draft "
         "lengths; 15 % cost something, beyond rounding at three of them (cspd.prefill.no-cost). Where the mismatch "
         "does not fade, each of the three can fail, and with a lossless rule a draft behind the pre-filled tokens is "
-        "accepted no more than it was at its place (cspd.prefill.causal).",
+        "accepted no more than it was at its place (cspd.prefill.raises).",
     ),
     Headline(
         "cspd.residual",

@@ -16,12 +16,10 @@ from simlab.continuous.rules import Path, TwoPath
 from theory.claims.base import Claims, Evidence, Finding
 from theory.claims.cspd.ratios import COMMON_START, FULL, mean_ratio
 from theory.claims.evidence import (
-    counterexample,
     example,
     holds_if,
     holds_under_assumptions_if,
     largest,
-    refuted_if,
     rejects_mutants,
     require,
 )
@@ -82,29 +80,89 @@ WIDER = affine_chain(2, (2, 0), (1, 1)), affine_chain(2, (2, 0), (1, 2))
 NARROWER = affine_chain(1, 0, 1), affine_chain(1, 0, 0.5)
 WIDER_IS = "d = 1, T = 2, shared noise, x_1 = e_2 (target) or 2 e_2 (draft), then x_0 = 2 x_1 + e_1"
 
-# As printed, with the Yp of eq. 4 ------------------------------------------------------------------------------
+# With an x_0 each, as eq. 24 has it ----------------------------------------------------------------------------
+
+
+OWN_END = "each with an $x_0$ of its own, as eq. 24 has it and eq. 4 does not"
 
 
 @CLAIMS.claim(
-    "cspd.log-ratio",
+    "cspd.log-ratio.own-end",
     said(
-        "A.1.3, eqs. 22 to 27",
-        "This implies that our method increases the expected log-ratio, E[log R̃] − E[log R] = Δl, which subsequently "
-        "leads to a higher expectation of the ratio, E[R̃].",
-        "stronger",
-        "With eqs. 26 and 27, on which the sentence rests. A.1.3 takes an $x_0$ of its own for each trajectory (eq. "
-        "24), and all of it is true so, under its assumption (cspd.log-ratio.own-end and own-end-sign). The ratio of "
-        "eq. 4, with which drafts are verified, has trajectories that share $x_0$, which eq. 24 does not fit; of it "
-        "more is asked here than A.1.3 derives. “Leads to” is read as: wherever $\\Delta l > 0$.",
+        "A.1.3, eqs. 24 to 26",
+        "E[log p(Y_p)] = E_{Y∼p}[log p(Y)] = −H(p) ... Substituting into Δl yields: ... D_{KL}(q||p) + [H(q) − H(p)]",
+        "as stated",
+        f"the trajectories are {OWN_END}",
     ),
-    r"With $R = p(Y_q) / q(Y_q)$ and $\tilde R = p(Y_p) / q(Y_q)$, whose trajectories share $x_0$, the mean of $\log "
-    r"\tilde R$ exceeds that of $\log R$ by $\Delta l = D_{KL}(q | p) + H(q) - H(p)$; wherever $H(q) > H(p)$, $\Delta "
-    r"l \ge 0$, and $\mathbb{E}\tilde R$ exceeds $\mathbb{E} R$ if $\Delta l > 0$.",
+    r"If $Y_p$ is a trajectory of $p$ down to an $x_0$ of its own, $\Delta l = \mathbb{E}\log p(Y_p) - \mathbb{E}\log "
+    r"p(Y_q)$ equals $D_{KL}(q | p) + H(q) - H(p)$.",
 )
-def log_ratio(seed: int) -> Finding:
-    r"""None of the three is so for every two models.
+def own_end(seed: int) -> Finding:
+    r"""$\mathbb{E}\log p(Y_p) = -H(p)$ whatever $Y_p$ has to do with $Y_q$, and $\mathbb{E}\log p(Y_q) =
+    \mathbb{E}\log q(Y_q) - D_{KL}(q | p) = -H(q) - D_{KL}(q | p)$. So $\Delta l$ does not depend on whether the noise
+    is shared.
+    """
+    tried = [way(*case) for case in random_chains(seed, 12) for way in (Coupling, independent_noise)]
+    found = list(map(logs, tried))
 
-    Eq. 26. Eq. 24 takes $Y_p$ for a trajectory of $p$. By eq. 4 its $x_0$ is the draft's, so it is none. With $T = 1$
+    def deviation(gap: Callable[[Logs], float]) -> float:
+        return largest(map(gap, found), NEAR)
+
+    wrong: dict[str, Callable[[Logs], float]] = {
+        "x_0 shared": lambda value: value.shared_end - value.printed,
+        "without entropies": lambda value: value.own_end - value.divergence,
+        "entropies exchanged": lambda value: value.own_end - value.divergence + value.entropies,
+    }
+    pair = logs(Coupling(*WIDER, UNCONDITIONAL))
+    return holds_if(
+        deviation(lambda value: value.own_end - value.printed) == 0,
+        checked(f"equal within {NEAR} on {len(tried)} random pairs, with shared noise and without"),
+        example(
+            f"{WIDER_IS}: Delta l = {fmt(pair.own_end)}, of which KL(q||p) is {fmt(pair.divergence)}",
+            numbers(
+                sd_p=1, sd_q=2, last_slope=2, delta=pair.own_end, divergence=pair.divergence, entropies=pair.entropies
+            ),
+        ),
+        rejects_mutants(wrong, deviation, "the mean log ratio"),
+    )
+
+
+@CLAIMS.claim(
+    "cspd.log-ratio.own-end-sign",
+    said(
+        "A.1.3, eq. 27 and after",
+        "Therefore, we assume the draft model’s entropy H(q) is larger than the target model’s entropy H(p). We have: "
+        "... ≥ 0. ... This implies that our method increases the expected log-ratio, ... which subsequently leads to a "
+        "higher expectation of the ratio, E[R̃].",
+        "formalised",
+        f"The trajectories are read {OWN_END}; for the mean they share all noise. Of the ratio of eq. 4, with which "
+        "drafts are verified and whose trajectories share $x_0$, this is stronger than what A.1.3 derives: the last "
+        "four examples. “Leads to” is read there as: wherever $\\Delta l > 0$.",
+    ),
+    r"If $Y_p$ is a trajectory of $p$ down to an $x_0$ of its own and $H(q) \ge H(p)$, then $\Delta l = "
+    r"\mathbb{E}\log p(Y_p) - \mathbb{E}\log p(Y_q) \ge 0$; and with all noise shared $p(Y_p) / q(Y_q) = e^{H(q) - "
+    r"H(p)}$, so that where $H(q) > H(p)$ its mean exceeds the mean 1 of $p(Y_q) / q(Y_q)$.",
+    assumptions=[
+        r"wider draft: the entropy of the draft's trajectories is no less than the target's",
+        COMMON_START,
+        "constant covariances: every covariance has full rank and does not depend on the state",
+    ],
+)
+def own_end_sign(seed: int) -> Finding:
+    r"""By cspd.log-ratio.own-end $\Delta l = D_{KL}(q | p) + H(q) - H(p)$. The divergence is never negative (Jensen),
+    and for a "wider draft" neither is the rest. The assumption is needed: for $p = N(0, 1)$ and $q = N(0, s^2)$ the
+    mean of $\log p$ is $-1/2$ under $p$ and $-s^2 / 2$ under $q$, up to the same constant, so that $\Delta l = (s^2 -
+    1) / 2 < 0$ for $s < 1$. A draft that stays nearer to the mode has the higher density under the target, and it has
+    the smaller entropy.
+
+    With shared noise the exponentials of all steps cancel, the last one too, and by "common start" the densities of
+    $x_T$: the ratio is $\prod_{t \ge 1} \sqrt{|\Sigma_t^q| / |\Sigma_t^p|}$. For "constant covariances" it is one
+    number, and its logarithm $H(q) - H(p)$, as $H$ is the entropy of $x_T$ plus $\frac{1}{2} \log |\Sigma_t|$ and a
+    constant for each step. The mean of the path ratio is 1 (cspd.path-ratio.unbiased).
+
+    With the $x_0$ of eq. 4, which is the draft's, none of the three steps of A.1.3 is so for every two models.
+
+    Eq. 26. Eq. 24 takes $Y_p$ for a trajectory of $p$. With the draft's $x_0$ it is none. With $T = 1$
     and a shared $x_1$ the two trajectories are the same, and $\Delta l = 0$, while eq. 26 says $m^2 / 2$ for two unit
     normals $m$ apart. What is true: against a trajectory of $p$ only $\log p(x_0 | x_1^p)$ differs. At the target's own
     $x_0$ its exponent has the mean $-d / 2$, at the draft's $-\mathbb{E} m^2 / 2$, with $m^2 = (x_0 - \mu_1^p)^T
@@ -120,13 +178,74 @@ def log_ratio(seed: int) -> Finding:
     So $\Delta l = -1/2$.
 
     The mean. A larger mean of the logarithm does not order the means of two variables. The mean of the path ratio is 1
-    always (cspd.path-ratio.unbiased), that of the two-path ratio with shared noise is $\Sigma$
-    (cspd.path-ratio.two-path), which knows of no means. Let $x_1 = 2 \varepsilon_2$ (target) or $2 + \varepsilon_2$
-    (draft), and $x_0 = \varepsilon_1$ or $4 \varepsilon_1$: $\Sigma = 1/2$, $H(q) - H(p) = \log 2$, and $\Delta l =
-    -1/2 + \mathbb{E}(2 + \varepsilon)^2 / 8 = 1/8$. The entropy of a trajectory is that of $x_T$ plus $\frac{1}{2} \log
-    |\Sigma_t|$ and a constant for each step, so that the mean is $e^{H(q) - H(p)} \sqrt{|\Sigma_1^p| / |\Sigma_1^q|}$:
-    if the last covariances are equal, it is the higher one exactly where $H(q) > H(p)$.
+    always, that of the two-path ratio with shared noise is $\Sigma$ (cspd.path-ratio.two-path), which knows of no
+    means. Let $x_1 = 2 \varepsilon_2$ (target) or $2 + \varepsilon_2$ (draft), and $x_0 = \varepsilon_1$ or $4
+    \varepsilon_1$: $\Sigma = 1/2$, $H(q) - H(p) = \log 2$, and $\Delta l = -1/2 + \mathbb{E}(2 + \varepsilon)^2 / 8 =
+    1/8$. By the entropy of a trajectory the mean is $e^{H(q) - H(p)} \sqrt{|\Sigma_1^p| / |\Sigma_1^q|}$: if the last
+    covariances are equal, it is the higher one exactly where $H(q) > H(p)$.
     """
+    found = [logs(Coupling(*case)) for case in random_chains(seed, 30)]
+    wider, others = ([v for v in found if (v.entropies >= 0) == which] for which in (True, False))
+    narrow = logs(Coupling(*NARROWER, UNCONDITIONAL))
+    _near(narrow.own_end, Fraction(-3, 8))
+    tried = random_chains(seed, 16)
+
+    def below(tried: list[Logs], times: float = 0.0) -> float:
+        """By how much Delta l falls below a multiple of the divergence somewhere."""
+        return max(0.0, *(times * value.divergence - value.own_end for value in tried))
+
+    def deviation(way: Callable[..., Coupling] = Coupling, shared_end: bool = False) -> float:
+        """Of the ratio at trajectories that are sampled, from the exponential of the entropies."""
+        random, gaps = np.random.default_rng(seed), []
+        for case in tried:
+            coupling = way(*case)
+            pair = coupling.sampled(random, 8)
+            own = log_path(pair.target, pair.draft.states[0]) if shared_end else log_path(pair.target)
+            entropies = _log_volume(coupling.draft) - _log_volume(coupling.target)
+            gaps += list(own - log_path(pair.draft) - entropies)
+        return largest(gaps, NEAR)
+
+    pair = Coupling(*WIDER, UNCONDITIONAL)
+    ratio = pair.quadratic(lambda drawn: log_path(drawn.target) - log_path(drawn.draft)).mean_exp
+    path = pair.quadratic(Path().log_draft_ratio).mean_exp
+    return holds_under_assumptions_if(
+        below(wider) == 0 and deviation() == 0 and ratio > path,
+        checked(
+            f"{len(wider)} random pairs with H(q) >= H(p): Delta l is at least {fmt(min(v.own_end for v in wider))}"
+        ),
+        checked(
+            f"the ratio is one number within {NEAR} at eight trajectories each of {len(tried)} random pairs, diagonal "
+            "and dense"
+        ),
+        example(
+            f"{WIDER_IS}, an x_0 each: the ratio is {fmt(ratio)}, the mean of the path ratio {fmt(path)}",
+            numbers(sd_p=1, sd_q=2, last_slope=2, ratio=ratio, mean_path=path),
+        ),
+        example(
+            "not where H(q) < H(p): d = 1, T = 1, x_0 from N(0, 1) (target) or N(0, 1/4) (draft): Delta l = -3/8",
+            numbers(sd_p=1, sd_q=Fraction(1, 2), delta=Fraction(-3, 8), entropies=narrow.entropies),
+        ),
+        rejects_mutants(
+            {
+                "at least twice KL(q||p)": lambda: below(wider, times=2),
+                "H(q) < H(p)": lambda: below([*others, narrow]),
+                "x_0 shared": lambda: deviation(shared_end=True),
+                "independent noise": lambda: deviation(way=independent_noise),
+            },
+            lambda variant: variant(),
+            "the sign of Delta l, and the ratio",
+        ),
+        *with_shared_end(),
+        *corrected_difference(seed),
+        *corrected_mean(seed),
+    )
+
+
+# With the x_0 of eq. 4 -----------------------------------------------------------------------------------------
+
+
+def with_shared_end() -> list[Evidence]:
+    """Models of which A.1.3 is not so if the trajectories share $x_0$; raises ``CheckFailed`` where it is."""
     found = logs(Coupling(affine_chain(1, 0, 1, 2), affine_chain(1, 0, 1), UNCONDITIONAL))
     one = affine_chain(2)
     same = logs(independent_noise(one, one, UNCONDITIONAL))
@@ -141,23 +260,25 @@ def log_ratio(seed: int) -> Finding:
     for value, by_hand in ((rising.shared_end, Fraction(1, 8)), (mean, Fraction(1, 2)), (path, Fraction(1))):
         _near(value, by_hand)
     require(min(wide.entropies, rising.entropies, rising.own_end) > 0, "what the paper assumes is not so")
-    return refuted_if(
-        largest(gaps, NEAR) > 0 > negative and rising.shared_end > 0 and mean < path,
-        counterexample(
-            "eq. 26: d = 1, T = 1, x_1 shared, x_0 from N(2, 1) (target) or N(0, 1) (draft): Yp = Yq, so Delta l = 0, "
-            "where eq. 26 says 2",
+    require(largest(gaps, NEAR) > 0 > negative, "eqs. 26 and 27 are so with a shared x_0")
+    require(rising.shared_end > 0 and mean < path, "the mean rises wherever Delta l is positive")
+    return [
+        example(
+            "not with a shared x_0, eq. 26: d = 1, T = 1, x_1 shared, x_0 from N(2, 1) (target) or N(0, 1) (draft): "
+            "Yp = Yq, so Delta l = 0, where eq. 26 says 2",
             numbers(
                 steps=1, slopes=[0], sd_p=[1], sd_q=[1], mean_p=2, mean_q=0, delta=Fraction(0), printed=Fraction(2)
             ),
         ),
-        counterexample(
-            "eq. 26: d = 1, T = 2, target and draft the same, x_1 = x_2 + e_2, x_0 = x_1 + e_1, e_2 not shared: Delta "
-            "l = -1, where eq. 26 says 0",
+        example(
+            "not with a shared x_0, eq. 26: d = 1, T = 2, target and draft the same, x_1 = x_2 + e_2, x_0 = x_1 + e_1, "
+            "e_2 not shared: Delta l = -1, where eq. 26 says 0",
             numbers(slopes=(1, 1), deviations=(1, 1), delta=Fraction(-1), printed=Fraction(0)),
         ),
-        counterexample(
-            "eq. 27: d = 1, T = 2, x_1 = e_2 (target) or 2 e_2 (draft), then x_0 = 2 x_1 + e_1: Delta l is -1/2 with "
-            f"shared noise and {fmt(own.shared_end)} without, H(q) - H(p) = log 2, and eq. 26 says {fmt(wide.printed)}",
+        example(
+            "not with a shared x_0, eq. 27: d = 1, T = 2, x_1 = e_2 (target) or 2 e_2 (draft), then x_0 = 2 x_1 + e_1: "
+            f"Delta l is -1/2 with shared noise and {fmt(own.shared_end)} without, H(q) - H(p) = log 2, and eq. 26 "
+            f"says {fmt(wide.printed)}",
             numbers(
                 delta_aligned=Fraction(-1, 2),
                 delta_own=own.shared_end,
@@ -168,15 +289,13 @@ def log_ratio(seed: int) -> Finding:
                 sd_q=2,
             ),
         ),
-        counterexample(
-            "the mean: d = 1, T = 2, shared noise, x_1 = 2 e_2 (target) or 2 + e_2 (draft), x_0 = e_1 or 4 e_1: Delta "
-            f"l = 1/8 (and {fmt(rising.own_end)} with an x_0 each), H(q) - H(p) = log 2, but the mean of the two-path "
-            "ratio is 1/2 and that of the path ratio 1",
+        example(
+            "not with a shared x_0, the mean: d = 1, T = 2, shared noise, x_1 = 2 e_2 (target) or 2 + e_2 (draft), "
+            f"x_0 = e_1 or 4 e_1: Delta l = 1/8 (and {fmt(rising.own_end)} with an x_0 each), H(q) - H(p) = log 2, but "
+            "the mean of the two-path ratio is 1/2 and that of the path ratio 1",
             numbers(delta=Fraction(1, 8), mean_two_path=Fraction(1, 2), mean_path=Fraction(1), own=rising.own_end),
         ),
-        *corrected_difference(seed),
-        *corrected_mean(seed),
-    )
+    ]
 
 
 def missed(coupling: Coupling, aligned: bool, draft_noise: bool = True) -> float:
@@ -247,135 +366,3 @@ def corrected_mean(seed: int) -> list[Evidence]:
             "the mean of the ratio",
         ),
     ]
-
-
-# What is true, with an x_0 each --------------------------------------------------------------------------------
-
-
-OWN_END = "each with an $x_0$ of its own, as eq. 24 has it and eq. 4 does not"
-
-
-@CLAIMS.claim(
-    "cspd.log-ratio.own-end",
-    said(
-        "A.1.3, eqs. 24 to 26",
-        "E[log p(Y_p)] = E_{Y∼p}[log p(Y)] = −H(p) ... Substituting into Δl yields: ... D_{KL}(q||p) + [H(q) − H(p)]",
-        "as stated",
-        f"the trajectories are {OWN_END}",
-    ),
-    r"If $Y_p$ is a trajectory of $p$ down to an $x_0$ of its own, $\Delta l = \mathbb{E}\log p(Y_p) - \mathbb{E}\log "
-    r"p(Y_q)$ equals $D_{KL}(q | p) + H(q) - H(p)$.",
-)
-def own_end(seed: int) -> Finding:
-    r"""$\mathbb{E}\log p(Y_p) = -H(p)$ whatever $Y_p$ has to do with $Y_q$, and $\mathbb{E}\log p(Y_q) =
-    \mathbb{E}\log q(Y_q) - D_{KL}(q | p) = -H(q) - D_{KL}(q | p)$. So $\Delta l$ does not depend on whether the noise
-    is shared.
-    """
-    tried = [way(*case) for case in random_chains(seed, 12) for way in (Coupling, independent_noise)]
-    found = list(map(logs, tried))
-
-    def deviation(gap: Callable[[Logs], float]) -> float:
-        return largest(map(gap, found), NEAR)
-
-    wrong: dict[str, Callable[[Logs], float]] = {
-        "x_0 shared": lambda value: value.shared_end - value.printed,
-        "without entropies": lambda value: value.own_end - value.divergence,
-        "entropies exchanged": lambda value: value.own_end - value.divergence + value.entropies,
-    }
-    pair = logs(Coupling(*WIDER, UNCONDITIONAL))
-    return holds_if(
-        deviation(lambda value: value.own_end - value.printed) == 0,
-        checked(f"equal within {NEAR} on {len(tried)} random pairs, with shared noise and without"),
-        example(
-            f"{WIDER_IS}: Delta l = {fmt(pair.own_end)}, of which KL(q||p) is {fmt(pair.divergence)}",
-            numbers(
-                sd_p=1, sd_q=2, last_slope=2, delta=pair.own_end, divergence=pair.divergence, entropies=pair.entropies
-            ),
-        ),
-        rejects_mutants(wrong, deviation, "the mean log ratio"),
-    )
-
-
-@CLAIMS.claim(
-    "cspd.log-ratio.own-end-sign",
-    said(
-        "A.1.3, eq. 27 and after",
-        "Therefore, we assume the draft model’s entropy H(q) is larger than the target model’s entropy H(p). We have: "
-        "... ≥ 0. ... This implies that our method increases the expected log-ratio, ... which subsequently leads to a "
-        "higher expectation of the ratio, E[R̃].",
-        "formalised",
-        f"the trajectories are read {OWN_END}; for the mean they share all noise",
-    ),
-    r"If $Y_p$ is a trajectory of $p$ down to an $x_0$ of its own and $H(q) \ge H(p)$, then $\Delta l = "
-    r"\mathbb{E}\log p(Y_p) - \mathbb{E}\log p(Y_q) \ge 0$; and with all noise shared $p(Y_p) / q(Y_q) = e^{H(q) - "
-    r"H(p)}$, so that where $H(q) > H(p)$ its mean exceeds the mean 1 of $p(Y_q) / q(Y_q)$.",
-    assumptions=[
-        r"wider draft: the entropy of the draft's trajectories is no less than the target's",
-        COMMON_START,
-        "constant covariances: every covariance has full rank and does not depend on the state",
-    ],
-)
-def own_end_sign(seed: int) -> Finding:
-    r"""By cspd.log-ratio.own-end $\Delta l = D_{KL}(q | p) + H(q) - H(p)$. The divergence is never negative (Jensen),
-    and for a "wider draft" neither is the rest. The assumption is needed: for $p = N(0, 1)$ and $q = N(0, s^2)$ the
-    mean of $\log p$ is $-1/2$ under $p$ and $-s^2 / 2$ under $q$, up to the same constant, so that $\Delta l = (s^2 -
-    1) / 2 < 0$ for $s < 1$. A draft that stays nearer to the mode has the higher density under the target, and it has
-    the smaller entropy.
-
-    With shared noise the exponentials of all steps cancel, the last one too, and by "common start" the densities of
-    $x_T$: the ratio is $\prod_{t \ge 1} \sqrt{|\Sigma_t^q| / |\Sigma_t^p|}$. For "constant covariances" it is one
-    number, and its logarithm $H(q) - H(p)$, as $H$ is the entropy of $x_T$ plus $\frac{1}{2} \log |\Sigma_t|$ and a
-    constant for each step. The mean of the path ratio is 1 (cspd.path-ratio.unbiased).
-    """
-    found = [logs(Coupling(*case)) for case in random_chains(seed, 30)]
-    wider, others = ([v for v in found if (v.entropies >= 0) == which] for which in (True, False))
-    narrow = logs(Coupling(*NARROWER, UNCONDITIONAL))
-    _near(narrow.own_end, Fraction(-3, 8))
-    tried = random_chains(seed, 16)
-
-    def below(tried: list[Logs], times: float = 0.0) -> float:
-        """By how much Delta l falls below a multiple of the divergence somewhere."""
-        return max(0.0, *(times * value.divergence - value.own_end for value in tried))
-
-    def deviation(way: Callable[..., Coupling] = Coupling, shared_end: bool = False) -> float:
-        """Of the ratio at trajectories that are sampled, from the exponential of the entropies."""
-        random, gaps = np.random.default_rng(seed), []
-        for case in tried:
-            coupling = way(*case)
-            pair = coupling.sampled(random, 8)
-            own = log_path(pair.target, pair.draft.states[0]) if shared_end else log_path(pair.target)
-            entropies = _log_volume(coupling.draft) - _log_volume(coupling.target)
-            gaps += list(own - log_path(pair.draft) - entropies)
-        return largest(gaps, NEAR)
-
-    pair = Coupling(*WIDER, UNCONDITIONAL)
-    ratio = pair.quadratic(lambda drawn: log_path(drawn.target) - log_path(drawn.draft)).mean_exp
-    path = pair.quadratic(Path().log_draft_ratio).mean_exp
-    return holds_under_assumptions_if(
-        below(wider) == 0 and deviation() == 0 and ratio > path,
-        checked(
-            f"{len(wider)} random pairs with H(q) >= H(p): Delta l is at least {fmt(min(v.own_end for v in wider))}"
-        ),
-        checked(
-            f"the ratio is one number within {NEAR} at eight trajectories each of {len(tried)} random pairs, diagonal "
-            "and dense"
-        ),
-        example(
-            f"{WIDER_IS}, an x_0 each: the ratio is {fmt(ratio)}, the mean of the path ratio {fmt(path)}",
-            numbers(sd_p=1, sd_q=2, last_slope=2, ratio=ratio, mean_path=path),
-        ),
-        example(
-            "not where H(q) < H(p): d = 1, T = 1, x_0 from N(0, 1) (target) or N(0, 1/4) (draft): Delta l = -3/8",
-            numbers(sd_p=1, sd_q=Fraction(1, 2), delta=Fraction(-3, 8), entropies=narrow.entropies),
-        ),
-        rejects_mutants(
-            {
-                "at least twice KL(q||p)": lambda: below(wider, times=2),
-                "H(q) < H(p)": lambda: below([*others, narrow]),
-                "x_0 shared": lambda: deviation(shared_end=True),
-                "independent noise": lambda: deviation(way=independent_noise),
-            },
-            lambda variant: variant(),
-            "the sign of Delta l, and the ratio",
-        ),
-    )

@@ -173,7 +173,7 @@ def sigma(seed: int) -> Finding:
     "in the mean over positions, than all drafts are without them.",
 )
 def prefill(seed: int) -> Finding:
-    r"""At a position that is drafted either way a lossless rule accepts the same (`cspd.prefill.causal`). The mean
+    r"""At a position that is drafted either way a lossless rule accepts the same (`cspd.prefill.raises`). The mean
     rises where the first positions are those that are accepted least, which is a matter of the two models: measured.
     """
     return compared({f"none against {count} of 49": ("gamma 4", f"prefill {count}") for count in (2, 7, 12)})

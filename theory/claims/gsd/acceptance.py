@@ -14,7 +14,7 @@ from simlab.decoders import Decoder, SpeculativeDecoder
 from simlab.processes import TableProcess
 from simlab.rules import Amplify, Grouped, Rule, Speculative, make_rule
 from theory.acceptance import alpha
-from theory.claims.base import Claims, Finding
+from theory.claims.base import Claims, Evidence, Finding
 from theory.claims.evidence import (
     control,
     counterexample,
@@ -359,7 +359,10 @@ def lost(rule: Rule, p: Pmf, q: Pmf) -> Any:
         *DYNAMIC,
         "formalised",
         "The groups are read from the text: the tokens nearest in rank, on both sides, with the thresholds of section "
-        "5. Read from Algorithm 3 they are its half-open slice, cut at the ends of the list.",
+        "5. Read from Algorithm 3 they are its half-open slice, “C_idxs ← p_sort_idx[idx − G//2 : idx + G//2]”, cut "
+        "at the ends of the list. The paper does not say how the slice meets the ends: that it is taken as Python "
+        "takes it, which counts from the end where it starts before the list, is stronger, and the last "
+        "counterexample.",
     ),
     r"For every $p$ and $q$, $\alpha_{GSD} \ge \alpha_{SD}$ when the group of the token of rank $r$ is the ranks "
     r"$r - \lfloor G/2 \rfloor$ to $r + \lfloor G/2 \rfloor$ of the list sorted by $p$, or to $r + \lfloor G/2 "
@@ -377,6 +380,12 @@ def centred(seed: int) -> Finding:
     Half-open with $G = 3$, a group is the drafted token and the one below it. Let $p = (1, 2, 4)/7$ and $q = (1/2, 1/2,
     0)$. Token 0 is alone, with ratio $(1/7)/(1/2)$; token 1 shares its group with it and has $(3/7)/1$. Acceptance is
     $1/7 + 1/2 \cdot 3/7 = 5/14$; the lossless rule's is $1/7 + 2/7 = 3/7$.
+
+    As Python takes the slice, nor does it hold the token at place $i$ for every $V$, $G$ and $i$. For $i < \lfloor G/2
+    \rfloor$ the start is negative; it then counts from the end, and the slice is empty or holds other tokens unless
+    $\lfloor G/2 \rfloor$ reaches round the whole list. $G = 1$ is empty everywhere. Read so, the $\lfloor G/2 \rfloor$
+    least likely tokens are rejected even where $p = q$; pseudo-code need not be meant so, and the published code falls
+    back to $p/q$ where the slice is empty.
     """
     cases = {"centred": OVERLAPPING, "clamped": (weights(1, 2, 4), weights(1, 1, 0))}
     rules = {window: window_rule(window, 3, len(p)) for window, (p, _) in cases.items()}
@@ -396,7 +405,41 @@ def centred(seed: int) -> Finding:
                 ("windows on both sides", "half-open windows"), cases.values(), rules.values(), strict=True
             )
         ),
+        as_python(),
         control("runs of three ranks, a partition, lose nothing on the same pairs"),
+        control("a window that is cut at the ends of the list and holds its upper end never lacks its own token"),
+    )
+
+
+def as_python() -> Evidence:
+    """Algorithm 3's slice as Python takes it: a token that is not in its own group, and how many there are.
+
+    Raises
+    ------
+    CheckFailed
+        If there is none, if the count finds one in a window that holds its token, or if the rule has another slice.
+    """
+    most = 12
+
+    def missing(held: Callable[[int, int, int], list[int]]) -> int:
+        """Over V, G up to 12, the places that are not in their own group."""
+        cases = ((v, g, i) for v in range(2, most + 1) for g in range(1, most + 1) for i in range(v))
+        return sum(i not in held(v, g, i) for v, g, i in cases)
+
+    found = missing(lambda v, g, i: list(range(v))[i - g // 2 : i + g // 2])
+    clipped = missing(lambda v, g, i: list(range(v))[max(0, i - g // 2) : i + g // 2 + 1])
+    require(found > clipped == 0, "the slice holds its token, or the check misses it in a window that does")
+    p = weights(1, 2)
+    parameters = {"size": 3, "max_gap": None, "max_distance": None, "distances": None, "window": "printed"}
+    read = make_rule("dynamic-grouped", **parameters), window_rule("printed", 3, 2)[0]
+    kept = {acceptance(rule, p, p) for rule in read}
+    require(kept == {p[1]}, "the rule has another slice, or the filters of section 5 change what it accepts")
+    total = sum(most * v for v in range(2, most + 1))
+    return counterexample(
+        f"with two tokens and G = 3 the less likely one has place 0 and the slice [-1 : 1] is empty, so a "
+        f"draft with p = q is rejected, acceptance {fmt(p[1])} for 1 of the lossless rule; over V, G up to {most} "
+        f"the token is missing from its own group in {found} of {total} cases, {found / total:.0%}",
+        described("dynamic-grouped", parameters, p, p, x=0, missing=found, cases=total),
     )
 
 
@@ -423,50 +466,4 @@ def dynamic_partition(seed: int) -> Finding:
             f"{fmt(acceptance(Grouped(labels), p, q))} against {fmt(alpha(p, q))}",
             described("grouped", {"labels": labels}, p, q),
         ),
-    )
-
-
-@CLAIMS.claim(
-    "gsd.printed-slice",
-    said(
-        "Algorithm 3",
-        "C_idxs ← p_sort_idx[idx − G//2 : idx + G//2]",
-        "stronger",
-        "The paper does not say how its slice meets the ends of the list; the statement takes it as Python does. The "
-        "published code falls back to p/q where the slice is empty.",
-    ),
-    r"Read as Python, the slice from $i - \lfloor G/2 \rfloor$ to $i + \lfloor G/2 \rfloor$ of a list of $V$ tokens "
-    r"holds the token at place $i$, for every $V$, $G$ and $i$.",
-)
-def printed_slice(seed: int) -> Finding:
-    r"""For $i < \lfloor G/2 \rfloor$ the start is negative. In Python it then counts from the end, and the slice is
-    empty or holds other tokens unless $\lfloor G/2 \rfloor$ reaches round the whole list. $G = 1$ is empty everywhere.
-    Read so, the $\lfloor G/2 \rfloor$ least likely tokens are rejected even where $p = q$, and the guarantee of section
-    4.1 fails with it as with the other readings (gsd.dynamic); pseudo-code need not be meant so.
-    """
-    most = 12
-
-    def missing(held: Callable[[int, int, int], list[int]]) -> int:
-        """Over V, G up to 12, the places that are not in their own group."""
-        cases = ((v, g, i) for v in range(2, most + 1) for g in range(1, most + 1) for i in range(v))
-        return sum(i not in held(v, g, i) for v, g, i in cases)
-
-    found = missing(lambda v, g, i: list(range(v))[i - g // 2 : i + g // 2])
-    clipped = missing(lambda v, g, i: list(range(v))[max(0, i - g // 2) : i + g // 2 + 1])
-    require(clipped == 0, "the check misses the token in a window that holds it")
-    p = weights(1, 2)
-    parameters = {"size": 3, "max_gap": None, "max_distance": None, "distances": None, "window": "printed"}
-    read = make_rule("dynamic-grouped", **parameters), window_rule("printed", 3, 2)[0]
-    kept = {acceptance(rule, p, p) for rule in read}
-    require(kept == {p[1]}, "the rule has another slice, or the filters of section 5 change what it accepts")
-    total = sum(most * v for v in range(2, most + 1))
-    return refuted_if(
-        found > 0,
-        counterexample(
-            f"with two tokens and G = 3 the less likely one has place 0 and the slice [-1 : 1] is empty, so a "
-            f"draft with p = q is rejected, acceptance {fmt(p[1])} for 1 of the lossless rule; over V, G up to {most} "
-            f"the token is missing from its own group in {found} of {total} cases, {found / total:.0%}",
-            described("dynamic-grouped", parameters, p, p, x=0, missing=found, cases=total),
-        ),
-        control("the same count is 0 for a window that is cut at the ends of the list and holds its upper end"),
     )

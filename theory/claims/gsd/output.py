@@ -155,7 +155,7 @@ def biased_laws() -> list[Evidence]:
 
 @CLAIMS.claim(
     "gsd.unbiased.group-residual",
-    derived("on 5.1", "The paper keeps the residual of the lossless rule; this one is not in it."),
+    derived("on 5.1", "The paper keeps the residual of the lossless rule; this one, exact for groups, is not in it."),
     r"With a residual that draws a group from $[p' - q']_+$ and a token in it in proportion to $p$, the group of the "
     r"token emitted follows $p'$, for every $p$, $q$ and every partition fixed before the draft is drawn.",
 )

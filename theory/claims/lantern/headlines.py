@@ -34,7 +34,7 @@ HEADLINES = (
         "tokens are alike by construction.",
         "It is no law of the rule: the mass of a neighbour decides, not its distance. With more neighbours on that "
         r"codebook random ones are ahead in one of eight settings, by 0.002: flat rows, deterministic candidates and "
-        r"$\delta = 0.05$ (lantern.neighbours.settings).",
+        r"$\delta = 0.05$ (lantern.neighbours.empirical).",
     ),
     Headline(
         "lantern.speed",

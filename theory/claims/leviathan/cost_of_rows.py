@@ -45,7 +45,7 @@ CLAIMS.summary(
 # The formula ------------------------------------------------------------------------------------------------------
 
 
-class Asked(Process):
+class RowCounting(Process):
     """A process that notes how many rows a sequence each of its calls is asked for."""
 
     def __init__(self, process: Process) -> None:
@@ -114,7 +114,7 @@ def plainly(at: Setting) -> Any:
 
 def priced(case: Case, batch: int, cost: Cost) -> Any:
     """What a sequence costs in the mean, one of ``batch`` in every call: call by call, over all outcomes."""
-    target, draft = Asked(case.target), None if case.draft is None else Asked(case.draft)
+    target, draft = RowCounting(case.target), None if case.draft is None else RowCounting(case.draft)
     whole: Any = Fraction(0)
     going: Any = Fraction(1)  # the probability that a step is taken at all
     for taken, outcomes in enumerate(transitions(case.decoder, target, Speculative(), draft)):

@@ -7,7 +7,7 @@ make them agree. The arithmetic is the evidence: every row concerned, what is pr
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from theory.claims.base import Evidence, Finding, Verdict
@@ -72,6 +72,13 @@ def together(first: Finding, *others: Finding) -> Finding:
     """What several comparisons find of one statement: refuted if one of them is, else as the first is."""
     verdict = "refuted" if any(each.verdict == "refuted" for each in (first, *others)) else first.verdict
     return Finding(verdict, [piece for each in (first, *others) for piece in each.evidence])
+
+
+def not_so(where: str, stronger: Finding) -> Sequence[Evidence]:
+    """The evidence that refutes a stronger statement; raises ``CheckFailed`` where it is not refuted."""
+    require(stronger.verdict == "refuted", f"it is so {where}")
+    first, *others = stronger.evidence
+    return [replace(first, summary=f"not {where}: {first.summary}"), *others]
 
 
 def turned(check: Check, altered: Mapping[str, Ledger]) -> Evidence:

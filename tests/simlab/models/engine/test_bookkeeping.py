@@ -14,7 +14,7 @@ from simlab.decoders import make_decoder
 from simlab.decoders.compiled.tensors import Tensors
 from simlab.models.engine import compiled
 from simlab.models.engine.compiled import CompiledRows
-from simlab.models.engine.requests import Asked, Request
+from simlab.models.engine.requests import Numbered, Request
 from simlab.models.process.clock import UNTIMED
 from simlab.rules import Speculative
 from tests.support.cases import by_decoder, tree
@@ -29,7 +29,7 @@ OWN = str(Path(simlab.__file__).parent)
 
 def calls_of_a_step(name: str, parameters: dict[str, Any]) -> tuple[int, int]:
     """How many functions of ``simlab`` one step calls, and how many tensors are made over arrays; buffers are there."""
-    asked = [Asked(0, Request(0, make_decoder(name, **parameters), Speculative()))]
+    asked = [Numbered(0, Request(0, make_decoder(name, **parameters), Speculative()))]
     rows = CompiledRows(model("target"), model("draft"), asked, 1, UNTIMED)
     rows.enter(asked)
     rows.step()

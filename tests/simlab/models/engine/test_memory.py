@@ -20,7 +20,7 @@ from simlab.decoders import Decoder, make_decoder
 from simlab.models.architectures.transformer import Config, Transformer
 from simlab.models.engine import Request, Result, serve
 from simlab.models.engine.compiled import CompiledRows
-from simlab.models.engine.requests import Asked
+from simlab.models.engine.requests import Numbered
 from simlab.models.process import cached
 from simlab.models.process.clock import UNTIMED
 from simlab.rules import Speculative
@@ -38,7 +38,7 @@ def step_peak(decoder: Decoder) -> tuple[int, int]:
     sizes = Config(2, 32, 2, V, (8, 8), "class", classes=3, multiple=8)
     network = randomised(Transformer(sizes), seed=1, spread=0.05).float()
     rule = Speculative()
-    asked = [Asked(i, Request(i % 3, decoder, rule, seed=i)) for i in range(BATCH)]
+    asked = [Numbered(i, Request(i % 3, decoder, rule, seed=i)) for i in range(BATCH)]
     tracemalloc.start()
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as seen:
         rows = CompiledRows(network, None, asked, BATCH, UNTIMED)

@@ -70,7 +70,7 @@ def _own(of: ModuleType, signature: str, axes: tuple[Axis, ...], made: Drawn) ->
 
 
 @dataclass(frozen=True)
-class Laid:
+class ContractFactory:
     """A contract by its layout: the module with its battery, and what makes drawn cases.
 
     ``principal`` are those of :class:`Contract`; ``coarse`` is whether its battery has cases for rows in eight bits.
@@ -103,23 +103,23 @@ class Laid:
             raise ValueError(f"{what} is {arrays.dtype}, for which {name} has no cases; expected float32 or float64")
 
 
-def _operators() -> Iterator[Laid]:
+def _operators() -> Iterator[ContractFactory]:
     for chain in (UNIFORMS, EXPONENTIAL, GUMBEL, TOKENS):
-        yield Laid(verifying, chain, (V, GAMMA), principal=verifying.PRINCIPAL, coarse=True)
+        yield ContractFactory(verifying, chain, (V, GAMMA), principal=verifying.PRINCIPAL, coarse=True)
     for batch in (PADDED, FLAT, FLAT_TOKENS):
-        yield Laid(batches, batch, (V, GAMMA, BATCH))
+        yield ContractFactory(batches, batch, (V, GAMMA, BATCH))
     for tree in (PARENTS, SIBLINGS):
-        yield Laid(trees, tree, (V, NODES) if tree.single else (V, NODES, BATCH), drawn_trees.trees)
+        yield ContractFactory(trees, tree, (V, NODES) if tree.single else (V, NODES, BATCH), drawn_trees.trees)
     for filtered in LOGITS:
-        yield Laid(logits, filtered, (V, GAMMA), drawn.logits)
+        yield ContractFactory(logits, filtered, (V, GAMMA), drawn.logits)
 
 
-OPERATORS: dict[str, Laid] = {operator.layout.name: operator for operator in _operators()}
+OPERATORS: dict[str, ContractFactory] = {operator.layout.name: operator for operator in _operators()}
 CONTRACTS: dict[str, Contract] = {
     contract.name: contract
     for contract in (
-        Laid(verifying, VERIFY, (V, GAMMA), principal=verifying.PRINCIPAL)(DOUBLE),
-        Laid(batches, VERIFY_BATCH, (V, GAMMA, BATCH), principal=batches.PRINCIPAL)(DOUBLE),
+        ContractFactory(verifying, VERIFY, (V, GAMMA), principal=verifying.PRINCIPAL)(DOUBLE),
+        ContractFactory(batches, VERIFY_BATCH, (V, GAMMA, BATCH), principal=batches.PRINCIPAL)(DOUBLE),
         _own(candidates, "verify_candidates(p, q, candidates, rng) -> tokens", (V, CANDIDATES), drawn.candidates),
         _own(decoding, "decode(model, length, rng, eos=None) -> tokens", (V, LENGTH), drawn.decode),
         _own(drafting, DRAFT.signature, (V, GAMMA), drawn.draft),
