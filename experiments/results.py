@@ -1,4 +1,4 @@
-"""Atomic writing of results: text, tables and arrays."""
+"""Atomic writing of results: text, tables and arrays; what they are known by, and were computed with."""
 
 from __future__ import annotations
 
@@ -23,6 +23,11 @@ if TYPE_CHECKING:
 def sha256(path: Path) -> str:
     """Of a file."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def canonical(value: Any) -> str:
+    """``value`` as the one line of JSON there is for it."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def device_name(device: torch.device) -> str:

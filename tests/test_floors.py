@@ -159,7 +159,7 @@ def names_above(floor: str, source: str) -> set[str]:
     return {s for s in strings if isinstance(s, str) and re.fullmatch(rf"({'|'.join(above)})([/.][\w./*-]*)?", s)}
 
 
-DRAWS = ("experiments/cli/report.py", "experiments/cli/terminal.py")  # they start `python -m reports`, a program
+DRAWS = ("experiments/cli/report.py", "experiments/terminal.py")  # they start `python -m reports`, a program
 
 
 @pytest.mark.parametrize("floor", FLOORS[:-1])

@@ -6,7 +6,7 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-from experiments.cli.terminal import plain_math
+from experiments.terminal import plain_math
 from reports.site.html import environment
 from theory.claims import CLAIMS, HEADLINES
 from theory.claims.registry import by_words

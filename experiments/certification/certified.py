@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from experiments.apart import Link, Lost, Unfit, answer_apart
+from experiments.certification.pair import with_pair
 from experiments.certification.request import Request, Subject, certificate_document, find_subject
 from simlab.certify import Certificate, certify
-from simlab.certify.adapters import ADAPTERS
+from simlab.certify.adapters import NAMED
 from simlab.certify.certificate import Failure
 from simlab.certify.engine.workers import FIRST
 from simlab.messages import tampered
@@ -55,19 +56,16 @@ def _work(request: Request, out: Path, link: Link) -> dict[str, Any]:
         called.append(what)
         link.tell(what, share)
 
+    watched = link.within(FIRST * request.limit, subject.function)
     try:
         certificate = certify(
             # in this very process, which is lost if it hangs, where there are no others
-            subject.function if subject.processes else link.within(FIRST * request.limit, subject.function),
+            subject.function if subject.processes else watched,
             subject.contract,
             arrays=request.arrays,
-            budget=request.budget,
-            epsilon=request.epsilon,
-            confidence=request.confidence,
-            seed=request.seed,
+            **request.effort,
             calls=request.calls,
             processes=subject.processes,
-            limit=request.limit,
             shapes=request.shapes,
             at_most=request.at_most,
             strict=request.strict,
@@ -78,12 +76,14 @@ def _work(request: Request, out: Path, link: Link) -> dict[str, Any]:
         if called:
             raise
         raise Unfit(str(error)) from None  # a shape that there is not, which is refused before anything is called
-    return certificate_document(request, subject, replace(certificate, subject=request.spec), out)
+    document = certificate_document(request, subject, replace(certificate, subject=request.spec), out)
+    on_pair = subject.published and subject.contract == "verify" and document["verdict"] != "breaks"
+    return with_pair(document, watched, request.seed) if on_pair else document
 
 
 def _named(request: Request) -> Subject:
     """What can be said of what is certified without importing it."""
-    adapter = ADAPTERS.get(request.spec)
+    adapter = NAMED.get(request.spec)
     contract = request.contract or (adapter.contract if adapter else "verify")
     return Subject(None, contract, request.spec, "", "", None, request.processes, adapter.about if adapter else "")
 

@@ -10,51 +10,46 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from math import isfinite
 from pathlib import Path
 from typing import Any
 
+from experiments.certification.effort import Effort
 from experiments.judging.load_object import load_object, no_python
 from experiments.results import versions, write, write_json
 from simlab import __version__
 from simlab.certify import CONTRACTS, Certificate
+from simlab.certify.adapters import NAMED
+from simlab.certify.adapters.checkouts.registry import PUBLISHED, Published, commit_of
 from simlab.certify.api import LIMIT
 from simlab.certify.engine.workers import check_processes
 from simlab.certify.registry import contract_named
-from simlab.checks import check_at_least, check_number
+from simlab.checks import check_at_least
 from simlab.registry import meant
-from simlab.statistics.power import check_share
 
 USUAL = {"processes": 2, "limit": LIMIT}  # the defaults that a command need not repeat
-LEAST = 0.01  # seconds of a budget or a limit
 AGAIN = 30  # seconds that are enough to see a failure again in its shape
 
 
 @dataclass(frozen=True)
-class Request:
+class Request(Effort):
     """The options of the command line; raises ``ValueError`` for a number out of its range."""
 
     spec: str
-    contract: str | None
-    budget: float
-    epsilon: float
-    confidence: float
-    seed: int
-    calls: int | None
-    processes: int
-    limit: float
+    contract: str | None = None
+    calls: int | None = None
+    processes: int = 2
     arrays: str | None = None
     shapes: tuple[str, ...] = ()
     at_most: str = ""
     strict: bool = False
     process: bool = False  # whether it is a command line, of a process that answers the protocol
+    checkout: Path | None = None  # of the repository that published code is taken from
 
     def __post_init__(self) -> None:
-        check_number("--budget", self.budget, LEAST)
-        check_number("--limit", self.limit, LEAST)
-        check_share("--epsilon", self.epsilon)
-        check_share("--confidence", self.confidence)
+        self.check()
         check_processes("--processes", self.processes)
         if self.calls is not None:
             check_at_least("--calls", self.calls, 1)
@@ -93,6 +88,7 @@ class Request:
     def _what(self) -> list[str]:
         """The first words of a command: what is certified, and how it is called."""
         words = ["simlab", "certify", *(["--command"] if self.process else []), self.spec]
+        words += ["--checkout", str(self.checkout)] if self.checkout else []
         words += ["--contract", self.contract] if self.contract else []
         return words + (["--arrays", self.arrays] if self.arrays else [])
 
@@ -101,7 +97,8 @@ class Request:
 class Subject:
     """What is certified: a callable, its contract, and how a program gets it: ``from module import name``.
 
-    ``then`` is what has to follow that name: an attribute, or a call. ``about`` is the description of an adapter.
+    ``then`` is what has to follow that name: an attribute, or a call. ``about`` is the description of an adapter, and
+    ``published`` what is known of code from a checkout: its repository, commit and file.
     """
 
     function: Any
@@ -112,6 +109,7 @@ class Subject:
     folder: Path | None
     processes: int
     about: str = ""
+    published: Mapping[str, str] = field(default_factory=dict)
 
 
 def find_subject(request: Request) -> Subject:
@@ -120,6 +118,11 @@ def find_subject(request: Request) -> Subject:
         contract_named(request.contract)
     if request.process:
         return _process(request)
+    if request.checkout is not None and request.spec not in PUBLISHED:
+        raise ValueError(
+            f"--checkout {request.checkout}: is for published code; {meant(request.spec, PUBLISHED)}"
+            f"expected one of {', '.join(PUBLISHED)} instead of {request.spec}"
+        )
     return _own(request) if ":" in request.spec else _adapter(request)
 
 
@@ -165,22 +168,22 @@ def _own(request: Request) -> Subject:
 
 
 def _adapter(request: Request) -> Subject:
-    """An adapter of ``simlab.certify.adapters``."""
-    from simlab.certify.adapters import ADAPTERS, adapter  # some look for large packages
-
+    """What has a name: an adapter of ``simlab.certify.adapters``, or published code in a checkout."""
     if request.spec.endswith(".py"):
         raise ValueError(f"{request.spec} is a file; expected its function too, such as {request.spec}:verify")
-    if request.spec not in ADAPTERS:
+    if request.spec not in NAMED:
         raise ValueError(
             (no_python(request.spec) or f"{request.spec!r} is no adapter")
-            + f"; {meant(request.spec, ADAPTERS)}expected module:function, path/to/file.py:function, or one of "
-            + ", ".join(ADAPTERS)
+            + f"; {meant(request.spec, NAMED)}expected module:function, path/to/file.py:function, or one of "
+            + ", ".join(NAMED)
         )
-    found = adapter(request.spec)
+    found = NAMED[request.spec]
     if request.contract not in (None, found.contract):
         raise ValueError(
             f"the adapter {found.name} is for the contract {found.contract}; --contract {request.contract}"
         )
+    if isinstance(found, Published):
+        return _published(found, request)
     try:
         function, version = found.make(), found.version()
     except (ImportError, RuntimeError) as error:
@@ -194,6 +197,28 @@ def _adapter(request: Request) -> Subject:
         folder=None,
         processes=0 if found.needs_cuda else request.processes,  # CUDA does not survive a fork
         about=f"{found.about} Of {found.package} {version}.",
+    )
+
+
+def _published(found: Published, request: Request) -> Subject:
+    """Published code that is no package, of the checkout that the request names."""
+    if request.checkout is None:
+        raise ValueError(f"{found.name} is code of {found.repository}; expected --checkout with a checkout of it")
+    commit = commit_of(request.checkout)
+    try:
+        function = found.callable(request.checkout)
+    except ImportError as error:
+        raise ValueError(f"{found.name} cannot be tried here: {error}") from None
+    return Subject(
+        function=function,
+        contract=found.contract,
+        module="simlab.certify.adapters.checkouts.registry",
+        name="from_checkout",
+        then=f"({found.name!r}, {str(request.checkout.absolute())!r})",
+        folder=None,
+        processes=request.processes,
+        about=found.about,
+        published={"repository": found.repository, "commit": commit, "file": found.file},
     )
 
 
@@ -212,6 +237,7 @@ def certificate_document(request: Request, subject: Subject, certificate: Certif
         "command": request.command,
         "simlab": __version__,
         "versions": versions(),
+        **subject.published,
     }
 
 

@@ -30,7 +30,9 @@ from experiments.certification.self_test_known import (
     toys,
 )
 from experiments.certification.self_test_rows import Row, Rows
-from experiments.cli.terminal import (
+from experiments.journal import Journal
+from experiments.results import versions, write_json
+from experiments.terminal import (
     UsageError,
     check_copy,
     check_writable,
@@ -41,8 +43,6 @@ from experiments.cli.terminal import (
     progress_bar,
     where,
 )
-from experiments.journal import Journal
-from experiments.results import versions, write_json
 from simlab.certify.registry import CONTRACTS
 from simlab.mutants.catalogue import bugs, correct
 

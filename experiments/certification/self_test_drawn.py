@@ -9,27 +9,29 @@ its table, so that it goes on where it was stopped::
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from scipy.stats import binomtest
 
 from experiments.certification.self_test_rows import Row, Rows, Tell
 from experiments.journal import Journal
+from experiments.options import option, out_option, run_module, seed_option
 from experiments.results import versions, write_json
+from experiments.terminal import UsageError
 from simlab.certify import certify
 from simlab.mutants.gated.base import Fault
 from simlab.mutants.gated.contracts import CONTRACTS, implementation
 from simlab.mutants.gated.correct import CORRECT
 from simlab.mutants.gated.deviations import ENOUGH, deviation
 from simlab.mutants.gated.gates import FAMILIES, GATES, Gate, drawn_shapes
+from simlab.registry import meant
 
 FOUND = ("lossy", "breaks")
 TARGET = 0.99  # the share of wrong ones that has to be found, gates of a single shape apart
@@ -272,28 +274,27 @@ def _print_progress(name: str, done: int) -> None:
     print(f"{done:>5}  {name}")
 
 
-def main(words: Sequence[str] | None = None) -> int:
-    """The command; 0 if :func:`passed`."""
-    parser = argparse.ArgumentParser(description="wrong implementations by design, and correct ones, drawn by a seed")
-    parser.add_argument("--out", type=Path, default=Path("out/selftest-drawn"))
-    parser.add_argument("--count", type=int, default=24, help="wrong ones (default: 24)")
-    parser.add_argument("--runs", type=int, default=0, help="runs of each correct one (default: 0)")
-    parser.add_argument("--budget", type=float, default=10.0, help="seconds of each certificate (default: 10)")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--processes", type=int, default=1)
-    parser.add_argument("--contract", action="append", choices=list(CONTRACTS), help="several times (default: all)")
-    asked = parser.parse_args(words)
-    contracts = tuple(asked.contract or CONTRACTS)
+def self_test_drawn_command(
+    out: Annotated[Path, out_option()] = Path("out/selftest-drawn"),
+    count: Annotated[int, option("wrong ones", "N", min=0)] = 24,
+    runs: Annotated[int, option("runs of each correct one", "N", min=0)] = 0,
+    budget: Annotated[float, option("seconds of each certificate", "S")] = 10.0,
+    seed: Annotated[int, seed_option("of what is drawn")] = 0,
+    processes: Annotated[int, option("that call a function", "N", min=0)] = 1,
+    contract: Annotated[list[str] | None, option("repeatable (default: all)", "NAME")] = None,
+) -> int:
+    """Wrong implementations by design, and correct ones, drawn by a seed; 0 if as many as have to be are found."""
+    for name in contract or []:
+        if name not in CONTRACTS:
+            raise UsageError(f"--contract {name}: {meant(name, CONTRACTS)}expected one of {', '.join(CONTRACTS)}")
+    contracts = tuple(contract or CONTRACTS)
     try:
-        table = drawn_self_test(
-            asked.out, asked.count, asked.budget, asked.seed, asked.runs, asked.processes, contracts, _print_progress
-        )
+        table = drawn_self_test(out, count, budget, seed, runs, processes, contracts, _print_progress)
     except ValueError as error:
-        print(error, file=sys.stderr)
-        return 2
+        raise UsageError(str(error)) from None
     print("\n".join(table_lines(table)))
     return 0 if passed(table) else 1
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_module(self_test_drawn_command))

@@ -278,6 +278,6 @@ def server_row(name: str, toy: Toy, seed: int, wrong: bool, quick: bool) -> dict
     """
     budget = (SERVED if wrong else CORRECTLY) * (0.1 if quick else 1)
     with TemporaryDirectory() as folder, Server(toy) as engine, Server(Toy()) as reference:
-        request = ServerRequest(engine.url, budget, 0.1, 0.999, seed, 10.0, reference.url, tokens=2)
+        request = ServerRequest(engine.url, reference.url, tokens=2, budget=budget, epsilon=0.1, seed=seed)
         found = certified_server(request, Path(folder), lambda share: None)
     return {"name": name, "wrong": wrong} | {key: found[key] for key in ("verdict", "calls", "seconds", "summary")}

@@ -15,14 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from experiments.certification.request import LEAST, finite
+from experiments.certification.effort import LEAST, Effort
+from experiments.certification.request import finite
 from experiments.journal import Journal
 from experiments.results import versions
 from simlab import __version__
 from simlab.certify.servers.client import Endpoint, Outcome, Request
 from simlab.certify.servers.comparison import Asker, Comparison, Faulty, Round, compared
 from simlab.checks import check_at_least, check_number
-from simlab.statistics.power import check_share
 
 COMPLETIONS = "completions.jsonl"
 PROMPTS = (
@@ -34,15 +34,10 @@ PROMPTS = (
 
 
 @dataclass(frozen=True)
-class ServerRequest:
+class ServerRequest(Effort):
     """The options of the command line; raises ``ValueError`` for one that cannot be."""
 
     url: str
-    budget: float
-    epsilon: float
-    confidence: float
-    seed: int
-    limit: float
     reference: str = ""
     prompts: tuple[str, ...] = PROMPTS
     tokens: int = 4
@@ -63,14 +58,11 @@ class ServerRequest:
             raise ValueError("--url needs --reference URL: the same server without speculation")
         Endpoint(self.url, self.limit)
         Endpoint(self.reference, self.limit)
-        check_number("--budget", self.budget, LEAST)
-        check_number("--limit", self.limit, LEAST)
+        self.check()
         check_number("--rate", self.rate, LEAST)
         check_number("--temperature", self.temperature, LEAST)
         check_number("--min-p", self.min_p, 0, 1)
         check_number("--top-p", self.top_p, LEAST, 1)
-        check_share("--epsilon", self.epsilon)
-        check_share("--confidence", self.confidence)
         least = {"tokens": 1, "top_k": 0, "concurrency": 1, "reference_concurrency": 1, "requests": 1}
         for name, value in least.items():
             check_at_least(f"--{name.replace('_', '-')}", getattr(self, name), value)
@@ -87,7 +79,7 @@ class ServerRequest:
     def command(self) -> str:
         """The command that asks for the same."""
         words = ["simlab", "certify"]
-        for name, value in asdict(self).items():
+        for name, value in ({"url": self.url} | asdict(self)).items():
             if name == "prompts":
                 words += [word for prompt in value if value != PROMPTS for word in ("--prompt", prompt)]
             elif isinstance(value, bool):

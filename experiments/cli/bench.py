@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from experiments.cli.options import file_option, option
-from experiments.cli.terminal import (
+from experiments.options import file_option, option
+from experiments.terminal import (
     UsageError,
     check_copy,
     error_output,

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
-from experiments.cli.options import file_option, given_of, option, out_option, seed_option, with_records
-from experiments.cli.terminal import (
+from experiments.certification.effort import Effort
+from experiments.options import file_option, given_of, option, out_option, with_records
+from experiments.terminal import (
     UsageError,
     check_copy,
     check_writable,
@@ -40,18 +41,6 @@ MOST_OUTCOMES = 16  # that are printed; the page has more
 def _server(metavar: str, text: str) -> Any:
     """An option of ``--url``."""
     return typer.Option(metavar=metavar or None, help=text, show_default=False)
-
-
-@dataclass(frozen=True)
-class Effort:
-    """How long it is tried, and how sure a pass is."""
-
-    section: ClassVar[str] = "How long and how sure"
-    budget: Annotated[float, option("seconds; a fault ends it earlier", "S")] = 60.0
-    epsilon: Annotated[float, option("TV that must be ruled out", "E")] = 0.03
-    confidence: Annotated[float, option("of the bound on TV", "C")] = 0.999
-    seed: Annotated[int, seed_option("of the random calls")] = 0
-    limit: Annotated[float, option("seconds until a call counts as hung", "S")] = 10.0
 
 
 @dataclass(frozen=True)
@@ -89,6 +78,9 @@ def certify_command(
     spec: Annotated[str | None, typer.Argument(metavar="SPEC", help="what to certify", show_default=False)] = None,
     command: Annotated[
         str | None, option("certify a process: any language", "LINE", "--command", section=SUBJECT)
+    ] = None,
+    checkout: Annotated[
+        Path | None, option("the repository of published code (--list)", "DIR", "--checkout", section=SUBJECT)
     ] = None,
     url: Annotated[str | None, option("certify a server with speculation", "URL", "--url", section=SUBJECT)] = None,
     contract: Annotated[
@@ -136,7 +128,8 @@ def certify_command(
     certificate.html and, where there is one, a program that reproduces the failure.
 
     Exit status: 0 lossless, 1 lossy or breaks, 2 wrong usage, 3 inconclusive: nothing was found, but the budget was too
-    small for the TV asked for. SPEC is module:function, path/to/file.py:function, or the name of an adapter (--list).
+    small for the TV asked for. SPEC is module:function, path/to/file.py:function, or a name of --list: an
+    adapter, or code of a repository in --checkout.
     simlab/certify/README.md is the guide; docs/certify-any-language.md that of --command,
     docs/certify-servers.md that of --url.
     """
@@ -148,6 +141,8 @@ def certify_command(
     given = next((name for name, value in own.items() if value or value == ""), None)
     if given and (listing or self_test or url is not None):
         raise UsageError(f"certify: --{given} belongs to a SPEC or --command")
+    if checkout is not None and spec is None:
+        raise UsageError("certify: --checkout belongs to a SPEC")
     if listing:
         return _list()
     if self_test:
@@ -168,7 +163,7 @@ def certify_command(
         if url is not None:
             from experiments.certification.servers import ServerRequest
 
-            return _certify_server(ServerRequest(url, **asdict(effort), **asked), out, files)
+            return _certify_server(ServerRequest(url, **effort.effort, **asked), out, files)
         assert named is not None
         request = Request(
             spec=named,
@@ -180,7 +175,8 @@ def certify_command(
             at_most=at_most or "",
             strict=strict,
             process=spec is None,
-            **asdict(effort),
+            checkout=checkout,
+            **effort.effort,
         )
     except ValueError as error:
         raise UsageError(str(error)) from None
@@ -259,9 +255,10 @@ def _show(document: dict[str, Any], out: Path, files: GateFiles) -> int:
 
 
 def _list() -> int:
-    """Print the contracts, the adapters, and the presets of shapes."""
+    """Print the contracts, adapters, published code, and the presets of shapes."""
     from simlab.certify import CONTRACTS
     from simlab.certify.adapters import ADAPTERS
+    from simlab.certify.adapters.checkouts.registry import PUBLISHED
     from simlab.certify.shapes.ranges import PRESETS
 
     console = output()
@@ -271,6 +268,9 @@ def _list() -> int:
     console.print()
     rows = [(one.name, one.contract, "CUDA" if one.needs_cuda else "CPU", one.about) for one in ADAPTERS.values()]
     console.print(plain_table(console, ("adapter", "contract", "runs on", "what it is"), rows))
+    console.print()
+    rows = [(one.name, one.contract, one.repository, one.about) for one in PUBLISHED.values()]
+    console.print(plain_table(console, ("with --checkout", "contract", "of the repository", "what it is"), rows))
     console.print()
     width = max(map(len, PRESETS)) + 2
     print_text(console, "presets of --shape, of which a contract takes the sizes that it has", "bold")

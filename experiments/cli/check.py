@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from experiments.cli.options import Device
-from experiments.cli.terminal import UsageError, output, plain_table, print_text
+from experiments.terminal import UsageError, output, plain_table, print_text
 
 COLOURS = {"passes": "green", "fails": "red"}
 

@@ -7,24 +7,11 @@ from shutil import rmtree
 from statistics import median
 from typing import TYPE_CHECKING, Annotated, Any
 
-from experiments.cli.options import (
-    CONTINUOUS,
-    DISCRETE,
-    Models,
-    Rows,
-    Run,
-    Shipped,
-    Vectors,
-    check_kind,
-    option,
-    out_option,
-    sampling_of,
-    with_records,
-)
-from experiments.cli.options import (
-    FILES as WRITTEN,
-)
-from experiments.cli.terminal import (
+from experiments.cli.options import CONTINUOUS, DISCRETE, Models, Rows, Run, Shipped, Vectors, check_kind, sampling_of
+from experiments.interrupts import held_interrupts
+from experiments.options import FILES as WRITTEN
+from experiments.options import option, out_option, with_records
+from experiments.terminal import (
     check_writable,
     error_output,
     numbers_table,
@@ -33,7 +20,6 @@ from experiments.cli.terminal import (
     progress_bar,
     usage_errors,
 )
-from experiments.interrupts import held_interrupts
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from experiments.cli.options import count_option, file_option
-from experiments.cli.terminal import UsageError, check_copy, output, print_text
+from experiments.options import count_option, file_option
+from experiments.terminal import UsageError, check_copy, output, print_text
 
 
 def convert_command(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from experiments.cli.options import DISCRETE
 from experiments.cli.showing import bar
-from experiments.cli.terminal import UsageError, check_copy, output, plain_table, print_text, progress_bar
+from experiments.terminal import UsageError, check_copy, output, plain_table, print_text, progress_bar
 
 if TYPE_CHECKING:
     from experiments.models.choice import Choice

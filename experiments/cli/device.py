@@ -6,8 +6,9 @@ from pathlib import Path
 from shutil import rmtree
 from typing import Annotated, Any
 
-from experiments.cli.options import DISCRETE, GUIDANCE, Model, Models, file_option, option
-from experiments.cli.terminal import (
+from experiments.cli.options import DISCRETE, GUIDANCE, Model, Models, Small
+from experiments.options import file_option, option
+from experiments.terminal import (
     UsageError,
     check_copy,
     error_output,
@@ -20,7 +21,7 @@ from experiments.cli.terminal import (
 
 def device_command(
     device: Annotated[str | None, option("cuda, or cpu with --small; cpu with the options below", "NAME")] = None,
-    small: Annotated[bool, option("small sizes: only to see whether it runs", name="--small")] = False,
+    small: Small = False,
     curve: Annotated[bool, option("what a call of a model costs by its rows", name="--curve")] = False,
     compression: Annotated[bool, option("tokens a step by method and window", name="--compression")] = False,
     payoff: Annotated[bool, option("speedup by batch and window, predicted and measured", name="--map")] = False,

@@ -7,15 +7,16 @@ from typing import Annotated
 
 import typer
 
-from experiments.cli.options import Device, Models, option, out_option
-from experiments.cli.terminal import UsageError, check_writable, error_output, output, plain_table, print_text
+from experiments.cli.options import Device, Models, Small
+from experiments.options import option, out_option
+from experiments.terminal import UsageError, check_writable, error_output, output, plain_table, print_text
 
 
 def device_day_command(
     name: Annotated[str, typer.Argument(metavar="NAME", help="of the machine, as h200", show_default=False)],
     device: Device = "cuda",
     seconds: Annotated[float, option("of all steps together, in this run", "S", min=1)] = 1500.0,
-    small: Annotated[bool, option("small sizes: only to see whether it runs", name="--small")] = False,
+    small: Small = False,
     data: Annotated[Path | None, option("the four files of Fashion-MNIST, if elsewhere", "DIR")] = None,
     only: Annotated[list[str] | None, option("this alone (repeatable)", "STEP", "--step")] = None,
     models: Models = None,

@@ -7,8 +7,8 @@ import platform
 import sys
 from pathlib import Path
 
-from experiments.cli.terminal import output, plain_table, print_text
 from experiments.machine import cores, installed
+from experiments.terminal import output, plain_table, print_text
 
 NEEDED = ("numpy", "scipy", "numba", "pandas")
 WANTED = {  # packages beyond these, what needs them, and how they are installed

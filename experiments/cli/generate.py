@@ -21,15 +21,12 @@ from experiments.cli.options import (
     Settings,
     Vectors,
     check_kind,
-    count_option,
-    file_option,
-    option,
     sampling_of,
     settings_of,
-    with_records,
 )
 from experiments.cli.prompts import PAINTERS, Texts, draw_texts
-from experiments.cli.terminal import (
+from experiments.options import count_option, file_option, option, with_records
+from experiments.terminal import (
     UsageError,
     check_copy,
     check_picture,

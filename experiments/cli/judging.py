@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from experiments.cli.terminal import (
+from experiments.terminal import (
     UsageError,
     check_writable,
     drawn,

@@ -1,44 +1,37 @@
-"""``simlab large``: measure rules over vocabularies of thousands, one table after the other."""
+"""``simlab run large``: measure rules over vocabularies of thousands, one table after the other."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from experiments.cli.options import option, out_option
-from experiments.cli.terminal import UsageError, check_writable, error_output, output, print_text, progress_bar
+from experiments.terminal import UsageError, check_writable, error_output, output, print_text, progress_bar
 from simlab.registry import meant
 
 if TYPE_CHECKING:
     import pandas as pd
 
+NAME, TITLE = "large", "Rules over vocabularies of thousands, exact in each context: tables"
+VOCABULARY = 1024  # tokens
 
-def large_command(
-    table: Annotated[
-        list[str] | None, typer.Argument(metavar="TABLE", help="which tables; all by default", show_default=False)
-    ] = None,
-    vocabulary: Annotated[int, option("tokens", "V")] = 1024,
-    out: Annotated[Path, out_option()] = Path("out"),
-) -> int:
-    """Measure rules over vocabularies of thousands.
 
-    Acceptance, TV and distance over a codebook of lossy rules, exact in each context, how they add up along sequences,
-    and tokens a block. Minutes a table; simlab report draws a page of them.
+def run_large(asked: Sequence[str], vocabulary: int, out: Path) -> int:
+    """Write the tables asked for, all by default, of rules over so many tokens; returns the exit status.
+
+    Acceptance, TV and distance over a codebook of lossy rules, how they add up along sequences, and tokens a block.
     """
     from experiments.results import write_table
 
     measure = tables()
-    for name in table or []:
+    for name in asked:
         if name not in measure:
             raise UsageError(
                 f"{name}: there is no such table; {meant(name, measure)}expected one of {', '.join(measure)}"
             )
     check_writable("--out", out)
-    chosen = [name for name in measure if not table or name in table]
+    chosen = [name for name in measure if not asked or name in asked]
     with progress_bar() as progress:
         bar = progress.add_task("starting", total=len(chosen))
         for name in chosen:

@@ -8,7 +8,6 @@ lossy or breaks; 2 for wrong usage; 3 when a certificate is inconclusive, or not
 from __future__ import annotations
 
 import os
-import re
 import signal
 import sys
 from collections.abc import Sequence
@@ -26,18 +25,16 @@ from experiments.cli.device import device_command
 from experiments.cli.device_day import device_day_command
 from experiments.cli.doctor import doctor_command
 from experiments.cli.generate import generate_command
-from experiments.cli.large import large_command
-from experiments.cli.options import Sections
 from experiments.cli.prove import prove_command
 from experiments.cli.record import record_command
 from experiments.cli.replay import replay_command
 from experiments.cli.report import SeveralRuns, report_command
 from experiments.cli.run import run_command
-from experiments.cli.terminal import UsageError
 from experiments.cli.train import train_command
 from experiments.cli.verify import verify_command
 from experiments.interrupts import WRITTEN, is_interrupt, lasting_interrupts
-from experiments.validation import expectation
+from experiments.options import SHOWN, Sections, told
+from experiments.terminal import UsageError
 from simlab import __version__
 from simlab.registry import meant
 
@@ -50,6 +47,7 @@ OPTIONAL = {  # packages that only some commands need: the extra that brings the
 MOVED = {  # commands that there were: what is typed now
     "judge": "simlab prove {} --judge",
     "show": "simlab prove RULE --at P Q",
+    "large": "simlab run large {}",
     "train": "simlab model train {}",
     "check": "simlab model check {}",
     "convert": "simlab model convert {}",
@@ -90,7 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except typer.Exit as done:
         return done.exit_code
     except (UsageError, typer.TyperException) as error:
-        print(f"simlab: {_message(error)}", file=sys.stderr)
+        print(f"simlab: {told(error)}", file=sys.stderr)
         raise SystemExit(2) from None
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
@@ -115,34 +113,13 @@ def _moved(command: str, *given: str) -> str:
     return f"simlab {command} is now {MOVED[command].format(' '.join(given))}; {near}".rstrip("; ")
 
 
-def _message(error: Exception) -> str:
-    """The error of a parameter as "--option value: expected ..."; any other as it is."""
-    if not isinstance(error, typer.BadParameter):
-        told = error.format_message() if isinstance(error, typer.TyperException) else str(error)
-        extra = told.startswith("Got unexpected extra argument") and re.search(r"\w+\.[\w.]+", told)
-        return f"{told}; a claim is named as --claim {extra[0]}, several times for several" if extra else told
-    name = error.param.opts[0] if error.param is not None else ""
-    if not isinstance(error.__cause__, ValueError):
-        return error.format_message()
-    found = error.__cause__.errors()[0]  # type: ignore[attr-defined]
-    _, _, choices = str(found["msg"]).partition(" is not one of ")
-    if choices:
-        known = re.findall(r"'([^']*)'", choices)
-        return f"{name} {found['input']}: {meant(found['input'], known)}expected one of {', '.join(map(repr, known))}"
-    return f"{name} {found['input']}: expected {expectation(found)}"
-
-
 def _print_version(wanted: bool) -> None:
     if wanted:
         print(f"simlab {__version__}")
         raise typer.Exit
 
 
-app = typer.Typer(
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"max_content_width": 120, "help_option_names": ["-h", "--help"]},
-)
+app = typer.Typer(**SHOWN)
 
 
 @app.callback()
@@ -159,7 +136,6 @@ app.command("claims")(claims_command)
 app.command("prove")(prove_command)
 app.command("certify", cls=Sections)(certify_command)
 app.command("run")(run_command)
-app.command("large")(large_command)
 app.command("report", cls=SeveralRuns)(report_command)
 app.command("bench")(bench_command)
 app.command("generate", cls=Sections)(generate_command)

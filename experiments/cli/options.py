@@ -1,110 +1,25 @@
-"""Options that several commands share; those that belong together are a record, and spelled once."""
+"""Options that several commands share: those that belong together are a record, and spelled once."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from copy import copy
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from fractions import Fraction
-from functools import wraps
-from inspect import Parameter, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import typer
-from typer.core import TyperCommand
 
-from experiments.cli.terminal import UsageError
+from experiments.options import count_option, given_of, option, seed_option
+from experiments.terminal import UsageError
 
 if TYPE_CHECKING:
     from experiments.models.continuous.kind import Settings as VectorSettings
     from simlab.models.process.sampling import Sampling
 
-MOST_SEED = (1 << 32) - 1
-DRAWN, MODEL, ROWS, VECTORS, RUN, FILES = (  # sections of the help
-    "What is drawn", "Model", "Rows", "Continuous tokens", "Run", "Files"
+DRAWN, MODEL, ROWS, VECTORS, RUN = (  # sections of the help
+    "What is drawn", "Model", "Rows", "Continuous tokens", "Run"
 )  # fmt: skip
-
-
-class Sections(TyperCommand):
-    """A command whose help has its options by subject: by their panels, which typer keeps for Rich alone."""
-
-    def format_options(self, ctx: Any, formatter: Any) -> None:
-        found: dict[str, list[tuple[str, str]]] = {}
-        for each in self.get_params(ctx):
-            usual = "Arguments" if each.param_type_name == "argument" else "Options"
-            if record := each.get_help_record(ctx):
-                found.setdefault(getattr(each, "rich_help_panel", None) or usual, []).append(record)
-        for heading in sorted(found, key=lambda heading: heading == "Options"):  # --help is the last
-            with formatter.section(heading):
-                formatter.write_dl(found[heading])
-
-
-def option(help: str, metavar: str | None = None, name: str = "", section: str | None = None, **more: Any) -> Any:
-    """An option with its help, called as its parameter is unless it has a ``name``, in a section of the help."""
-    return typer.Option(*filter(None, [name]), metavar=metavar, help=help, rich_help_panel=section, **more)
-
-
-def seed_option(help: str, section: str | None = None) -> Any:
-    """``--seed``, with what it is the seed of."""
-    return typer.Option("--seed", metavar="N", min=0, max=MOST_SEED, help=help, rich_help_panel=section)
-
-
-def count_option(name: str, help: str, section: str | None = None) -> Any:
-    """A number of things, at least one."""
-    return typer.Option(name, metavar="N", min=1, help=help, rich_help_panel=section)
-
-
-def out_option(help: str = "where to write") -> Any:
-    """``--out``, a folder."""
-    return typer.Option("--out", metavar="DIR", help=help, rich_help_panel=FILES)
-
-
-def file_option(name: str, help: str) -> Any:
-    """A file to be written."""
-    return typer.Option(name, metavar="FILE", help=help, rich_help_panel=FILES)
-
-
-def with_records(command: Callable[..., int]) -> Callable[..., int]:
-    """``command`` as typer takes it: a parameter that is a record, a dataclass of options, is one option a field.
-
-    They are one section of the help, which the record names.
-    """
-    types = get_type_hints(command, include_extras=True)
-    records: dict[str, Any] = {name: kind for name, kind in types.items() if is_dataclass(kind)}
-    options = [each for name, each in signature(command).parameters.items() if name not in records]
-    spelled = [each.replace(annotation=types[each.name], kind=Parameter.KEYWORD_ONLY) for each in options]
-    for record in records.values():
-        hints = get_type_hints(record, include_extras=True)
-        spelled += [
-            Parameter(
-                each.name,
-                Parameter.KEYWORD_ONLY,
-                default=each.default,
-                annotation=_in_section(hints[each.name], record.section),
-            )
-            for each in fields(record)
-        ]
-
-    @wraps(command)
-    def called(**given: Any) -> int:
-        made = {
-            name: record(**{each.name: given.pop(each.name) for each in fields(record)})
-            for name, record in records.items()
-        }
-        return command(**given, **made)
-
-    called.__signature__ = signature(command).replace(parameters=spelled)  # type: ignore[attr-defined]
-    called.__annotations__ = {each.name: each.annotation for each in spelled} | {"return": int}
-    return called
-
-
-def _in_section(hint: Any, section: str) -> Any:
-    """The annotation of an option, with its section of the help."""
-    option = copy(hint.__metadata__[0])
-    option.rich_help_panel = section
-    return Annotated[hint.__origin__, option]
 
 
 Settings = Annotated[list[str] | None, option("a parameter of it (repeatable)", "KEY=VALUE", "--set", section=DRAWN)]
@@ -149,6 +64,7 @@ Models = Annotated[
     Path | None, option("checkpoints, instead of those that come along", "DIR", "--models", section=MODEL)
 ]
 Device = Annotated[str, option("cpu or cuda", "NAME", "--device")]
+Small = Annotated[bool, option("small sizes: only to see whether it runs", name="--small")]
 Label = Annotated[str, option("of the class, or all", "NAME", "--label", section=DRAWN)]
 GUIDANCE = typer.Option("--guidance", metavar="S", help="scale of guidance; 1 is none")
 
@@ -228,7 +144,7 @@ def sampling_of(model: str, rows: Rows, vectors: Vectors) -> Any:
 def settings_of(model: str, method: str, settings: list[str] | None, vectors: Vectors) -> dict[str, Any]:
     """Parameters of a method of these models. Raises ``ValueError`` for what is none of its."""
     if model != CONTINUOUS:
-        from experiments.models.methods import read_settings
+        from experiments.models.discrete.methods import read_settings
 
         return read_settings(settings or [])
     from experiments.models.continuous.methods import AR
@@ -236,12 +152,6 @@ def settings_of(model: str, method: str, settings: list[str] | None, vectors: Ve
     if method == AR and vectors.drafts:
         raise ValueError(f"--gamma and --prefill are not for --method {AR}; expected neither")
     return vectors.drafts
-
-
-def given_of(record: Any) -> dict[str, Any]:
-    """The fields of a record that were given, by their names."""
-    values = {each.name: getattr(record, each.name) for each in fields(record)}
-    return {name: value for name, value in values.items() if value is not None}
 
 
 def check_kind(model: str, rows: Rows, vectors: Vectors, **others: Any) -> None:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 
-from experiments.cli.options import Rows, Run, given_of
-from experiments.cli.terminal import (
+from experiments.cli.options import Rows, Run
+from experiments.options import given_of
+from experiments.terminal import (
     UsageError,
     check_copy,
     check_picture,
@@ -48,8 +49,8 @@ def draw_texts(
     import torch
 
     from experiments.models import session
+    from experiments.models.discrete.methods import make_method, read_settings
     from experiments.models.grid import write_grid
-    from experiments.models.methods import make_method, read_settings
     from experiments.results import write_arrays
     from simlab.models.text_to_image import draw, load
 

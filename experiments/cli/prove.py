@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from experiments.cli.options import Settings, count_option, exact_settings, file_option, option, seed_option
-from experiments.cli.terminal import (
+from experiments.cli.options import Settings, exact_settings
+from experiments.options import count_option, file_option, option, seed_option
+from experiments.terminal import (
     UsageError,
     check_copy,
     check_writable,

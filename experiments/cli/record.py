@@ -16,14 +16,11 @@ from experiments.cli.options import (
     Settings,
     Vectors,
     check_kind,
-    count_option,
-    file_option,
-    option,
     sampling_of,
     settings_of,
-    with_records,
 )
-from experiments.cli.terminal import UsageError, check_copy, output, print_text, progress_bar, usage_errors
+from experiments.options import count_option, file_option, option, with_records
+from experiments.terminal import UsageError, check_copy, output, print_text, progress_bar, usage_errors
 
 USUAL = "sjd", "last-step"  # methods of discrete and of continuous tokens
 

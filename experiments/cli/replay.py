@@ -7,8 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from experiments.cli.options import CONTINUOUS, option, out_option, refuse_given
-from experiments.cli.terminal import (
+from experiments.cli.options import CONTINUOUS, refuse_given
+from experiments.options import option, out_option
+from experiments.terminal import (
     UsageError,
     check_writable,
     numbers_table,

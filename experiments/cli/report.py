@@ -9,9 +9,9 @@ from typing import Annotated, Any
 
 from typer.core import TyperCommand
 
-from experiments.cli.options import option, out_option
-from experiments.cli.terminal import UNDRAWN, UsageError, check_writable
 from experiments.interrupts import run_held
+from experiments.options import option, out_option
+from experiments.terminal import UNDRAWN, UsageError, check_writable
 
 
 class SeveralRuns(TyperCommand):

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from experiments.cli.options import option
-from experiments.cli.terminal import UsageError, error_output, output, plain_table, print_text, progress_bar
+from experiments.cli import large
+from experiments.options import option
+from experiments.terminal import UsageError, error_output, output, plain_table, print_text, progress_bar
 from simlab.registry import meant
 
 if TYPE_CHECKING:
@@ -29,11 +30,16 @@ def run_command(
         str | None,
         typer.Argument(metavar="SPEC", help="a TOML file, or the name of a spec that is listed", show_default=False),
     ] = None,
+    table: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="TABLE", help="of large: which tables; all by default", show_default=False),
+    ] = None,
     listing: Annotated[bool, option("list the specs that come with simlab", name="--list")] = False,
-    out: Annotated[Path | None, option("where to write (default: out/sweeps/NAME)", "DIR")] = None,
+    out: Annotated[Path | None, option("where to write (default: out/sweeps/NAME; of large: out)", "DIR")] = None,
     seed: Annotated[list[int] | None, option("instead of the spec's (repeatable)", "N", min=0)] = None,
     workers: Annotated[int | None, option("processes (default: one a core)", "N", min=1)] = None,
     scheduler: Annotated[str | None, option("send the cells to the Dask cluster of this scheduler", "ADDRESS")] = None,
+    vocabulary: Annotated[int | None, option("of large: tokens (default: 1024)", "V")] = None,
 ) -> int:
     """Run a sweep of simulations.
 
@@ -41,6 +47,8 @@ def run_command(
     first table has some sequences of every process, decoder and rule, and each that follows about twice as many, until
     all are there. Stop it when it is sure enough. Finished cells are saved: a run that was interrupted or killed goes
     on where it was when the same command is given again, and ends with the same table.
+
+    The study "large" measures lossy rules over vocabularies of thousands, exact in each context: minutes a table.
     """
     if listing == (spec is not None):
         raise UsageError("run: expected a SPEC or --list, and not both")
@@ -48,6 +56,12 @@ def run_command(
         raise UsageError("run: expected --workers or --scheduler, and not both")
     if spec is None:
         return _list()
+    if spec == large.NAME:
+        if seed or workers is not None or scheduler is not None:
+            raise UsageError("run large: --seed, --workers and --scheduler are for specs; expected none of them")
+        return large.run_large(table or [], vocabulary or large.VOCABULARY, out or Path("out"))
+    if table or vocabulary is not None:
+        raise UsageError(f"run {spec}: TABLE and --vocabulary are for large; expected neither")
     return _run(find_spec(spec), out, seed or [], workers, scheduler)
 
 
@@ -57,6 +71,7 @@ def _list() -> int:
 
     console = output()
     rows = [(path.stem, read_spec(path).title) for path in sorted(SHIPPED.glob("*.toml"))]
+    rows.append((large.NAME, large.TITLE))
     console.print(plain_table(console, ("spec", "title"), rows), highlight=False)
     return 0
 
@@ -68,7 +83,7 @@ def find_spec(name: str) -> Path:
     if path.is_file() or (path.suffix and not shipped.is_file()):
         return path
     if "/" in name or not shipped.is_file():
-        known = sorted(spec.stem for spec in SHIPPED.glob("*.toml"))
+        known = sorted([large.NAME, *(spec.stem for spec in SHIPPED.glob("*.toml"))])
         raise UsageError(
             f"there is no spec {name!r}; {meant(name, known)}expected a file, or one of {', '.join(known)}"
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from experiments.cli.terminal import UsageError, output, plain_table, print_text
+from experiments.terminal import UsageError, output, plain_table, print_text
 
 if TYPE_CHECKING:
     from experiments.apart import Link

@@ -7,8 +7,9 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from experiments.cli.options import option, out_option, seed_option
-from experiments.cli.terminal import UsageError, check_writable, error_output, output, print_text, progress_bar
+from experiments.cli.options import Device
+from experiments.options import option, out_option, seed_option
+from experiments.terminal import UsageError, check_writable, error_output, output, print_text, progress_bar
 
 
 def train_command(
@@ -27,7 +28,7 @@ def train_command(
     ],
     out: Annotated[Path, out_option("models")] = Path("out/models"),
     data: Annotated[Path | None, option("the four files (default: Debian's package, or a download)", "DIR")] = None,
-    device: Annotated[str, option("cpu or cuda", "NAME")] = "cpu",
+    device: Device = "cpu",
     precision: Annotated[Literal["float32", "bfloat16"] | None, option("of the products (default: float32)")] = None,
     compiled: Annotated[bool | None, option("compile the model, by torch", name="--compile")] = None,
     steps: Annotated[int | None, option("instead of the plan's", "N")] = None,

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from experiments.cli.options import file_option, option, out_option, seed_option
-from experiments.cli.terminal import (
+from experiments.options import file_option, option, out_option, seed_option
+from experiments.terminal import (
     UsageError,
     check_copy,
     check_writable,

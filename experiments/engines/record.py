@@ -9,33 +9,36 @@ packages are looked for as ``src/OWNER+NAME`` in the folder of the environment.
 
 from __future__ import annotations
 
-import argparse
 import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
+
+import typer
 
 from experiments.certification.certified import certified
-from experiments.certification.published import certificate_of
 from experiments.certification.request import Request
 from experiments.certification.servers import PROMPTS, ServerRequest, certified_server
 from experiments.engines import llama_cpp, openvino_genai
 from experiments.engines.source import source_version
 from experiments.machine import installed
+from experiments.options import option, run_module
 from experiments.results import write_json
+from experiments.terminal import UsageError
 from simlab.certify.adapters import ADAPTERS
 from simlab.certify.adapters.checkouts.registry import PUBLISHED, Published, commit_of
 from simlab.certify.certificate import battery_of
 from simlab.certify.servers.client import LLAMA
+from simlab.registry import meant
 
 MODULE = "experiments.engines.record"
 FOLDER = Path(__file__).parent / "certificates"
@@ -81,7 +84,8 @@ class Engine:
     def request(self, budget: float) -> Request:
         """With so many seconds."""
         contract = None if self.spec in ADAPTERS else self.contract
-        return Request(self.spec, contract, budget, self.wanted.epsilon, 0.999, 0, None, 1, LIMIT, self.arrays)
+        asked: Any = {"budget": budget, "epsilon": self.wanted.epsilon, "limit": LIMIT}
+        return Request(self.spec, contract, processes=1, arrays=self.arrays, **asked)
 
     def certificate(self, scratch: Path, budget: float) -> dict[str, Any]:
         """The content of certificate.json."""
@@ -108,8 +112,8 @@ class ServedEngine:
     def certificate(self, scratch: Path, budget: float) -> dict[str, Any]:
         """The content of certificate.json; its command has the usual ports in place of those that were free."""
         with self.served() as (url, reference):
-            asked = (url, budget, self.wanted.epsilon, 0.999, 0, 10.0, reference, self.prompts)
-            request = ServerRequest(*asked, top_k=KEPT, requests=200_000)
+            asked: Any = {"budget": budget, "epsilon": self.wanted.epsilon, "top_k": KEPT, "requests": 200_000}
+            request = ServerRequest(url, reference, self.prompts, **asked)
             document = certified_server(request, scratch, lambda share: None)
         told = json.dumps(document)
         for address, usual in ((url, 8080), (reference, 8081)):
@@ -145,8 +149,14 @@ class PublishedEngine:
         return CHECKOUTS / self.published.repository.replace("/", "+")
 
     def certificate(self, scratch: Path, budget: float) -> dict[str, Any]:
-        """The content of certificate.json."""
-        return certificate_of(self.published, self.checkout, budget, self.wanted.epsilon, limit=LIMIT)
+        """The content of certificate.json; its command names a folder, and its programs, which would need it, go."""
+        asked: Any = {"budget": budget, "epsilon": self.wanted.epsilon, "limit": LIMIT}
+        request = Request(self.name, processes=1, checkout=self.checkout, **asked)
+        document = certified(request, scratch, lambda: None, lambda what, share: None)
+        for failure in (document["failure"], document["edge"]):
+            if failure:
+                failure["script"] = ""
+        return document | {"command": replace(request, checkout=Path("FOLDER")).command}
 
     def versions(self) -> dict[str, str]:
         """The commit, and as :meth:`Engine.versions`."""
@@ -300,29 +310,28 @@ def apart(name: str, budget: float | None) -> int:
     return subprocess.run([sys.executable, "-m", MODULE, name, *more], check=False).returncode
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def record_command(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="NAME", help="what is certified (default: what has no certificate)")
+    ] = None,
+    budget: Annotated[float | None, option("seconds of each (default: what fits its contract)", "S")] = None,
+) -> int:
     """Certify those of these names, or all that have no certificate of these versions."""
     found = {engine.name: engine for engine in engines()}
-    parser = argparse.ArgumentParser(prog=f"python -m {MODULE}", description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("names", nargs="*", metavar="NAME", help="what is certified (default: what has no certificate)")
-    parser.add_argument("--budget", type=float, metavar="S", help="seconds of each (default: what fits its contract)")
-    asked = parser.parse_args(arguments)
-    unknown = [name for name in asked.names if name not in found]
-    if unknown:
-        print(f"{unknown[0]!r} is no engine; expected some of {', '.join(found)}", file=sys.stderr)
-        return 2
-    if len(asked.names) != 1:
+    for name in names or []:
+        if name not in found:
+            raise UsageError(f"{name!r} is no engine; {meant(name, found)}expected some of {', '.join(found)}")
+    if not names or len(names) > 1:
         with ThreadPoolExecutor(AT_ONCE) as pool:
-            return max(pool.map(partial(apart, budget=asked.budget), asked.names or missing()), default=0)
-    engine = found[asked.names[0]]
+            return max(pool.map(partial(apart, budget=budget), names or missing()), default=0)
+    engine = found[names[0]]
     try:
-        document = record(engine, engine.versions(), asked.budget)
+        document = record(engine, engine.versions(), budget)
     except (PackageNotFoundError, ValueError) as error:
-        print(f"{engine.name}: {error}", file=sys.stderr)
-        return 2
+        raise UsageError(f"{engine.name}: {error}") from None
     print(f"{engine.name}: {document['verdict']}, {document['summary']}", flush=True)
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_module(record_command))

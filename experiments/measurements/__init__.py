@@ -1,1 +1,1 @@
-"""Measurements of ``simlab verify`` and ``simlab large``, as data frames for the report."""
+"""Measurements of ``simlab verify`` and ``simlab run large``, as data frames for the report."""

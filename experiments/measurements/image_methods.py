@@ -11,7 +11,6 @@ number of drafts a call: ``BESIDE``, the calls of each image by ``sjd-ac`` and b
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 import tomllib
@@ -20,11 +19,14 @@ from fractions import Fraction as F
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, get_args
+from typing import Annotated, Any, get_args
 
 import numpy as np
+import typer
 
+from experiments.options import option, run_module
 from experiments.results import write_json, write_text
+from experiments.terminal import UsageError
 from simlab.decoders import (
     Block,
     Decoder,
@@ -51,6 +53,7 @@ from theory.claims.images.jacobi import BEFORE, NOW, reused, rising
 from theory.claims.images.relaxed import LEAVES, local_tv, pooled
 from theory.claims.lossy.truncation import PAIR
 from theory.continuous.quadrature import normal_pdf, panels
+from theory.continuous.rejection_cost import emitted_mass
 from theory.distances import aligned, tv
 from theory.exact import acceptance, mean, sequence_law, step_law, target_law
 from theory.example_processes import random_process, sticky_process
@@ -220,12 +223,10 @@ def by_another_row(r: Any) -> tuple[F, F]:
 
 def by_variances(product: float) -> tuple[float, float]:
     """The same of Algorithm 1 of CSpD where last steps are N(1, 1) and N(0, 1), by quadrature, to four digits."""
-    x, mass = panels(np.linspace(-9, 10, 401))
-    p, q = normal_pdf(x, 1.0), normal_pdf(x)
-    kept, rest = np.minimum(q, product * p), np.maximum(product * p - q, 0)
-    law = kept + (1 - mass @ kept) / (mass @ rest) * rest
-    gained = mass @ (kept - np.minimum(q, p))
-    return round(float(gained), 4), round(float(mass @ abs(law - p)) / 2, 4)
+    x, width = panels(np.linspace(-9, 10, 401))
+    p, q = normal_pdf(x, 1.0) * width, normal_pdf(x) * width
+    found = emitted_mass(p, q, np.log(product * p / q))
+    return round(found.acceptance - float(np.minimum(q, p).sum()), 4), round(float(tv(found.mass, p)), 4)
 
 
 def scd_accepts() -> F:
@@ -429,32 +430,42 @@ def with_tables(page: str, *tables: str) -> str:
     return page
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Write both."""
-    parser = argparse.ArgumentParser(prog="python -m experiments.measurements.image_methods", description=__doc__)
-    for name in ("comparison", "costs", "partly", "beside", "denoising", "out", "page"):
-        parser.add_argument(name, type=Path, metavar=name.upper())
-    parser.add_argument("--steps", type=Path, action="append", metavar="FOLDER", help="a comparison for BESIDE")
-    parser.add_argument("--timed", type=Path, metavar="COMPARISON", help="the one whose times count")
-    given = parser.parse_args(arguments)
-    paths = given.comparison, given.costs, given.partly, given.denoising
-    compared, costs, partly, steps = (json.loads(path.read_text("utf-8")) for path in paths)
-    both = steps_of(given.steps) if given.steps else json.loads(given.beside.read_text("utf-8"))
-    if given.timed:
-        times = json.loads(given.timed.read_text("utf-8"))
+def image_methods_command(
+    comparison: Path,
+    costs: Path,
+    partly: Path,
+    beside_file: Annotated[Path, typer.Argument(metavar="BESIDE")],
+    denoising: Path,
+    out: Path,
+    page: Path,
+    steps: Annotated[list[Path] | None, option("a comparison for BESIDE (repeatable)", "FOLDER", "--steps")] = None,
+    timed: Annotated[Path | None, option("the one whose times count", "COMPARISON", "--timed")] = None,
+) -> int:
+    """Write OUT, and the tables of PAGE from it."""
+    compared, own_costs, in_part, denoised_steps = (
+        json.loads(path.read_text("utf-8")) for path in (comparison, costs, partly, denoising)
+    )
+    both = steps_of(steps) if steps else json.loads(beside_file.read_text("utf-8"))
+    if timed:
+        times = json.loads(timed.read_text("utf-8"))
         if missing := {row["method"] for row in compared["methods"]} - {row["method"] for row in times["methods"]}:
-            parser.error(f"--timed: has no {', '.join(sorted(missing))}; expected every method of COMPARISON")
+            raise UsageError(f"--timed: has no {', '.join(sorted(missing))}; expected every method of COMPARISON")
         compared = with_times(compared, times)
-        write_json(given.comparison, compared)
-    if given.steps:
-        write_json(given.beside, both)
-    found = document(compared, costs["costs"], partly)
-    write_json(given.out, found)
-    page = given.page.read_text("utf-8")
-    tables = table(found), sentences(found["rows"]), combined(found["combinations"]), beside(both), denoised(steps)
-    write_text(given.page, with_tables(page, *tables))
+        write_json(comparison, compared)
+    if steps:
+        write_json(beside_file, both)
+    found = document(compared, own_costs["costs"], in_part)
+    write_json(out, found)
+    tables = (
+        table(found),
+        sentences(found["rows"]),
+        combined(found["combinations"]),
+        beside(both),
+        denoised(denoised_steps),
+    )
+    write_text(page, with_tables(page.read_text("utf-8"), *tables))
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_module(image_methods_command))

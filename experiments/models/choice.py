@@ -23,7 +23,7 @@ from experiments.models import compression, curve
 from experiments.models.compression import Candidate, Compression, named
 from experiments.models.curve import Curve
 from experiments.models.discrete.kind import Discrete, sampling_record
-from experiments.models.methods import METHODS
+from experiments.models.discrete.methods import METHODS
 from experiments.results import write_json
 from simlab.models.process.sampling import Sampling
 from theory.cost_of_rows import speedup_by_rows

@@ -23,9 +23,9 @@ import numpy as np
 import pandas as pd
 import torch
 
+from experiments.kept import Arrays, Kept
 from experiments.machine import facts
 from experiments.models.curve import clock_of
-from experiments.models.kept import Arrays, Kept
 from experiments.models.likelihood import classified
 from experiments.models.quality import FALSE_ALARMS
 from experiments.models.session import Models, labels_for

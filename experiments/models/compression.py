@@ -17,7 +17,7 @@ import numpy as np
 
 from experiments.models.curve import Entry
 from experiments.models.discrete.kind import Discrete, sampling_record
-from experiments.models.methods import Drafter, make_method, nodes
+from experiments.models.discrete.methods import Drafter, make_method, nodes
 from experiments.models.session import labels_for
 from experiments.results import versions
 from simlab.models.process.sampling import Sampling

@@ -19,7 +19,7 @@ import numpy as np
 import torch
 
 from experiments.models.discrete.kind import Discrete
-from experiments.models.methods import Drafter
+from experiments.models.discrete.methods import Drafter
 from experiments.results import device_name
 from simlab.models.process.sampling import Sampling
 

@@ -34,7 +34,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from experiments.models.kept import Kept
+from experiments.kept import Kept
 from experiments.models.operations import Operations
 from experiments.models.timing import PARTS, Clock
 from simlab.decoders import Decoder, Info, make_decoder

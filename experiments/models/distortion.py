@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from experiments.models.discrete.kind import Discrete
-from experiments.models.methods import Method
+from experiments.models.discrete.methods import Method
 from experiments.models.watched import Windows, watch
 from experiments.sweeps.distortion import FIRST, STRIDE
 from simlab.arrays import total_variation

@@ -23,7 +23,7 @@ import torch
 from torch import Tensor, nn
 
 from experiments.models.discrete.kind import Discrete
-from experiments.models.methods import Drafter
+from experiments.models.discrete.methods import Drafter
 from experiments.models.session import Models
 from simlab.models.architectures.backbone import check_parts
 from simlab.registry import meant

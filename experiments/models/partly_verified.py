@@ -13,14 +13,13 @@ from the target's row.
 
 from __future__ import annotations
 
-import argparse
 import sys
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import torch
+import typer
 from scipy.ndimage import label
 from torch import Tensor
 
@@ -29,6 +28,7 @@ from experiments.models.likelihood import likelihood
 from experiments.models.own import load_models
 from experiments.models.quality import rank_distance
 from experiments.models.session import check_device, labels_for
+from experiments.options import count_option, run_module
 from experiments.results import versions, write_json
 from simlab.arrays import how_many_first
 from simlab.decoders import run
@@ -107,24 +107,23 @@ def rounded(models: Discrete, images: int, temperature: float, seed: int = 0) ->
     return {"temperature": temperature, "apart": apart, "tv": found.mean, "tv_error": found.error}
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """The command."""
-    parser = argparse.ArgumentParser(prog="python -m experiments.models.partly_verified", description=__doc__)
-    parser.add_argument("out", type=Path, metavar="OUT", help="the file to write")
-    parser.add_argument("--images", type=int, default=12, metavar="N", help="of each setting (default: 12)")
-    given = parser.parse_args(arguments)
+def partly_verified_command(
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="the file to write")],
+    images: Annotated[int, count_option("--images", "of each setting")] = 12,
+) -> int:
+    """Measure drafts that are verified in part, and rows that are rounded."""
     models = load_models("fashion", None, check_device("cpu"))
     assert isinstance(models, Discrete)
-    found: dict[str, Any] = {"images": given.images, "drafts": DRAFTS, "versions": versions()}
+    found: dict[str, Any] = {"images": images, "drafts": DRAFTS, "versions": versions()}
     asked: Any = (("rounded", rounded, TEMPERATURES), ("neighbourhoods", neighbourhoods, REACHES))
     for name, measured, settings in asked:
         found[name] = []
         for each in settings:
-            found[name].append(measured(models, given.images, each))
+            found[name].append(measured(models, images, each))
             print(name, found[name][-1], flush=True)
-    write_json(given.out, found)
+    write_json(out, found)
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_module(partly_verified_command))

@@ -14,7 +14,7 @@ from experiments.models.choice import Choice, Predicted, choose, known_steps, pr
 from experiments.models.compression import Candidate, Compression
 from experiments.models.curve import Clock, Curve, Entry
 from experiments.models.discrete.kind import Discrete, sampling_record
-from experiments.models.methods import make_method
+from experiments.models.discrete.methods import make_method
 from experiments.models.session import labels_for
 from experiments.results import versions
 from simlab.models.process.sampling import Sampling

@@ -20,7 +20,7 @@ import torch
 
 from experiments.models.curve import clock_of
 from experiments.models.discrete.kind import Discrete
-from experiments.models.methods import Method
+from experiments.models.discrete.methods import Method
 from simlab.models.process.clock import Part
 from simlab.models.process.sampling import Sampling
 from simlab.statistics import estimate

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from experiments.models.discrete.kind import Discrete
-from experiments.models.methods import Method
+from experiments.models.discrete.methods import Method
 from simlab.arrays import grid
 from simlab.decoders import Info, Sjd, SpeculativeDecoder, run
 from simlab.decoders.compiled import has_kernel, simulate

@@ -20,8 +20,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from experiments.results import canonical
 from experiments.sweeps.recorders import Sample, recorded
-from experiments.sweeps.spec import MOST_REPLICATES, Entry, Spec, canonical
+from experiments.sweeps.spec import MOST_REPLICATES, Entry, Spec
 from experiments.sweeps.tables import TABLES, Table, tables
 from simlab.decoders import Decoder, make_decoder
 from simlab.decoders.compiled import simulate

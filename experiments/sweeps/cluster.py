@@ -9,8 +9,9 @@ from contextlib import contextmanager
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+from experiments.attempts import settle
 from experiments.sweeps.cells import Cell
-from experiments.sweeps.pools import Lost, Outcome, Outcomes, Pool, attempt, settle
+from experiments.sweeps.pools import Lost, Outcome, Outcomes, Pool, outcome_of
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -103,7 +104,7 @@ def _probe() -> Any:
 def _outcomes(client: Client, cells: Sequence[Cell]) -> Outcomes:
     from distributed import as_completed
 
-    futures = client.map(_attempt_there, cells, pure=False)
+    futures = client.map(_outcome_there, cells, pure=False)
     try:
         over = as_completed(futures)
         for future in over:
@@ -120,6 +121,6 @@ def _outcomes(client: Client, cells: Sequence[Cell]) -> Outcomes:
         client.cancel(futures)
 
 
-def _attempt_there(cell: Cell) -> Outcome:
+def _outcome_there(cell: Cell) -> Outcome:
     settle()
-    return attempt(cell)
+    return outcome_of(cell)

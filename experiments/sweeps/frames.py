@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from experiments.results import canonical
 from experiments.sweeps.cells import IMAGE, Cell, configuration, model
-from experiments.sweeps.spec import Entry, Spec, canonical, summaries
+from experiments.sweeps.spec import Entry, Spec, summaries
 
 SMALLEST, LARGEST = -(1 << 63), (1 << 63) - 1
 

@@ -10,9 +10,8 @@ from __future__ import annotations
 import os
 import threading
 import time
-import traceback
 from collections.abc import Callable, Generator, Sequence
-from functools import cache
+from functools import partial
 from time import perf_counter
 from typing import NamedTuple
 
@@ -21,6 +20,7 @@ from joblib import Parallel, delayed
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 from threadpoolctl import threadpool_limits
 
+from experiments.attempts import Failure, attempt, settle
 from experiments.sweeps.cells import Cell, compute
 
 ORPHAN_SECONDS = 1.0  # how often a worker looks whether its parent is still there
@@ -28,10 +28,6 @@ ORPHAN_SECONDS = 1.0  # how often a worker looks whether its parent is still the
 
 class Lost(RuntimeError):
     """The workers are gone."""
-
-
-class Failure(str):
-    """Why a cell failed, for people: the last line says what, the rest where."""
 
 
 class Outcome(NamedTuple):
@@ -46,15 +42,9 @@ Outcomes = Generator[Outcome, None, None]
 Pool = Callable[[Sequence[Cell]], Outcomes]
 
 
-def attempt(cell: Cell) -> Outcome:
+def outcome_of(cell: Cell) -> Outcome:
     """Compute a cell, whatever happens."""
-    started = perf_counter()
-    result: pd.DataFrame | Failure
-    try:
-        result = compute(cell)
-    except Exception:  # the others go on
-        result = Failure(traceback.format_exc().strip())
-    return Outcome(cell.key, result, perf_counter() - started)
+    return Outcome(cell.key, *attempt(partial(compute, cell), perf_counter))
 
 
 def local(workers: int) -> Pool:
@@ -62,12 +52,19 @@ def local(workers: int) -> Pool:
 
     def here(cells: Sequence[Cell]) -> Outcomes:
         with threadpool_limits(1):
-            yield from map(attempt, cells)
+            yield from map(outcome_of, cells)
 
     def beside(cells: Sequence[Cell]) -> Outcomes:
-        pool = Parallel(workers, "loky", batch_size=1, return_as="generator_unordered")
+        pool = Parallel(
+            workers,
+            "loky",
+            batch_size=1,
+            return_as="generator_unordered",
+            initializer=_end_with,
+            initargs=(os.getpid(),),
+        )
         try:
-            yield from pool(delayed(_attempt_beside)(cell, os.getpid()) for cell in cells)
+            yield from pool(delayed(_outcome_beside)(cell) for cell in cells)
         except TerminatedWorkerError:
             raise Lost(
                 "a worker ended without a result: it was killed, perhaps for want of memory; fewer --workers need less"
@@ -76,21 +73,17 @@ def local(workers: int) -> Pool:
     return here if workers == 1 else beside
 
 
-def _attempt_beside(cell: Cell, parent: int) -> Outcome:
+def _outcome_beside(cell: Cell) -> Outcome:
     settle()
-    _end_with(parent)
-    return attempt(cell)
+    return outcome_of(cell)
 
 
-@cache
-def settle() -> None:
-    """What a worker does first: a process a core, so a thread a process."""
-    threadpool_limits(1)
-
-
-@cache
 def _end_with(parent: int) -> None:
-    """End this process soon after its parent has, even if that was killed and could tell nobody."""
+    """End this process soon after its parent has, even if that was killed and could tell nobody.
+
+    It is the first thing that a worker does: one that was just being started when its parent was killed is never
+    handed a cell.
+    """
 
     def watch() -> None:
         while os.getppid() == parent:

@@ -21,12 +21,13 @@ from typing import Any, NamedTuple, Protocol
 
 import pandas as pd
 
+from experiments.attempts import Failure
 from experiments.interrupts import held_interrupts
-from experiments.results import versions, write_json, write_table
+from experiments.results import canonical, versions, write_json, write_table
 from experiments.sweeps.cells import Cell, in_working_order, rounds
 from experiments.sweeps.frames import table
-from experiments.sweeps.pools import Failure, Pool
-from experiments.sweeps.spec import Spec, canonical
+from experiments.sweeps.pools import Pool
+from experiments.sweeps.spec import Spec
 from experiments.sweeps.store import Found, Store, locked
 
 

@@ -60,7 +60,6 @@ Every error is a ``ValueError`` that names the file and the key.
 
 from __future__ import annotations
 
-import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -73,6 +72,7 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
+from experiments.results import canonical
 from experiments.sweeps.recorders import RECORDERS
 from experiments.validation import expectation
 from simlab.registry import meant
@@ -144,11 +144,6 @@ def summaries(entries: Sequence[Entry], without: tuple[str, ...] = ()) -> list[s
         ]
         told.append(" ".join([summary, *(f"{name}={_short(own[name])}" for name in differing)]))
     return told
-
-
-def canonical(value: Any) -> str:
-    """``value`` as the one line of JSON there is for it."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def _short(value: Any) -> str:

@@ -7,7 +7,8 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any
 
-from experiments.verification.pool import Failure, Job, Task
+from experiments.attempts import Failure
+from experiments.verification.pool import Job, Task
 from theory.claims import CLAIMS, HEADLINES, TAKE_HOME, Evidence, Finding, combined
 from theory.claims.format import plain
 from theory.claims.witnesses import sources

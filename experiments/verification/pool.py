@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -12,6 +11,7 @@ from tempfile import TemporaryDirectory
 from time import process_time
 from typing import Any, NamedTuple
 
+from experiments.attempts import attempt, settle
 from experiments.interrupts import held_interrupts
 from experiments.machine import cores
 
@@ -29,7 +29,7 @@ class Task(NamedTuple):
 
 
 class Done(NamedTuple):
-    """What a job returned, or the :class:`Failure` it ended in, and the seconds of CPU it took."""
+    """What a job returned, or the ``Failure`` it ended in, and the seconds of CPU it took."""
 
     name: str
     result: Any
@@ -38,10 +38,6 @@ class Done(NamedTuple):
 
 class WorkerLost(RuntimeError):
     """A process that did tasks was ended from outside, or crashed."""
-
-
-class Failure(str):
-    """Why a job failed, for people: the last line says what, the rest where."""
 
 
 def run(tasks: Sequence[Task], follow: Callable[[Done], Sequence[Task]]) -> Iterator[Done]:
@@ -88,7 +84,7 @@ def here(task: Task) -> Iterator[Done]:
     with TemporaryDirectory() as scratch, threadpool_limits(1):
         os.environ.setdefault(HYPOTHESIS_NOTES, scratch)
         try:
-            yield from map(attempt, task.jobs, task.jobs.values())
+            yield from map(do, task.jobs, task.jobs.values())
         finally:
             if os.environ[HYPOTHESIS_NOTES] == scratch:
                 del os.environ[HYPOTHESIS_NOTES]
@@ -103,23 +99,17 @@ def _next(waiting: list[Task]) -> Task:
 
 
 def _settle(scratch: str) -> None:
-    """What a worker does first: a process a core, so a thread a process; and no notes in the user's folder."""
+    """What a worker does first: as any does, and no notes in the user's folder."""
     from hypothesis.configuration import set_hypothesis_home_dir
-    from threadpoolctl import threadpool_limits
 
-    threadpool_limits(1)
+    settle()
     set_hypothesis_home_dir(scratch)
 
 
 def _in_turn(jobs: Mapping[str, Job]) -> list[Done]:
-    return [attempt(name, job) for name, job in jobs.items()]
+    return [do(name, job) for name, job in jobs.items()]
 
 
-def attempt(name: str, job: Job) -> Done:
-    """Do a job, whatever happens."""
-    started = process_time()
-    try:
-        result = job()
-    except Exception:  # a check that breaks has failed, and the others go on
-        result = Failure(traceback.format_exc().strip())
-    return Done(name, result, process_time() - started)
+def do(name: str, job: Job) -> Done:
+    """Do a job, whatever happens: a check that breaks has failed."""
+    return Done(name, *attempt(job, process_time))

@@ -42,11 +42,12 @@ from time import perf_counter
 from types import ModuleType
 from typing import Any, NamedTuple
 
+from experiments.attempts import Failure
 from experiments.interrupts import held_interrupts
 from experiments.results import versions, write_json, write_text
 from experiments.verification import pool
 from experiments.verification.claims import entry, finding_of, headlines, not_decided, tasks
-from experiments.verification.pool import Done, Failure, Task
+from experiments.verification.pool import Done, Task
 from theory.claims import CLAIMS
 from theory.claims.moved import MOVED
 from theory.claims.witnesses import programs

@@ -58,7 +58,7 @@ DRAFT_LENGTH = Saved(
     },
 )
 LARGE = Saved(
-    "simlab large {}",
+    "simlab run large {}",
     "large/{}.parquet",
     {
         "naive": (

@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
-from experiments.engines.record import USUAL, Engine, PublishedEngine, engines, main, record, recorded
+from experiments.engines.record import USUAL, Engine, PublishedEngine, engines, record, record_command, recorded
 from experiments.engines.source import find, load, source_version
+from experiments.options import run_module
 from simlab.certify import CONTRACTS
 from simlab.certify.adapters.checkouts.registry import PUBLISHED
 from simlab.certify.certificate import BATTERY, battery_of
@@ -88,7 +89,7 @@ def test_a_verdict_is_known_since_it_came_out_first(tmp_path: Path) -> None:
 
 
 def test_an_unknown_engine_is_named(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["no-such-engine"]) == 2
+    assert run_module(record_command, ["no-such-engine"]) == 2
     assert "'no-such-engine' is no engine; expected some of transformers" in capsys.readouterr().err
 
 

@@ -96,7 +96,7 @@ def test_an_interrupt_dropped_in_a_compiler_ends_a_command_with_its_line_alone(
 ) -> None:
     monkeypatch.setattr("experiments.measurements.large_vocabulary.naive", lambda _: fail_after([Dropping()]))
     for _ in range(3):
-        assert main(["large", "naive", "--out", str(tmp_path)]) == 130
+        assert main(["run", "large", "naive", "--out", str(tmp_path)]) == 130
         time.sleep(2 * AGAIN_SECONDS)  # nothing comes after
         assert capsys.readouterr() == ("", "simlab: interrupted; nothing was written\n")
 

@@ -45,7 +45,7 @@ def failing(p: Array, q: Array, drafts: Array, rng: np.random.Generator) -> Any:
 
 def page(folder: Path, certificate: Certificate) -> str:
     """The page of a certificate, as the command saves it."""
-    request = Request(HERE, None, 1.0, 0.03, 0.999, 0, 64, 1, 1.0)
+    request = Request(HERE, calls=64, processes=1, budget=1.0, limit=1.0)
     save_certificate(certificate_document(request, find_subject(request), certificate, folder), folder, None)
     return build(folder).read_text(encoding="utf-8")
 

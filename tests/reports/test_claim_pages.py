@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from experiments.cli import main as cli
-from experiments.cli.terminal import plain_math
+from experiments.terminal import plain_math
 from experiments.verification.claims import with_parts
 from reports.pages.claims import NOTEBOOKS, ROOT, notebook
 from reports.pages.report import build

@@ -39,7 +39,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     def in_this_process(tasks: Sequence[Task], follow: Callable[[Done], Sequence[Task]]) -> Iterator[Done]:
         for task in tasks:
             for name, job in task.jobs.items():
-                done = pool.attempt(name, job)
+                done = pool.do(name, job)
                 yield done
                 after = follow(done)
                 assert name != measurements.FIT or len(after) == measurements.AFTER_FIT

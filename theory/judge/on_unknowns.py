@@ -16,7 +16,7 @@ import numpy as np
 
 from simlab.arrays import Array
 from simlab.messages import shown
-from theory.judge.user_rule import Functions, UserRule, last_line
+from theory.judge.user_rule import Functions, UserRule, array_of, exact_pmf, last_line, scalar_of
 from theory.symbolic.cells import Empty, Limit, Unsound
 from theory.symbolic.unknown import Refused, Unknown
 
@@ -46,9 +46,7 @@ class RuleOnUnknowns(UserRule):
             return 1
         expected = "expected one number from 0 to 1"
         answer = _asked(self.functions_at(p, q, x).accept, "accept", p, q, x)
-        if getattr(answer, "ndim", 0):
-            raise BrokenRule(f"accept returns an array of shape {tuple(answer.shape)}; {expected}")
-        value = _exact(answer.item() if hasattr(answer, "item") else answer, "accept", expected)
+        value = _exact(scalar_of(answer, "accept", expected, BrokenRule), "accept", expected)
         if not value >= 0 or not value <= 1:
             raise BrokenRule(f"accept returns {value} for x = {x}; {expected}")
         return value
@@ -56,20 +54,9 @@ class RuleOnUnknowns(UserRule):
     def _rest(self, p: Array, q: Array, x: int) -> Array:
         expected = f"expected a pmf of {len(p)} numbers"
         answer = _asked(self.functions_at(p, q, x).residual, "residual", p, q, x)
-        try:
-            row = np.asarray(answer)
-        except ValueError:
-            raise BrokenRule(f"residual returns {shown(answer)}; {expected}") from None
-        if row.shape != p.shape:
-            what = f"an array of shape {row.shape}" if row.ndim else shown(answer)
-            raise BrokenRule(f"residual returns {what}; {expected}")
+        row = array_of(answer, "residual", p, expected, BrokenRule)
         values = [_exact(value, "residual", expected) for value in row.tolist()]
-        for value in values:
-            if not value >= 0:
-                raise BrokenRule(f"residual for x = {x} holds {value}; expected probabilities >= 0")
-        if (total := sum(values)) != 1:
-            raise BrokenRule(f"residual for x = {x} sums to {total}; expected 1")
-        return np.array(values, dtype=object)
+        return exact_pmf(values, f"residual for x = {x}", BrokenRule)
 
     def functions_at(self, p: Array, q: Array, x: int) -> Functions:
         try:

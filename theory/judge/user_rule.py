@@ -10,9 +10,10 @@ only where x can be rejected.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from numbers import Rational, Real
 from typing import Any, ClassVar, NamedTuple
 
@@ -163,9 +164,7 @@ def as_probability(answer: Any, name: str, like: Array) -> Number:
 
 
 def _probability(answer: Any, name: str, like: Array, expected: str) -> Number:
-    if getattr(answer, "ndim", 0):
-        raise Broken("accept", f"{name} returns an array of shape {tuple(answer.shape)}; {expected}")
-    value = answer.item() if hasattr(answer, "item") else answer
+    value = scalar_of(answer, name, expected, partial(Broken, "accept"))
     if not isinstance(value, Real):
         raise Broken("accept", f"{name} returns {shown(value)}; {expected}")
     if is_exact(like) and not np.isnan(float(value)):
@@ -192,27 +191,17 @@ def as_row(answer: Any, name: str, like: Array) -> Array:
 
 
 def _row(answer: Any, name: str, like: Array, expected: str) -> Array:
-    row = np.asarray(answer)
-    if row.shape != like.shape:
-        what = f"an array of shape {row.shape}" if row.ndim else shown(answer)
-        raise Broken("residual", f"{name} returns {what}; {expected}")
+    broken = partial(Broken, "residual")
+    row = array_of(answer, name, like, expected, broken)
     values = row.tolist()
     if row.dtype.kind not in "fiubO" or not all(isinstance(value, Real) for value in values):
-        raise Broken("residual", f"{name} returns {shown(answer)}; {expected}")
+        raise broken(f"{name} returns {shown(answer)}; {expected}")
     if not np.isfinite(row.astype(np.float64)).all():
         found = "NaN" if np.isnan(row.astype(np.float64)).any() else "infinity"
-        raise Broken("residual", f"{name} returns {found}; {expected}")
+        raise broken(f"{name} returns {found}; {expected}")
     if is_exact(like):
-        return _exact_row([_rational(value, name) for value in values], name)
+        return exact_pmf([_rational(value, name) for value in values], name, broken)
     return _float_row(row.astype(np.float64), name)
-
-
-def _exact_row(values: list[Fraction], name: str) -> Array:
-    if min(values) < 0:
-        raise Broken("residual", f"{name} holds {min(values)}; expected probabilities >= 0")
-    if sum(values) != 1:
-        raise Broken("residual", f"{name} sums to {sum(values)}; expected 1")
-    return np.array(values, dtype=object)
 
 
 def _float_row(row: Array, name: str) -> Array:
@@ -223,6 +212,38 @@ def _float_row(row: Array, name: str) -> Array:
         raise Broken("residual", f"{name} sums to {total:.9g}; expected 1")
     row = np.maximum(row, 0.0)
     return row / row.sum()
+
+
+# of answers in any kind of numbers; ``broken`` makes the error of a message
+
+
+def scalar_of(answer: Any, name: str, expected: str, broken: Callable[[str], Exception]) -> Any:
+    """The one value that an answer of the function ``name`` is."""
+    if getattr(answer, "ndim", 0):
+        raise broken(f"{name} returns an array of shape {tuple(answer.shape)}; {expected}")
+    return answer.item() if hasattr(answer, "item") else answer
+
+
+def array_of(answer: Any, name: str, like: Array, expected: str, broken: Callable[[str], Exception]) -> Array:
+    """An answer of the function ``name`` as an array of the shape of the row ``like``."""
+    try:
+        row = np.asarray(answer)
+    except ValueError as error:  # lists of other lengths in one
+        raise broken(f"{name} returns {shown(answer)}; {expected}: {last_line(error)}") from error
+    if row.shape != like.shape:
+        what = f"an array of shape {row.shape}" if row.ndim else shown(answer)
+        raise broken(f"{name} returns {what}; {expected}")
+    return row
+
+
+def exact_pmf(values: Sequence[Any], name: str, broken: Callable[[str], Exception]) -> Array:
+    """Exact numbers ``[V]`` that ``name`` stands for, where they are a pmf."""
+    for value in values:
+        if not value >= 0:
+            raise broken(f"{name} holds {value}; expected probabilities >= 0")
+    if (total := sum(values)) != 1:
+        raise broken(f"{name} sums to {total}; expected 1")
+    return np.array(values, dtype=object)
 
 
 def _rational(value: Any, name: str) -> Fraction:

@@ -23,11 +23,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import ndtr
 
+from experiments.kept import Arrays
 from experiments.models.compare import Comparison, Notify, estimate_record
 from experiments.models.continuous.kind import Continuous, Samples
 from experiments.models.continuous.methods import AR, Method
 from experiments.models.curve import clock_of
-from experiments.models.kept import Arrays
 from experiments.models.likelihood import Classified
 from experiments.models.quality import CELLS, TESTS, of_classes, tested
 from experiments.models.session import labels_for

@@ -10,18 +10,18 @@ the head is called once a token in any case. Errors are of means of images.
 
 from __future__ import annotations
 
-import argparse
 import sys
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+import typer
 
 from experiments.models.continuous.kind import Continuous
 from experiments.models.own import load_models
 from experiments.models.session import check_device
+from experiments.options import count_option, run_module
 from experiments.results import versions, write_json
 from simlab.continuous.drafted_steps import drafted_steps
 from simlab.continuous.networks.adapter import NetworkTokens
@@ -75,23 +75,22 @@ def _deviation(model: NetworkTokens, tokens: np.ndarray, t: int) -> float:
     return float(np.ravel(model.chain.kernel(t, tokens[:1, 0], conditions).root)[0])
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """The command."""
-    parser = argparse.ArgumentParser(prog="python -m experiments.models.continuous.denoising", description=__doc__)
-    parser.add_argument("out", type=Path, metavar="OUT", help="the file to write")
-    parser.add_argument("--images", type=int, default=8, metavar="N", help="of each setting (default: 8)")
-    given = parser.parse_args(arguments)
+def denoising_command(
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="the file to write")],
+    images: Annotated[int, count_option("--images", "of each setting")] = 8,
+) -> int:
+    """Measure what is taken of denoising steps that are verified."""
     models = load_models("fashion-continuous", None, check_device("cpu"))
     assert isinstance(models, Continuous)
     rows = []
     for gamma in GAMMAS:
         for own in (False, True):
             for block in (False, True):
-                rows.append(measured(models, given.images, gamma, own, block))
+                rows.append(measured(models, images, gamma, own, block))
                 print(rows[-1], flush=True)
-    write_json(given.out, {"images": given.images, "steps": SAMPLER.steps, "versions": versions(), "rows": rows})
+    write_json(out, {"images": images, "steps": SAMPLER.steps, "versions": versions(), "rows": rows})
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_module(denoising_command))

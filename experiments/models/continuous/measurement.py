@@ -16,19 +16,20 @@ costs, transformer and head apart, is measured for a batch of 16.
 
 from __future__ import annotations
 
-import argparse
 import json
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from time import process_time
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from torch.utils.flop_counter import FlopCounterMode
 
 from experiments.models.continuous.kind import Continuous
+from experiments.options import count_option, file_option, run_module, seed_option
 from experiments.results import write_json
 from simlab.continuous.decoders import InPlace, Truncating, autoregressive
 from simlab.continuous.decoders.base import Verified
@@ -243,22 +244,23 @@ def begun(path: Path, images: int, seed: int, cost: Callable[[], Any]) -> dict[s
     return {"images": images, "seed": seed, "cost": cost(), "settings": {}}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--images", type=int, default=20, help="images a setting (default: %(default)s)")
-    parser.add_argument("--seed", type=int, default=0, help="seed (default: %(default)s)")
-    parser.add_argument("--out", type=Path, default=RESULT, help="where to write (default: %(default)s)")
-    given = parser.parse_args()
+def measurement_command(
+    images: Annotated[int, count_option("--images", "images a setting")] = 20,
+    seed: Annotated[int, seed_option("of all random numbers")] = 0,
+    out: Annotated[Path, file_option("--out", "where to write")] = RESULT,
+) -> int:
+    """Measure every setting that is not yet in the file."""
     models = Continuous()
-    document = begun(given.out, given.images, given.seed, partial(cost, models))
+    document = begun(out, images, seed, partial(cost, models))
     found = document["settings"]
     for name, setting in settings():
         if name in found:
             continue
-        found[name] = measured(models, setting, given.images, given.seed)
+        found[name] = measured(models, setting, images, seed)
         print(f"{name}: {found[name]['acceptance']}", flush=True)
-        write_json(given.out, document)
+        write_json(out, document)
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(run_module(measurement_command))

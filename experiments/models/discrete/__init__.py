@@ -1,1 +1,1 @@
-"""Running models of continuous tokens: generate, compare, record, replay."""
+"""Running models of discrete tokens: generate, compare, record, replay."""

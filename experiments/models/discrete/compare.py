@@ -1,7 +1,7 @@
 """What is compared of methods over discrete tokens: calls, likelihood, distortion of a token, locality, time by part.
 
 Time is taken in runs of its own (:mod:`experiments.models.timing`). All calls but those of ``ar`` and of draft models
-ask for as many rows (:mod:`experiments.models.methods`).
+ask for as many rows (:mod:`experiments.models.discrete.methods`).
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from experiments.kept import Arrays, Kept
 from experiments.models import curve
 from experiments.models.choice import predict
 from experiments.models.compare import Comparison, Notify, estimate_record
 from experiments.models.compression import Candidate, Compression
 from experiments.models.discrete.kind import Discrete, Samples, sampling_record
+from experiments.models.discrete.methods import NODES, Method, make_method, nodes, rows, with_drafts
 from experiments.models.distortion import contexts, distortion
-from experiments.models.kept import Arrays, Kept
 from experiments.models.likelihood import Classified, Likelihood, likelihood
 from experiments.models.locality import Locality, locality
-from experiments.models.methods import NODES, Method, make_method, nodes, rows, with_drafts
 from experiments.models.quality import TESTS, Sample, checks, measures, rank_distance
 from experiments.models.session import labels_for
 from experiments.models.timing import ROUNDS, timing

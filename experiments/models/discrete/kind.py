@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from experiments.models.methods import METHODS, Drafter, Method, make_method
+from experiments.models.discrete.methods import METHODS, Drafter, Method, make_method
 from experiments.models.session import Models, Notify, OutOfMemory, ignore
 from experiments.results import sha256
 from simlab.models.adapters.fashion import (
@@ -122,7 +122,7 @@ class Discrete(Models):
         return tuple(METHODS)
 
     def method(self, name: str, settings: Mapping[str, Any]) -> Method:
-        """As :func:`~experiments.models.methods.make_method` has it, over the tokenizer's codebook."""
+        """As :func:`~experiments.models.discrete.methods.make_method` has it, over the tokenizer's codebook."""
         return make_method(name, self.codebook, settings)
 
     def check(self, sampling: Sampling) -> None:

@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 from experiments.models.discrete.kind import Discrete, sampling_record
+from experiments.models.discrete.methods import Method
 from experiments.models.discrete.recording import Packed, Recorded
-from experiments.models.methods import Method
 from experiments.models.record import Recorder
 from experiments.models.watched import Windows, watch
 from simlab.models.process.sampling import Sampling

@@ -14,6 +14,7 @@ from importlib import import_module, metadata
 from importlib.util import find_spec
 from typing import Any
 
+from simlab.certify.adapters.checkouts.registry import PUBLISHED, Published
 from simlab.registry import meant
 
 Function = Callable[..., Any]
@@ -213,4 +214,6 @@ ADAPTERS: dict[str, Adapter] = {
     )
 }
 
-__all__ = ["ADAPTERS", "Adapter", "adapter"]
+NAMED: dict[str, Adapter | Published] = {**ADAPTERS, **PUBLISHED}  # all that can be certified by a name
+
+__all__ = ["ADAPTERS", "NAMED", "Adapter", "adapter"]

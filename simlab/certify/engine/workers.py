@@ -9,13 +9,8 @@ counted would count twice.
 from __future__ import annotations
 
 import contextlib
-import ctypes
-import multiprocessing
-import os
 import random
-import signal
 import sys
-import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -27,6 +22,7 @@ import numpy as np
 from simlab.certify.contracts.base import Broken, Case, Function
 from simlab.certify.engine.tasks import Fault, Task, attempt
 from simlab.checks import check_at_least
+from simlab.child import Child, Shared
 from simlab.messages import SPLIT
 
 FIRST = 3.0  # times the limit of a call is what a process may take over its first one: it may have to compile
@@ -35,7 +31,6 @@ BEFORE_THE_FORK = " (if it uses threads or a device that were started before: pr
 
 MOST = 256  # processes
 SEEDING = 17  # purpose of the seeds of processes, beside those of calls
-PARENT_DIES = 1  # of prctl: the signal that a process gets when its parent has ended
 
 
 def check_processes(name: str, count: int) -> None:
@@ -48,17 +43,15 @@ def check_processes(name: str, count: int) -> None:
 class Counter:
     """Calls that have ended; also the function that is counted. A copy of the process that calls it ends here."""
 
-    def __init__(self, function: Function, beat: Any, split: Any) -> None:
-        self.function, self.beat, self.split, self.own = function, beat, split, os.getpid()
+    def __init__(self, function: Function, shared: Shared) -> None:
+        self.function, self.shared = function, shared
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         try:
             answer = self.function(*arguments, **named)
         finally:
-            if os.getpid() != self.own:
-                self.split.value = 1
-                os._exit(0)
-        self.beat.value += 1
+            self.shared.end_copy()
+        self.shared.beat.value += 1
         return answer
 
     def __getattr__(self, name: str) -> Any:
@@ -69,14 +62,14 @@ class Counter:
         """Several calls at once, which are counted as their answers are read."""
         try:
             for answer in many(calls):
-                self.beat.value += 1
+                self.shared.beat.value += 1
                 yield answer
         except Broken:
-            self.beat.value += 1  # the first call that was not answered
+            self.shared.beat.value += 1  # the first call that was not answered
             raise
 
     def calls(self) -> int:
-        return int(self.beat.value)
+        return int(self.shared.beat.value)
 
 
 class WorkerPool:
@@ -86,7 +79,7 @@ class WorkerPool:
         self.cases, self.seed, self.limit = cases, seed, limit
         # what is a process of its own shares no threads with this one
         self.hint = "" if getattr(function, "apart", False) else BEFORE_THE_FORK
-        self.here = Counter(function, _Here(), _Here())
+        self.here = Counter(function, Shared())
         self.workers = [_Worker(function, cases, seed, number) for number in range(processes)]
 
     def run(self, tasks: Iterator[Task]) -> Iterator[Any]:
@@ -98,7 +91,7 @@ class WorkerPool:
             for task in tasks:
                 with _silent():
                     found = attempt(task, self.cases[task.case], self.here, self.seed, self.here.calls, Exception)
-                if self.here.split.value:
+                if self.here.shared.split.value:
                     found = Fault(task, "broken", SPLIT, 0)
                 yield found
             return
@@ -152,33 +145,28 @@ class WorkerPool:
             worker.end()
 
 
-class _Here:
-    value = 0
+class _Worker(Child):
+    """A process that does one task after the other."""
 
-
-class _Worker:
     def __init__(self, function: Function, cases: Sequence[Case], seed: int, which: int) -> None:
-        context = multiprocessing.get_context("fork")
-        self.pipe, theirs = context.Pipe()
-        self.beat, self.split = context.RawValue("Q", 0), context.RawValue("B", 0)
         self.task: Task | None = None
         self.number = 0  # of the task, which its answer bears as well
-        self.started = self.ended = False  # whether a call has ever ended, and the process has
-        self._first, self._seen, self._since = 0, 0, 0.0
-        arguments = (os.getpid(), self.pipe, theirs, self.beat, self.split, function, cases, seed, which)
-        self.process = context.Process(target=_serve, args=arguments)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads: none is used there
-            self.process.start()
-        theirs.close()
+        self.answered = False  # whether it has ever done a task
+        self._first = 0  # calls that had ended when the task began
+        super().__init__(lambda pipe, shared: _serve(pipe, shared, function, cases, seed, which))
 
     @property
     def free(self) -> bool:
         return self.task is None and not self.ended
 
+    @property
+    def started(self) -> bool:
+        """Whether a call has ever ended."""
+        return self.answered or self.shared.beat.value > 0
+
     def start(self, task: Task) -> None:
-        self.task, self.number, self._first = task, self.number + 1, int(self.beat.value)
-        self._seen, self._since = self._first, time.monotonic()
+        self.task, self.number, self._first = task, self.number + 1, int(self.shared.beat.value)
+        self.watch()
         with contextlib.suppress(OSError):  # the process has ended, which is seen when its answer is waited for
             self.pipe.send((self.number, task))
 
@@ -187,73 +175,37 @@ class _Worker:
             number, answer = self.pipe.recv()
         except Exception:  # an end, or what cannot be read: it may have written there itself
             return self.dead()
-        if self.split.value:
+        if self.shared.split.value:
             return self.lost("broken", SPLIT, ended=1)
         if number != self.number:
             return self.dead()
-        self.task, self.started = None, True
+        self.task, self.answered = None, True
         return answer
 
     def dead(self) -> Fault:
-        self.process.join(1)
-        status = self.process.exitcode
-        how = "it closes what it should answer through" if status is None else f"exit status {status}"
-        return self.lost("dies", f"ends the process that calls it ({how}){BEFORE_THE_FORK}")
-
-    def silent(self) -> float:
-        """Seconds since a call ended."""
-        if int(self.beat.value) != self._seen:
-            self._seen, self._since, self.started = int(self.beat.value), time.monotonic(), True
-        return time.monotonic() - self._since
+        return self.lost("dies", f"ends the process that calls it ({self.how_it_ended()}){BEFORE_THE_FORK}")
 
     def lost(self, kind: str, message: str, ended: int = 0) -> Fault:
         """The fault of its last call, which has ``ended`` or not."""
         assert self.task is not None, "only a process at work is waited for"
-        fault = Fault(self.task, kind, message, max(0, int(self.beat.value) - self._first - ended))
+        fault = Fault(self.task, kind, message, max(0, int(self.shared.beat.value) - self._first - ended))
         self.end()
         return fault
 
     def end(self) -> None:
         self.task = None
-        if self.ended:
-            return
-        self.ended = True
-        assert self.process.pid, "it was started"
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.process.pid, signal.SIGKILL)  # and what it may have started itself
-        if self.process.is_alive():  # it had no time to make a group
-            self.process.kill()
-        self.process.join()
-        self.pipe.close()
+        super().end()
 
 
-def _serve(
-    parent: int,
-    parents: Connection,
-    pipe: Connection,
-    beat: Any,
-    split: Any,
-    function: Function,
-    cases: Sequence[Case],
-    seed: int,
-    which: int,
-) -> None:
-    _end_with(parent)
-    os.setsid()  # a group of its own
-    parents.close()  # or the end of the parent would not be seen
-    devnull = os.open(os.devnull, os.O_WRONLY)
-    for stream in (1, 2):  # nothing the callable prints is wanted
-        os.dup2(devnull, stream)
-    sys.stdout = sys.stderr = os.fdopen(devnull, "w")  # in a notebook or a test they are something else
+def _serve(pipe: Connection, shared: Shared, function: Function, cases: Sequence[Case], seed: int, which: int) -> None:
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(1)  # threads of a library are gone after a fork
     _seed(function, seed, which)
-    counted = Counter(function, beat, split)
+    counted = Counter(function, shared)
     with contextlib.suppress(EOFError, OSError), _silent():
         while True:
             number, task = pipe.recv()
             pipe.send((number, attempt(task, cases[task.case], counted, seed, counted.calls, BaseException)))
-    os._exit(0)  # threads that it has started are not waited for
 
 
 def _seed(function: Function, seed: int, which: int) -> None:
@@ -265,14 +217,6 @@ def _seed(function: Function, seed: int, which: int) -> None:
         sys.modules["torch"].default_generator.manual_seed(int(words[0]))  # devices do not survive a fork
     if which and hasattr(function, "seeded_anew"):  # the first one has the seed that was asked for
         function.seeded_anew(int(words[1]) >> 1)
-
-
-def _end_with(parent: int) -> None:
-    """End this process when its parent ends, also in the middle of a call; where the system can."""
-    with contextlib.suppress(AttributeError, OSError):
-        ctypes.CDLL(None).prctl(PARENT_DIES, signal.SIGKILL)
-    if os.getppid() != parent:
-        os._exit(0)
 
 
 @contextlib.contextmanager

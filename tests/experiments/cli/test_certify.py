@@ -193,13 +193,13 @@ def test_an_interrupt_leaves_nothing_half_written(folder: Path) -> None:
 
 def test_contracts_and_adapters_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     from simlab.certify import CONTRACTS
-    from simlab.certify.adapters import ADAPTERS
+    from simlab.certify.adapters import NAMED
     from simlab.certify.shapes.ranges import PRESETS
 
     assert main(["certify", "--list"]) == 0
     listed = capsys.readouterr().out
     assert all(contract.signature in listed for contract in CONTRACTS.values())
-    assert all(name in listed for name in ADAPTERS)
+    assert all(name in listed for name in NAMED)
     assert all(name in listed and preset.source in listed for name, preset in PRESETS.items())
 
 

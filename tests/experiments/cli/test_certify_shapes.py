@@ -140,7 +140,7 @@ def test_gates_have_own_shapes_and_edges_beside_a_pass() -> None:
     ],
 )
 def test_a_failure_without_a_program_has_a_command(case: str, script: str | None, again: str) -> None:
-    request = Request("mine.py:verify", None, 60.0, 0.03, 0.999, 7, None, 2, 10.0)
+    request = Request("mine.py:verify", seed=7)
     own = [looked({"V": [63, 63], "gamma": [1, 96]}, dtype="float16")]
     document = {"failure": {"case": case, "script": script}, "shapes": shapes((V, GAMMA)) | {"own": own}}
     assert request.again(document) == (f"simlab certify mine.py:verify {again}" if again else "")

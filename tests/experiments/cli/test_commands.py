@@ -24,7 +24,7 @@ from rich.console import Console
 
 from experiments.cli import claims
 from experiments.cli.main import main, run_process
-from experiments.cli.terminal import numbers_table, plain_math, plain_table
+from experiments.terminal import numbers_table, plain_math, plain_table
 from experiments.verification import pool
 from experiments.verification.claims import with_parts
 from experiments.verification.pool import Done, Task
@@ -270,7 +270,7 @@ def test_a_reader_that_has_enough_is_no_error() -> None:
 def inline(tasks: Sequence[Task], follow: Callable[[Done], Sequence[Task]]) -> Iterator[Done]:
     for task in tasks:
         for name, job in task.jobs.items():
-            done = pool.attempt(name, job)
+            done = pool.do(name, job)
             yield done
             yield from inline(follow(done), follow)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from experiments.models.continuous.methods import NAMES as CONTINUOUS_METHODS
-from experiments.models.methods import METHODS
+from experiments.models.discrete.methods import METHODS
 from experiments.models.session import CLASSES
 from experiments.sweeps.spec import SpecFile
 from simlab.candidates import VERIFIERS

@@ -17,12 +17,12 @@ import torch
 from PIL import Image
 
 from experiments.cli.main import main
+from experiments.kept import Kept
 from experiments.models import timing
 from experiments.models.discrete import compare
 from experiments.models.discrete.kind import Discrete, Samples
-from experiments.models.kept import Kept
-from experiments.models.methods import GAMMA, NODES, make_method, rows
-from experiments.models.methods import METHODS as METHODS_ALL
+from experiments.models.discrete.methods import GAMMA, NODES, make_method, rows
+from experiments.models.discrete.methods import METHODS as METHODS_ALL
 from experiments.models.timing import PARTS, Clock
 from simlab.decoders.compiled import has_kernel
 from simlab.models.process.cached_compiled import CachedOnHost

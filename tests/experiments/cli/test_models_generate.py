@@ -15,7 +15,7 @@ from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
 from experiments.models.discrete.kind import Discrete
-from experiments.models.methods import Method, make_method, nodes, read_settings
+from experiments.models.discrete.methods import Method, make_method, nodes, read_settings
 from simlab.decoders import DECODERS, verifies
 from simlab.models.process.sampling import Sampling
 from simlab.registry import examples

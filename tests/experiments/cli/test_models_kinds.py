@@ -23,7 +23,7 @@ from experiments.models.continuous.kind import Continuous, Settings
 from experiments.models.continuous.methods import NAMES
 from experiments.models.discrete.compare import OfCodes
 from experiments.models.discrete.kind import Discrete
-from experiments.models.methods import METHODS
+from experiments.models.discrete.methods import METHODS
 from experiments.models.replay import read_recording
 from experiments.models.session import Models
 from simlab.continuous.decoders import autoregressive

@@ -1,4 +1,4 @@
-"""``simlab large``, ``convert`` and ``doctor``, what is compiled meanwhile, and what no command loads without need."""
+"""``simlab run large``, ``convert`` and ``doctor``, what is compiled meanwhile, and what no command loads in vain."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.cli
 
 @pytest.mark.slow
 def test_a_table_is_written_where_the_report_looks(tmp_path: Path) -> None:
-    assert main(["large", "neighbours", "--vocabulary", "256", "--out", str(tmp_path)]) == 0
+    assert main(["run", "large", "neighbours", "--vocabulary", "256", "--out", str(tmp_path)]) == 0
     table = pd.read_parquet(tmp_path / "large" / "neighbours.parquet")
     assert set(LARGE.columns["neighbours"]) <= set(table.columns)
     assert (table["vocabulary"] == 256).all()
@@ -37,7 +37,7 @@ def test_all_tables_are_made_without_a_name(
     names = large.tables()
     tiny = dict.fromkeys(names, lambda vocabulary: pd.DataFrame({"vocabulary": [vocabulary]}))
     monkeypatch.setattr(large, "tables", lambda: tiny)
-    assert main(["large", "--out", str(tmp_path)]) == 0
+    assert main(["run", "large", "--out", str(tmp_path)]) == 0
     paths = sorted((tmp_path / "large").iterdir())
     assert {path.stem for path in paths} == set(names)
     printed = capsys.readouterr().out
@@ -148,7 +148,7 @@ def test_commands_load_nothing_that_they_do_not_need(lines: dict[str, str], name
         ("import experiments.models.discrete.replay, experiments.models.continuous.recording", "torch"),
         pytest.param(
             "from experiments.models import choice\nfrom experiments.models.discrete.kind import Discrete\n"
-            "from experiments.models.methods import make_method\n"
+            "from experiments.models.discrete.methods import make_method\n"
             "models = Discrete(); models.target, models.tokenizer, make_method('sjd-ac', models.codebook)",
             "torch._dynamo pandas pydantic simlab.certify",  # a second or more before the first step
             marks=pytest.mark.slow,

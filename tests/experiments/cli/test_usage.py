@@ -106,7 +106,7 @@ def wrong_values() -> Iterator[tuple[str, str, str, str]]:
 
 
 def test_all_commands_are_here() -> None:
-    assert len(COMMANDS) == 18
+    assert len(COMMANDS) == 17
     assert {words for words, *_ in wrong_values()} >= {"verify", "certify", "run", "generate", "compare", "model train"}
 
 
@@ -152,7 +152,7 @@ WRITING = {  # a command, what it is doing meanwhile, and the options that name 
         "--out=folder --json=file --junit=file --sarif=file",
     ),
     "run good.toml --workers 1": ("experiments.sweeps.pools.compute", "--out=folder"),
-    "large naive": ("experiments.measurements.large_vocabulary.naive", "--out=folder"),
+    "run large naive": ("experiments.measurements.large_vocabulary.naive", "--out=folder"),
     "bench": ("experiments.bench.bench", "--json=file"),
     "generate --models models --method sjd": (
         "simlab.models.engine.running.processes_for",
@@ -224,8 +224,10 @@ WRONG = [
     ("report --out a-run", "simlab report --runs a-run"),
     ("bench --only vrification", "did you mean verification? expected one of verification, decoders,"),
     ("bench --json /dev/null/bench.json", "--json /dev/null"),
-    ("large nave", "did you mean naive? expected one of naive, neighbours"),
-    ("large naive --vocabulary 4", "--vocabulary 4"),
+    ("run large nave", "did you mean naive? expected one of naive, neighbours"),
+    ("run large naive --vocabulary 4", "--vocabulary 4"),
+    ("run large --seed 1", "--seed, --workers and --scheduler are for specs"),
+    ("run good.toml naive", "TABLE and --vocabulary are for large"),
     ("generate --out grid.xyz", "--out grid.xyz: .xyz is no format of pictures; expected a name that ends in .png"),
     ("generate --explain --method sjd", "--explain"),
     # run

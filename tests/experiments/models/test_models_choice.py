@@ -19,7 +19,7 @@ from experiments.models.choice import choose, predict
 from experiments.models.compression import Candidate, Compression, named
 from experiments.models.curve import Curve
 from experiments.models.discrete.kind import Discrete
-from experiments.models.methods import make_method, nodes
+from experiments.models.discrete.methods import make_method, nodes
 from experiments.models.own import Own
 from experiments.results import write_json
 from simlab.models.process.sampling import Sampling

@@ -15,8 +15,8 @@ import torch
 from PIL import Image
 
 from experiments.models.device import Ready
+from experiments.models.discrete.methods import METHODS, NODES, make_method, rows, with_drafts
 from experiments.models.grid import FORMATS, write_grid
-from experiments.models.methods import METHODS, NODES, make_method, rows, with_drafts
 from experiments.models.operations import Operations
 from experiments.models.partly_verified import largest_island
 from experiments.verification.kernels import DRAWN_BY

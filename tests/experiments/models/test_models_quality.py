@@ -18,10 +18,10 @@ from scipy.linalg import sqrtm
 from scipy.stats import binom, hypergeom
 
 from experiments.models.discrete.kind import Discrete
+from experiments.models.discrete.methods import Method, make_method
 from experiments.models.distortion import contexts, distortion
 from experiments.models.likelihood import Classified, Likelihood, likelihood
 from experiments.models.locality import locality
-from experiments.models.methods import Method, make_method
 from experiments.models.quality import (
     FALSE_ALARMS,
     Sample,

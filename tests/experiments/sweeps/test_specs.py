@@ -13,10 +13,11 @@ import numpy as np
 import pytest
 
 from experiments.cli.run import SHIPPED
+from experiments.results import canonical
 from experiments.sweeps import Spec, cells, parse_spec, read_spec, summary
 from experiments.sweeps.cells import IMAGE, compute
 from experiments.sweeps.frames import table
-from experiments.sweeps.spec import Entry, canonical
+from experiments.sweeps.spec import Entry
 from tests.support.sweeps import GOOD
 
 pytestmark = pytest.mark.cli

@@ -24,11 +24,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from experiments.attempts import Failure
 from experiments.sweeps import Busy, Cell, Failed, Listener, cells, local, parse_spec, run_sweep, summary
 from experiments.sweeps.cells import configuration, rounds
 from experiments.sweeps.cluster import _outcomes
 from experiments.sweeps.frames import table
-from experiments.sweeps.pools import Failure, Lost, Outcome, attempt
+from experiments.sweeps.pools import Lost, Outcome, outcome_of
 from experiments.sweeps.recorders import RECORDERS, Sample
 from experiments.sweeps.store import Store, locked
 from tests.support.sweeps import CODEBOOK, GOOD, LOCAL, changed
@@ -176,7 +177,7 @@ def test_the_order_cells_come_in_changes_nothing(random: Any, reference: bytes) 
     def shuffled(cells: Sequence[Cell]) -> Iterator[Outcome]:
         cells = list(cells)
         random.shuffle(cells)
-        yield from map(attempt, cells)
+        yield from map(outcome_of, cells)
 
     with TemporaryDirectory() as folder:
         ran(GOOD, Path(folder), shuffled)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from experiments.certification.published import main, pair_document
+from experiments.certification.pair import pair_document
+from experiments.certification.published import INSTEAD
+from experiments.cli.main import main
 from simlab.arrays import Array
 from simlab.certify.adapters.checkouts import loops
 from simlab.certify.adapters.checkouts.definitions import definitions
@@ -21,6 +25,7 @@ from simlab.certify.adapters.checkouts.verifiers import draft_tokens
 from simlab.decoders import make_decoder
 from simlab.randomness import Tape
 from simlab.rules import make_rule
+from tests.support.cli import usage_error
 
 pytestmark = pytest.mark.exact
 
@@ -137,24 +142,31 @@ def test_a_jacobi_loop_goes_on_with_what_its_sampler_returns(tmp_path: Path) -> 
 @pytest.mark.slow
 def test_a_certificate_names_repository_and_commit(checkout: Path, tmp_path: Path) -> None:
     pytest.importorskip("torch")
-    assert main(["eagle", str(checkout), "--budget", "0.2", "--out", str(tmp_path / "out")]) == 0
-    document = json.loads((tmp_path / "out" / "eagle.json").read_text(encoding="utf-8"))
+    asked = ["certify", "eagle", "--checkout", str(checkout), "--budget", "0.2", "--out", str(tmp_path / "out")]
+    assert main(asked) in (0, 3)
+    document = json.loads((tmp_path / "out" / "certificate.json").read_text(encoding="utf-8"))
+    assert shlex.split(document["command"])[:5] == ["simlab", *asked[:4]]
     assert document["commit"] == commit_of(checkout)
     assert document["repository"] == "SafeAILab/EAGLE"
     assert document["verdict"] in ("lossless", "inconclusive")
 
 
 def test_a_folder_without_the_code_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["eagle", str(tmp_path)]) == 2
-    assert "is no checkout of git; expected one, whose commit can be named" in capsys.readouterr().err
+    out = ["--out", str(tmp_path / "out")]
+    assert "expected --checkout with a checkout of it" in usage_error(["certify", "eagle", *out], capsys)
+    other = usage_error(["certify", "transformers", "--checkout", str(tmp_path), *out], capsys)
+    assert f"--checkout {tmp_path}: is for published code; expected one of hierarchical," in other
+    told = usage_error(["certify", "eagle", "--checkout", str(tmp_path), *out], capsys)
+    assert "is no checkout of git; expected one, whose commit can be named" in told
     with pytest.raises(ValueError, match=r"has no file eagle/model/utils.py; expected a checkout of SafeAILab/EAGLE"):
         PUBLISHED["eagle"].callable(tmp_path)
 
 
-def test_the_list(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--list"]) == 0
-    printed = capsys.readouterr().out
-    assert all(name in printed for name in PUBLISHED)
+def test_the_command_that_there_was_says_what_replaces_it() -> None:
+    old = [sys.executable, "-m", "experiments.certification.published", "--list"]
+    done = subprocess.run(old, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert INSTEAD in done.stderr
 
 
 def by_rule(final: str) -> Callable[..., list[int]]:

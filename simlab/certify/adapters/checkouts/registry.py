@@ -188,3 +188,8 @@ PUBLISHED: dict[str, Published] = {
         ),
     )
 }
+
+
+def from_checkout(name: str, checkout: str) -> Any:
+    """The callable of published code by its name; raises ``ValueError`` where the folder ``checkout`` has it not."""
+    return PUBLISHED[name].callable(Path(checkout))

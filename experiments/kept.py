@@ -16,8 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.results import write_arrays
-from experiments.sweeps.spec import canonical
+from experiments.results import canonical, write_arrays
 
 Arrays = dict[str, np.ndarray]
 
