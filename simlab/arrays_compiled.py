@@ -60,7 +60,7 @@ def block_excess(typing: Any, p: Any, q: Any, start: Any, ahead: Any) -> Any:
 
 @intrinsic
 def on_stack(typing: Any) -> Any:
-    """Room for ``STACK`` doubles that lasts until the function that asks for it returns."""
+    """Room for ``STACK`` doubles that lasts until the function that asks for it returns: see :func:`room`."""
 
     def build(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         return alloca_once(builder, DOUBLE, size=STACK)
@@ -136,9 +136,12 @@ def fetch_beginning(row: np.ndarray) -> None:
 
 
 @njit(inline="always")
-def room(stack: Any, size: int) -> np.ndarray:
-    """``float64[size]``, not set to anything: on the ``stack``, where memory takes no time to be had, or beyond it."""
-    return carray(stack, size) if size <= STACK else np.empty(size)
+def room(size: int) -> np.ndarray:
+    """``float64[size]``, not set to anything: on the stack, where memory takes no time to be had, or beyond it.
+
+    It lasts until the function that asks for it returns, for this one is written out there.
+    """
+    return carray(on_stack(), size) if size <= STACK else np.empty(size)
 
 
 @njit(nogil=True, cache=True)
@@ -179,7 +182,7 @@ def accumulate(values: np.ndarray) -> None:
 @njit(nogil=True, cache=True)
 def total(row: np.ndarray) -> float:
     """The sum of ``row[V]``, as :func:`simlab.arrays.total`."""
-    cumulative = room(on_stack(), -(-len(row) // BLOCK))
+    cumulative = room(-(-len(row) // BLOCK))
     block_sums(row, cumulative)
     return cumulative[-1]
 

@@ -23,7 +23,7 @@ DECODERS = (Sjd(2), SjdPac(2, candidates=2, depth=1), Jacobi(2), SpeculativeDeco
 WITH_OTHER_RULES = (Sjd(2), SpeculativeDecoder(2))
 DRAWN_BY = (  # methods of a model, by what is run first; no other has a kernel that none of these has
     *("ar", "sjd-ac", "speculative", "eagle", "sjd-pac", "jacobi", "sjd-block", "sjd-block-tree", "sjd-pp"),
-    *("lantern", "gsd", "sjd-pv", "sjd2", "vvs"),
+    *("sjd-pp-newest", "sjd-vp", "sjd-vp-newest", "lantern", "gsd", "sjd-pv", "sjd2", "vvs"),
 )
 
 

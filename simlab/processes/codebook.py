@@ -10,8 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from simlab.checks import check_at_least, check_number, line_or_grid
-from simlab.processes.embedded import Embedded, Past, directions, rotations
+from simlab.processes.embedded import Embedded, directions, rotations
 from simlab.processes.pair import Pair
+from simlab.processes.past import Past
 from simlab.processes.streams import Stream, generator
 
 

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numba import njit
 
+from simlab.processes.past import Past
 from simlab.processes.rows_compiled import softmax
-
-if TYPE_CHECKING:
-    from simlab.processes.embedded import Past
 
 
 @njit(nogil=True, cache=True)

@@ -28,9 +28,10 @@ import scipy
 from simlab.checks import check_at_least, check_number, check_shape
 from simlab.processes import rows
 from simlab.processes.base import Process
-from simlab.processes.embedded import Embedded, Past, directions, rotations
+from simlab.processes.embedded import Embedded, directions, rotations
 from simlab.processes.jittered import Jittered
 from simlab.processes.pair import Pair
+from simlab.processes.past import Past
 from simlab.processes.streams import Stream, generator
 
 WAVES = 64  # plane waves in a smooth field

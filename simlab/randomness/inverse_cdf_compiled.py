@@ -6,13 +6,13 @@ import numpy as np
 from numba import njit
 
 from simlab.arrays import BLOCK, LANES
-from simlab.arrays_compiled import block_sums, excess, excess_sums, on_stack, room
+from simlab.arrays_compiled import block_sums, excess, excess_sums, room
 
 
 @njit(nogil=True, cache=True)
 def inverse_cdf(row: np.ndarray, uniform: float) -> int:
     """A token from ``row[V]``, as :func:`simlab.randomness.inverse_cdf.inverse_cdf`."""
-    cumulative = room(on_stack(), -(-len(row) // BLOCK))
+    cumulative = room(-(-len(row) // BLOCK))
     block_sums(row, cumulative)
     goal = uniform * cumulative[-1]
     k = _block(cumulative, goal)
@@ -23,14 +23,14 @@ def inverse_cdf(row: np.ndarray, uniform: float) -> int:
 @njit(nogil=True, cache=True)
 def inverse_excess(p: np.ndarray, q: np.ndarray, uniform: float) -> int:
     """A token from [p - q]+, or from p where that is empty: one pass for the block sums, then one block."""
-    cumulative = room(on_stack(), -(-len(p) // BLOCK))
+    cumulative = room(-(-len(p) // BLOCK))
     excess_sums(p, q, cumulative)
     if cumulative[-1] <= 0:
         return inverse_cdf(p, uniform)
     goal = uniform * cumulative[-1]
     k = _block(cumulative, goal)
     start = k * BLOCK
-    part = room(on_stack(), min(BLOCK, len(p) - start))
+    part = room(min(BLOCK, len(p) - start))
     excess(p[start : start + BLOCK], q[start : start + BLOCK], part)
     return start + _within(part, cumulative[k - 1] if k > 0 else 0.0, goal)
 

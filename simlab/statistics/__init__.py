@@ -16,7 +16,6 @@ A law is a mapping from outcomes to probabilities, or a row ``[V]``; counts are 
 test                          data, null hypothesis                           false-alarm rate
 ============================  ==============================================  ========================================
 ``GTest(law)``                counts follow the law; rare outcomes pooled     within 10 % of a level down to 1e-6
-``Directed(law, towards)``    counts follow the law, against one alternative  at most, and nearly, the level
 ``Sequential(law)``           the same after every batch, stop at any time    at most the level, at all times
 ``Paired()``                  pairs, one of either sample, follow one law     at most the level, at all times
 ``TwoSampleG(cells)``         two samples of counts follow one law            within 10 % of a level down to 1e-6
@@ -35,7 +34,6 @@ at any time, and of the power against the worst deviation of a size.
 
 from simlab.statistics.discrete import LEAST, Cells, GTest
 from simlab.statistics.laws import Law, tally
-from simlab.statistics.likelihood_ratio import Directed
 from simlab.statistics.means import Estimate, MeanTest, estimate, mean_interval, paired
 from simlab.statistics.pairs import Paired
 from simlab.statistics.power import POWER, Planned, Stated
@@ -48,7 +46,6 @@ __all__ = [
     "LEAST",
     "POWER",
     "Cells",
-    "Directed",
     "Estimate",
     "GTest",
     "Law",

@@ -23,9 +23,9 @@ from typing import Any
 import numpy as np
 import scipy
 
-from simlab.checks import check_number
-from simlab.statistics.known_law import AgainstLaw
-from simlab.statistics.laws import Law
+from simlab.checks import check_at_least, check_number
+from simlab.statistics.laws import Law, as_p_values, observations
+from simlab.statistics.power import Planned, check_share
 from simlab.statistics.proportions import binomial_p_value, binomial_power, either_way
 
 LEAST = 25.0  # how often a cell must be expected
@@ -97,7 +97,7 @@ def pooled(values: np.ndarray, order: np.ndarray, shared: int) -> np.ndarray:
     return np.concatenate([rest, values[..., order[shared:]]], axis=-1)
 
 
-class GTest(AgainstLaw):
+class GTest(Planned):
     """Whether counts follow ``law``, by the G-test with Williams' correction.
 
     Parameters
@@ -131,7 +131,32 @@ class GTest(AgainstLaw):
         """The cells that n observations are counted in."""
         return Cells.of(self.law, n, self.least)
 
+    def p_value(self, counts: Any) -> Any:
+        """The p-value of counts; 0 if something was seen that the law excludes.
+
+        ``counts``: ``int[..., V]``, all rows of one n, or a mapping from outcomes to counts. Returns a float for one
+        row or a mapping, else ``float64[...]``. Raises ``ValueError`` if counts are negative, not whole, sum to 0 or to
+        different n, or their length is not the law's.
+        """
+        seen, excluded = self.law.counts(counts)
+        return as_p_values(np.where(excluded > 0, 0.0, self._p_values(seen, observations(seen, excluded))))
+
+    def power_against(self, n: int, level: float, wrong: Any) -> float:
+        """The probability of a p-value of at most ``level`` where outcomes follow ``wrong``.
+
+        ``wrong``: a ``Law``, a mapping or a row ``[V]``. Returns the power: exact, but over three cells or more, where
+        the noncentral chi-square stands for it. Raises ``ValueError`` if a number is out of range, or
+        ``wrong`` is no pmf over as many outcomes.
+        """
+        check_at_least("n", n, 1)
+        check_share("level", level)
+        inside, outside = self.law.masses(wrong)
+        if outside >= 1:
+            return 1.0
+        return 1 - (1 - outside) ** n * (1 - self._reached(n, level, inside / inside.sum()))
+
     def _p_values(self, seen: np.ndarray, n: int) -> Any:
+        """P-values ``[...]`` of counts ``seen[..., K]`` of the outcomes that the law does not exclude."""
         cells = self.cells(n)
         totals = cells.totals(seen)
         if cells.freedom == 0:
@@ -141,7 +166,10 @@ class GTest(AgainstLaw):
         return g_tail(g_statistic(totals, n * cells.mass), n, cells, self.least)
 
     def _reached(self, n: int, level: float, mass: np.ndarray) -> float:
-        """By the noncentral chi-square approximation for three cells or more; exact for two."""
+        """The probability of a p-value of at most ``level`` where those outcomes have ``mass[K]``, summing to one.
+
+        By the noncentral chi-square approximation for three cells or more; exact for two.
+        """
         cells = self.cells(n)
         masses = cells.totals(mass)
         if cells.freedom == 0:

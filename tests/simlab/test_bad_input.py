@@ -38,7 +38,6 @@ from simlab.processes import Ending, Processed, TableProcess, make_process
 from simlab.randomness import Tape
 from simlab.rules import codebook_distances, codebook_neighbours, make_rule
 from simlab.statistics import (
-    Directed,
     GTest,
     MeanTest,
     ProportionTest,
@@ -343,7 +342,6 @@ OF_SEVERAL: list[tuple[Callable[[], Any], tuple[str, ...]]] = [  # and what a me
     *(
         (call, ())
         for call in (
-            lambda: Directed(THREE, THREE),
             *(partial(TwoSampleG().p_value, [1, 2], other) for other in ({0: 1}, [1, 2, 3], [0, 0], [3, -2])),
             *(
                 partial(call, 11, 10)

@@ -20,7 +20,7 @@ from simlab.certify.engine.exact import ROUNDING, Exact
 from simlab.certify.engine.periodic import Periodic
 from simlab.certify.engine.tasks import Counts
 from simlab.statistics import Sequential
-from simlab.statistics.likelihood_ratio import FINENESS, tails
+from simlab.statistics.lattice import FINENESS, tails
 from simlab.statistics.tv_bounds import mean_bound
 
 FALSE_ALARMS = 1e-6  # of a whole certificate

@@ -14,31 +14,19 @@ from numba import njit
 from simlab.continuous.compiled.batched_ops import condition_part
 from simlab.continuous.compiled.constants import CONDITION, DRAFT, OWN, TARGET
 from simlab.continuous.compiled.draws import TapePlaces
-from simlab.continuous.compiled.models import CompiledModel
-from simlab.continuous.compiled.rules import TWO_PATH, CompiledRule
+from simlab.continuous.compiled.rules import TWO_PATH
 from simlab.continuous.compiled.trajectories import Scratch, copy, trajectory
-from simlab.continuous.compiled.verify import MISSING, Batch, Verdicts, end_tokens, is_draft, verify
+from simlab.continuous.compiled.verify import (
+    MISSING,
+    Batch,
+    Problem,
+    Verdicts,
+    Workspace,
+    end_tokens,
+    is_draft,
+    verify,
+)
 from simlab.randomness.philox import MASK
-
-
-class Problem(NamedTuple):
-    """What is decoded, and how."""
-
-    rule: CompiledRule
-    target: CompiledModel
-    draft: CompiledModel
-    gamma: int
-    prefill: int
-    limit: int
-
-
-class Workspace(NamedTuple):
-    """Buffers for a batch of W tokens."""
-
-    batch: Batch
-    proposals: Batch
-    verdicts: Verdicts
-    scratch: Scratch
 
 
 class Sequences(NamedTuple):
@@ -76,7 +64,7 @@ def make_workspace(size: int, batch: int, seed: int) -> Workspace:
 @njit(nogil=True, cache=True, error_model="numpy")
 def truncating(problem: Problem, sequences: Sequences, workspace: Workspace) -> None:
     """:class:`simlab.continuous.decoders.Truncating`."""
-    rule, target, draft, gamma, prefill, limit = problem
+    rule, target, draft, gamma, prefill, _ = problem
     tokens, batch = sequences.tokens, workspace.batch
     total, end, width = tokens.shape[0], tokens.shape[1], batch.x.shape[1]
     length, at = np.zeros(total, np.int64), np.zeros(total, np.int64)
@@ -105,18 +93,7 @@ def truncating(problem: Problem, sequences: Sequences, workspace: Workspace) -> 
                     _load(problem, sequences, active[start + w], at[active[start + w]], iteration, batch, w)
                 condition_part(target, OWN, CONDITION, batch.x_target, count, batch.c_target)
                 condition_part(draft, OWN, CONDITION, batch.x_draft, count, batch.c_draft)
-                verify(
-                    rule,
-                    target,
-                    OWN,
-                    draft,
-                    limit,
-                    count,
-                    batch,
-                    workspace.verdicts,
-                    workspace.proposals,
-                    workspace.scratch,
-                )
+                verify(problem, OWN, count, workspace)
                 for w in range(count):
                     b = active[start + w]
                     _store(sequences, b, at[b], workspace.verdicts, w)
@@ -137,7 +114,7 @@ def truncating(problem: Problem, sequences: Sequences, workspace: Workspace) -> 
 @njit(nogil=True, cache=True, error_model="numpy")
 def in_place(problem: Problem, sequences: Sequences, workspace: Workspace) -> None:
     """:class:`simlab.continuous.decoders.InPlace`; chain j + 1 of the target is that of the token j places on."""
-    rule, target, draft, gamma, prefill, limit = problem
+    _, target, draft, gamma, prefill, _ = problem
     tokens, batch = sequences.tokens, workspace.batch
     total, end, width = tokens.shape[0], tokens.shape[1], batch.x.shape[1]
     active, at, alive = np.arange(total), np.zeros(total, np.int64), total
@@ -161,18 +138,7 @@ def in_place(problem: Problem, sequences: Sequences, workspace: Workspace) -> No
             for j in range(block):
                 condition_part(target, j + 1, CONDITION, known, count, batch.c_target)
                 condition_part(draft, OWN, CONDITION, before, count, batch.c_draft)
-                verify(
-                    rule,
-                    target,
-                    j + 1,
-                    draft,
-                    limit,
-                    count,
-                    batch,
-                    workspace.verdicts,
-                    workspace.proposals,
-                    workspace.scratch,
-                )
+                verify(problem, j + 1, count, workspace)
                 copy(batch.drafted, count, before)  # drafts follow drafts
                 for w in range(count):
                     _store(sequences, active[start + w], first + j, workspace.verdicts, w)

@@ -25,38 +25,42 @@ class CompiledRule(NamedTuple):
     reflects: bool  # whether a rejected draft's noise, reflected, makes the token in its place
 
 
-_KINDS = {
-    rules.LastStep: (LAST_STEP, FIRST),
-    rules.Reflection: (LAST_STEP, FIRST),
-    rules.LastNoise: (LAST_STEP, FIRST),  # of chains whose steps from the last noise on are one
-    rules.TargetEnd: (LAST_STEP, FIRST),  # of chains without the steps behind the last noise
-    rules.VarianceProduct: (VARIANCE_PRODUCT, FIRST),
-    rules.ReferenceCode: (INVERSE_PRODUCT, FIRST),
-    rules.TwoPath: (TWO_PATH, FIRST),
-    rules.Path: (ONE_PATH, FIRST),
-    rules.Marginal: (LAST_STEP, MARGINAL),
+class Form(NamedTuple):
+    """What is special about the compiled form of a rule."""
+
+    kind: int = LAST_STEP
+    compared: int = FIRST
+    ends: bool = False
+    reflects: bool = False
+    judged: Callable[[Chain], Chain] | None = None  # makes of a chain the one whose last step the rule compares
+
+
+FORMS = {
+    rules.LastStep: Form(),
+    rules.Reflection: Form(reflects=True),
+    rules.LastNoise: Form(judged=merged),  # of chains whose steps from the last noise on are one
+    rules.TargetEnd: Form(ends=True, judged=without_end),  # of chains without the steps behind the last noise
+    rules.VarianceProduct: Form(VARIANCE_PRODUCT),
+    rules.ReferenceCode: Form(INVERSE_PRODUCT),
+    rules.TwoPath: Form(TWO_PATH),
+    rules.Path: Form(ONE_PATH),
+    rules.Marginal: Form(compared=MARGINAL),
 }
 
 
 def compiled(rule: rules.Rule) -> CompiledRule:
     """The compiled form of ``rule``; raises ``ValueError`` for a rule that has none."""
-    if type(rule) not in _KINDS:
-        known = ", ".join(kind.__name__ for kind in _KINDS)
+    if type(rule) not in FORMS:
+        known = ", ".join(kind.__name__ for kind in FORMS)
         raise ValueError(f"rule is a {type(rule).__name__}, which has no compiled form; expected one of {known}")
-    kind, compared = _KINDS[type(rule)]
+    kind, compared, ends, reflects, _ = FORMS[type(rule)]
     sharpness = rule.sharpness if isinstance(rule, rules.ReferenceCode) else 1.0
-    ends, reflects = isinstance(rule, rules.TargetEnd), isinstance(rule, rules.Reflection)
     return CompiledRule(
         kind, bool(rule.aligned), int(compared), float(sharpness), float(rule.fill_value), ends, reflects
     )
 
 
-def judged(rule: rules.Rule) -> Callable[[Chain], Chain]:
-    """What makes of a chain the one whose last step the rule compares."""
-    if isinstance(rule, rules.LastNoise):
-        return merged
-    return without_end if isinstance(rule, rules.TargetEnd) else _itself
-
-
-def _itself(chain: Chain) -> Chain:
-    return chain
+def judged(rule: rules.Rule, chain: Chain) -> Chain:
+    """The chain whose last step the rule compares."""
+    change = FORMS[type(rule)].judged
+    return chain if change is None else change(chain)

@@ -6,6 +6,7 @@ Numba is loaded with the first sequence.
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 
@@ -36,7 +37,8 @@ def simulate(
 
     Raises ``ValueError`` for a decoder or a rule that has no compiled form, and as ``decoder.run`` does.
     """
-    from simlab.continuous.compiled.decoders import Problem, Sequences, in_place, make_workspace, truncating
+    from simlab.continuous.compiled.decoders import Sequences, in_place, make_workspace, truncating
+    from simlab.continuous.compiled.verify import Problem
 
     check_at_least("threads", threads, 1)
     if type(decoder) not in (Truncating, InPlace):
@@ -50,10 +52,8 @@ def simulate(
     check_room(target.chain.steps, target.dimension, target.length, decoder.limit)
 
     marginal = plain.compared == MARGINAL
-    models = (
-        compiled_model(target, ahead, marginal, judged(rule)),
-        compiled_model(draft, [], marginal, judged(rule)),
-    )
+    change = partial(judged, rule)
+    models = compiled_model(target, ahead, marginal, change), compiled_model(draft, [], marginal, change)
     problem = Problem(plain, *models, decoder.gamma, decoder.prefill, decoder.limit)
     groups = _groups(tape.replicates, threads)
 

@@ -51,23 +51,35 @@ class Verdicts(NamedTuple):
     waiting: np.ndarray  # int64[W]: tokens that still need a proposal
 
 
+class Problem(NamedTuple):
+    """What is decoded, and how."""
+
+    rule: CompiledRule
+    target: CompiledModel
+    draft: CompiledModel
+    gamma: int
+    prefill: int
+    limit: int
+
+
+class Workspace(NamedTuple):
+    """Buffers for a batch of W tokens."""
+
+    batch: Batch
+    proposals: Batch
+    verdicts: Verdicts
+    scratch: Scratch
+
+
 @njit(nogil=True, cache=True, error_model="numpy")
-def verify(
-    rule: CompiledRule,
-    target: CompiledModel,
-    j: int,
-    draft: CompiledModel,
-    limit: int,
-    count: int,
-    batch: Batch,
-    verdicts: Verdicts,
-    proposals: Batch,
-    scratch: Scratch,
-) -> None:
+def verify(problem: Problem, j: int, count: int, workspace: Workspace) -> None:
     """Draft the first ``count`` tokens of a batch, and accept or replace each.
 
-    Places and conditions are given in ``batch``; the target's chain is its ``j``. Drafts are left in ``batch.drafted``.
+    Places and conditions are given in ``workspace.batch``; the target's chain is its ``j``. Drafts are left in
+    ``workspace.batch.drafted``.
     """
+    rule, target, draft = problem.rule, problem.target, problem.draft
+    batch, _, verdicts, scratch = workspace
     places, ratio, density = batch.places, batch.ratio, batch.density
     if rule.kind == ONE_PATH:
         trajectory_under_both(
@@ -88,7 +100,7 @@ def verify(
         for w in range(count):
             more = 0.0 if rule.kind == LAST_STEP else density[w] - ratio[w]
             batch.other[w] = -more if rule.kind == INVERSE_PRODUCT else more
-        _compare(rule, target, j, draft, count, batch, rule.sharpness, scratch)
+        _compare(problem, j, count, batch, rule.sharpness, scratch)
 
     fill_coins(batch.coins, places, count, ACCEPT)
     left = count * 0  # a plain 0 would compile what it is handed to once more
@@ -118,7 +130,7 @@ def verify(
         for k in range(left):
             verdicts.outcome[verdicts.waiting[k]], verdicts.trials[verdicts.waiting[k]] = REPLACED, 1
     elif left > 0:
-        _resample(rule, target, j, draft, limit, left, batch, verdicts, proposals, scratch)
+        _resample(problem, j, left, workspace)
     copy(batch.x, count, batch.drafted)
     if rule.ends:
         end_tokens(draft, OWN, batch.c_draft, count, batch.drafted, scratch)
@@ -132,17 +144,9 @@ def end_tokens(model: CompiledModel, j: int, c: np.ndarray, count: int, x: np.nd
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _compare(
-    rule: CompiledRule,
-    target: CompiledModel,
-    j: int,
-    draft: CompiledModel,
-    count: int,
-    batch: Batch,
-    sharpness: float,
-    scratch: Scratch,
-) -> None:
+def _compare(problem: Problem, j: int, count: int, batch: Batch, sharpness: float, scratch: Scratch) -> None:
     """The log ratio of what stands in ``batch.x``: of the densities of one step, and the rest."""
+    rule, target, draft = problem.rule, problem.target, problem.draft
     ratio, density = batch.ratio, batch.density
     for w in range(count):
         ratio[w] = 0.0
@@ -155,23 +159,13 @@ def _compare(
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _resample(
-    rule: CompiledRule,
-    target: CompiledModel,
-    j: int,
-    draft: CompiledModel,
-    limit: int,
-    left: int,
-    batch: Batch,
-    verdicts: Verdicts,
-    proposals: Batch,
-    scratch: Scratch,
-) -> None:
-    """Propose until one is taken, at most ``limit`` times, for the ``left`` tokens that wait.
+def _resample(problem: Problem, j: int, left: int, workspace: Workspace) -> None:
+    """Propose until one is taken, at most ``problem.limit`` times, for the ``left`` tokens that wait.
 
     Several proposals for a token are made side by side, as many as were made before; the first that is taken counts.
     """
-    done, waiting = 0, verdicts.waiting
+    batch, proposals, verdicts, scratch = workspace
+    limit, done, waiting = problem.limit, 0, verdicts.waiting
     left_before = each_before = 0
     while left > 0 and done < limit:
         each = min(limit - done, max(1, min(len(waiting) // left, done)))
@@ -182,7 +176,7 @@ def _resample(
         for k in range(count):
             trial = done + 1 + k % each
             proposals.places.place[k] = batch.places.place[proposals.owner[k]] | (trial << 16)
-        _propose(rule, target, j, draft, count, proposals, scratch)
+        _propose(problem, j, count, proposals, scratch)
         fill_coins(proposals.coins, proposals.places, count, TRIAL)
         remaining = 0
         for first in range(0, count, each):
@@ -202,7 +196,7 @@ def _resample(
         w = waiting[k]
         verdicts.outcome[w], verdicts.trials[w] = EXHAUSTED, limit
         for i in range(batch.x.shape[0]):
-            verdicts.token[i, w] = rule.fill_value
+            verdicts.token[i, w] = problem.rule.fill_value
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -223,16 +217,9 @@ def _gather(batch: Batch, waiting: np.ndarray, each: int, count: int, proposals:
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _propose(
-    rule: CompiledRule,
-    target: CompiledModel,
-    j: int,
-    draft: CompiledModel,
-    count: int,
-    batch: Batch,
-    scratch: Scratch,
-) -> None:
+def _propose(problem: Problem, j: int, count: int, batch: Batch, scratch: Scratch) -> None:
     """A proposal of the target into ``batch.x``, and its log ratio."""
+    rule, target, draft = problem.rule, problem.target, problem.draft
     places, ratio, density = batch.places, batch.ratio, batch.density
     if rule.kind == ONE_PATH:
         trajectory_under_both(
@@ -256,7 +243,7 @@ def _propose(
     fill_normals(scratch.noise, places, count, PROPOSAL, LAST_NOISE + target.shift[j])
     copy(batch.x_target, count, batch.x)
     advance(target, j, rule.compared, batch.c_target, scratch.noise, 1.0, count, batch.x, scratch.row, scratch.spare)
-    _compare(rule, target, j, draft, count, batch, 1.0, scratch)
+    _compare(problem, j, count, batch, 1.0, scratch)
 
 
 @njit(nogil=True, cache=True)

@@ -8,7 +8,8 @@ import numpy as np
 from numba import njit
 
 from simlab.decoders.compiled.base import forward, next_token
-from simlab.decoders.compiled.sjd import SjdKernel, Window, Windows, step_windows
+from simlab.decoders.compiled.renewal import Renewal
+from simlab.decoders.compiled.sjd import SjdKernel, Window, Windows, advance_windows, verify_windows
 from simlab.decoders.phrase import LOSSLESS, SjdPv
 from simlab.decoders.sjd import SjdState
 from simlab.processes import Process
@@ -33,23 +34,25 @@ class SjdPvKernel(SjdKernel, of=(SjdPv,)):
 
     def step(self, state: SjdState, uniforms: Uniforms) -> np.ndarray:
         p = forward(self.process, state.tokens, state.length, self.window.width + 1)
-        return _step(self.phrases, self.window, self.rule, p, self.windows(state, uniforms))
+        return _step(self.phrases, self.renewal, self.window, self.rule, p, self.windows(state, uniforms))
 
 
 @njit(nogil=True, cache=True)
-def _step(phrases: Phrases, window: Window, rule: CompiledRule, p: np.ndarray, windows: Windows) -> np.ndarray:
+def _step(
+    phrases: Phrases, renewal: Renewal, window: Window, rule: CompiledRule, p: np.ndarray, windows: Windows
+) -> np.ndarray:
     """One call with the rows ``p[B, W+1, V]``; returns the drafts accepted ``[B]``."""
-    return step_windows(_verify, phrases, window, rule, p, windows)
+    return advance_windows(renewal, window, rule, p, windows, verify_windows(_verify, phrases, rule, p, windows))
 
 
 @njit(inline="always")
 def _verify(
     phrases: Phrases, rule: CompiledRule, windows: Windows, b: int, p: np.ndarray, x: np.ndarray
-) -> tuple[int, int]:
-    """As :func:`step_windows` asks: the phrases up to the first that is not accepted whole, and the token after."""
+) -> tuple[int, int, bool]:
+    """As :func:`verify_windows` asks: the phrases up to the first that is not accepted whole, and the token after."""
     q = windows.q[b]
     count = _scan_phrases(phrases, p, q, x, windows.coins[b])
-    return count, next_token(rule, p, q, x, count, len(x), windows.noise[b, count])
+    return count, next_token(rule, p, q, x, count, len(x), windows.noise[b, count]), count == len(x)
 
 
 @njit(nogil=True, cache=True)

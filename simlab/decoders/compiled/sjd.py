@@ -1,9 +1,10 @@
 """Speculative Jacobi decoding over a chain compiled: :mod:`simlab.decoders.sjd` and what derives from it.
 
-The variants differ in data (:class:`Window`): ``sjd-reference`` in the q declared for a new draft, ``sjd-unrefined`` in
-the positions that are initialised again, the renewals in the positions verified behind a rejection and in the noise of
-drafts. A step has three parts for each sequence: the scan to the first rejection, the coins behind it, and the new
-window. Where others verify their window in another way, the first part is theirs (:func:`step_windows`).
+A step has three parts: windows are verified, which says how many drafts each commits (:class:`Outcomes`); the drafts
+behind a rejection are renewed (:mod:`simlab.decoders.compiled.renewal`); and the next windows are drafted. Where a
+decoder verifies its window in another way, the first part is its own (:func:`verify_windows`). What else the variants
+differ in is data (:class:`Window`): ``sjd-reference`` in the q declared for a new draft, ``sjd-unrefined`` in the
+positions that are initialised again.
 """
 
 from __future__ import annotations
@@ -14,13 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from simlab.arrays_compiled import copy, total
+from simlab.arrays_compiled import copy
 from simlab.decoders.compiled.base import Kernel, forward, next_token, scan
+from simlab.decoders.compiled.renewal import DRAWN, Drafts, Relabelled, Renewal, ReusedByLaw, renewal_of, renewed
 from simlab.decoders.initial import INITIALS
-from simlab.decoders.renewal import CONTINUED
 from simlab.decoders.sjd import Sjd, SjdState
 from simlab.decoders.sjd_ac import SjdAc
-from simlab.decoders.sjd_pac import SjdPac
 from simlab.decoders.sjd_pp import SjdPp
 from simlab.decoders.sjd_reference import PointMassSjd, UnrefinedPointMassSjd
 from simlab.decoders.sjd_unrefined import SjdUnrefined
@@ -31,28 +31,21 @@ from simlab.randomness.exponentials_compiled import Races, winner
 from simlab.randomness.inverse_cdf_compiled import inverse_cdf
 from simlab.randomness.tape_compiled import Uniforms
 from simlab.rules.compiled.base import CompiledRule
-from simlab.rules.compiled.dispatch import accept, redraw, step
 
 RANDOM, REPEAT_LEFT, REPEAT_ABOVE, SAMPLE_LEFT, SAMPLE_ABOVE = range(5)
-DRAWN = -1  # a token that does not stay but is drawn from its row
 
 
 class Window(NamedTuple):
-    """The parameters of SJD and its variants, and the grid."""
+    """What SJD and its variants say of their window, and the grid."""
 
     width: int
     columns: int
     end: int  # N
-    initial: int  # one of INITIALS
-    bonus: bool  # a token follows a window that is accepted whole
-    refined: bool  # drafts behind the first rejection are drawn from this call's rows, not initialised
-    point_mass: bool  # new drafts are declared as point masses
-    continued: int  # drafts are verified behind a rejection from this many positions after the committed ones on
-    by_law: bool  # the q declared for a draft behind a rejection is the law of what stands there
-    stale: bool = False  # ... or that of the call before, where the draft is kept
+    initial: int = RANDOM  # one of INITIALS
+    bonus: bool = True  # a token follows a window that is accepted whole
+    refined: bool = True  # drafts behind the first rejection are drawn from this call's rows, not initialised
+    point_mass: bool = False  # new drafts are declared as point masses
     raced: bool = False  # drafts are drawn with the noise of their position
-    tau: float = -1.0  # a draft behind a rejection is reused where p exceeds tau times q; none where negative
-    strength: float = -1.0  # ... or drawn from [p + strength (p - q)]+; none where negative
 
 
 class Windows(NamedTuple):
@@ -68,14 +61,16 @@ class Windows(NamedTuple):
     races: Races
 
 
+class Outcomes(NamedTuple):
+    """How the windows of B sequences were verified."""
+
+    counts: np.ndarray  # int64[B]: the drafts that are accepted
+    after: np.ndarray  # int64[B]: the token that follows them
+    whole: np.ndarray  # bool[B]: nothing was rejected
+
+
 def window_of(decoder: Sjd, process: Process) -> Window:
     """The window of any of SJD's decoders."""
-    continued = 0 if decoder.renewal in CONTINUED else decoder.window + 1
-    if continued == 0 and isinstance(decoder, SjdPac) and decoder.kept == "dropped":
-        continued = decoder.draft_tree().depth
-    reuses = decoder if isinstance(decoder, SjdPp) else None
-    rises = decoder if isinstance(decoder, SjdVp) else None
-    law = isinstance(decoder, SjdAc) and decoder.relabel == "law"
     return Window(
         decoder.window,
         process.shape[1],
@@ -84,12 +79,7 @@ def window_of(decoder: Sjd, process: Process) -> Window:
         decoder.bonus,
         not isinstance(decoder, SjdUnrefined),
         isinstance(decoder, PointMassSjd),
-        continued,
-        decoder.declared == "drawn" if isinstance(decoder, SjdPp | SjdVp) else law,
-        decoder.renewal == "maximal-reference",
         decoder.renewal == "gumbel",
-        -1.0 if reuses is None else float(reuses.tau),
-        -1.0 if rises is None else float(rises.strength),
     )
 
 
@@ -100,7 +90,8 @@ class SjdKernel(Kernel[SjdState], of=(Sjd, PointMassSjd, UnrefinedPointMassSjd, 
         super().__init__(decoder, process, rule, draft)
         self.window = window_of(decoder, process)
         self.memory = decoder.past_rows(process)
-        self.wide = self.window.by_law and self.window.strength < 0  # declared rows are float64, whatever rows are in
+        self.renewal = renewal_of(decoder)
+        self.wide = isinstance(self.renewal, Relabelled | ReusedByLaw)  # q is float64, whatever rows are in
 
     @property
     def rows(self) -> int:
@@ -126,7 +117,7 @@ class SjdKernel(Kernel[SjdState], of=(Sjd, PointMassSjd, UnrefinedPointMassSjd, 
 
     def step(self, state: SjdState, uniforms: Uniforms) -> np.ndarray:
         p = forward(self.process, state.tokens, state.length, self.window.width + 1)
-        return _step(self.window, self.rule, p, self.windows(state, uniforms))
+        return _step(self.renewal, self.window, self.rule, p, self.windows(state, uniforms))
 
 
 @njit(nogil=True, cache=True)
@@ -135,132 +126,103 @@ def _begin(window: Window, windows: Windows) -> None:
     stay = np.empty(0, np.int64)
     none: Any = np.int64(0)  # for a literal 0 all would be compiled once more
     for b in range(len(windows.tokens)):
-        draft_window(window, windows, b, windows.past[b], none, none, none, none, stay)  # which looks at no row
+        rows = windows.past[b]  # of which none is looked at
+        draft_window(window, windows, b, rows, rows, none, none, none, none, stay)
 
 
 @njit(nogil=True, cache=True)
-def _step(window: Window, rule: CompiledRule, p: np.ndarray, windows: Windows) -> np.ndarray:
+def _step(renewal: Renewal, window: Window, rule: CompiledRule, p: np.ndarray, windows: Windows) -> np.ndarray:
     """One call with the rows ``p[B, W+1, V]``; returns the drafts accepted ``[B]``."""
-    return step_windows(_scan_all, (), window, rule, p, windows)
+    return advance_windows(renewal, window, rule, p, windows, _scan_all(rule, p, windows))
+
+
+@njit(nogil=True, cache=True)
+def _scan_all(rule: CompiledRule, p: np.ndarray, windows: Windows) -> Outcomes:
+    """Every window verified up to its first rejection; apart from :func:`_step`, which is compiled for each renewal."""
+    return verify_windows(_scan, (), rule, p, windows)
 
 
 @njit(inline="always")
-def step_windows(
-    verify: Callable[..., tuple[int, int]],
-    given: Any,
-    window: Window,
-    rule: CompiledRule,
-    p: np.ndarray,
-    windows: Windows,
-) -> np.ndarray:
-    """One call with the rows ``p[B, W+1, V]``, verified as ``verify`` does; returns the drafts accepted ``[B]``.
-
-    ``verify(given, rule, windows, b, p[W+1, V], x[W])`` says how many of the drafts x of sequence b are accepted, and
-    which token follows them; ``given`` is what it needs beside rows and random numbers.
-    """
-    width, tokens, length = window.width, windows.tokens, windows.length
-    counts = np.empty(len(p), np.int64)
-    for b in range(len(p)):
-        x = tokens[b, length[b] : length[b] + width].copy()
-        count, after = verify(given, rule, windows, b, p[b], x)
-        advance_window(window, rule, windows, b, p[b], x, count, after, count == width)
-        counts[b] = count
-    return counts
-
-
-@njit(inline="always")
-def _scan_all(
+def _scan(
     given: tuple[()], rule: CompiledRule, windows: Windows, b: int, p: np.ndarray, x: np.ndarray
-) -> tuple[int, int]:
+) -> tuple[int, int, bool]:
     return scan_window(rule, windows, b, p, x, len(x))
 
 
 @njit(inline="always")
 def scan_window(
     rule: CompiledRule, windows: Windows, b: int, p: np.ndarray, x: np.ndarray, stop: int
-) -> tuple[int, int]:
-    """The scan of sequence b to the first rejection among the drafts before ``stop``, and the token after it."""
+) -> tuple[int, int, bool]:
+    """As :func:`verify_windows` asks: the scan to the first rejection among the drafts before ``stop``."""
     q = windows.q[b]
     count = scan(rule, p, q, x, windows.coins[b], 0, stop)
-    return count, next_token(rule, p, q, x, count, stop, windows.noise[b, count])
+    return count, next_token(rule, p, q, x, count, stop, windows.noise[b, count]), count == len(x)
+
+
+@njit(inline="always")
+def verify_windows(
+    verify: Callable[..., tuple[int, int, bool]], given: Any, rule: CompiledRule, rows: np.ndarray, windows: Windows
+) -> Outcomes:
+    """The windows of all sequences verified as ``verify`` does, given a call's ``rows[B, M+1, V]``.
+
+    ``verify(given, rule, windows, b, rows[M+1, V], x[W])`` says how many drafts of sequence b are accepted, x being
+    those of its chain, which token follows them, and whether nothing was rejected. It has put accepted drafts that are
+    not of the chain in their places. ``given`` is what it needs beside rows and random numbers.
+    """
+    width, tokens, length = windows.q.shape[1], windows.tokens, windows.length
+    counts, after, whole = np.empty(len(rows), np.int64), np.empty(len(rows), np.int64), np.empty(len(rows), np.bool_)
+    for b in range(len(rows)):
+        x = tokens[b, length[b] : length[b] + width]
+        counts[b], after[b], whole[b] = verify(given, rule, windows, b, rows[b], x)
+    return Outcomes(counts, after, whole)
+
+
+@njit(inline="always")
+def advance_windows(
+    renewal: Renewal, window: Window, rule: CompiledRule, rows: np.ndarray, windows: Windows, outcomes: Outcomes
+) -> np.ndarray:
+    """Commit what verification has accepted, renew the drafts behind it, and fill the windows.
+
+    The first W + 1 of ``rows[B, M+1, V]`` are those of the chain. Returns the drafts accepted ``[B]``.
+    """
+    width, length = window.width, windows.length
+    counts, after, whole = outcomes
+    for b in range(len(rows)):
+        p = rows[b, : width + 1]
+        x = windows.tokens[b, length[b] : length[b] + width]
+        drawn = 1 if window.bonus or not whole[b] else 0  # tokens committed besides the accepted drafts
+        drafts = Drafts(p, windows.q[b], x, windows.coins[b], windows.noise[b], counts[b] + drawn)
+        stay, declared = renewed(renewal, rule, drafts)
+        advance_window(window, windows, b, p, declared, stay, counts[b], drawn, after[b])
+    return counts
 
 
 @njit(nogil=True, cache=True)
 def advance_window(
     window: Window,
-    rule: CompiledRule,
     windows: Windows,
     b: int,
     p: np.ndarray,
-    x: np.ndarray,
+    declared: np.ndarray,
+    stay: np.ndarray,
     count: int,
+    drawn: int,
     after: int,
-    spare: bool,
 ) -> None:
-    """Commit ``count`` drafts of sequence b and the token ``after`` them, and fill the window.
+    """Commit ``count`` drafts of sequence b and, if one is ``drawn``, the token ``after`` them, and fill the window.
 
-    ``p[W + 1, V]`` are the rows of the chain, ``x[W]`` its drafts; ``spare`` says that nothing was rejected.
+    ``p[W + 1, V]`` are the rows of the chain; ``stay[W + 1]`` and ``declared[W + 1, V]`` what its drafts become, as
+    :func:`~simlab.decoders.compiled.renewal.renewed` has them.
     """
-    width, length = window.width, windows.length[b]
-    q, past, coins, noise = windows.q[b], windows.past[b], windows.coins[b], windows.noise[b]
-    drawn = 1 if window.bonus or not spare else 0
-    first, start = length + count, length + count + drawn
+    width, length, past = window.width, windows.length[b], windows.past[b]
+    start = length + count + drawn
     new = length + width + (drawn if count == width else 0) if window.refined else start
-
-    # verified behind the rejection: the accepted drafts of the chain stay, the others are replaced; or reused
-    stay, kept, begin = np.full(width + 1, DRAWN), np.zeros(width, np.bool_), start + window.continued - length
-    if window.tau >= 0 or window.strength >= 0:
-        begin = start - length
-    old = q.copy() if window.stale else q[:0]
-    laws = np.empty((width if window.by_law else 0, len(windows.uniform)))
-    for j in range(begin, width):
-        if window.tau >= 0:
-            reused = _reused(window.tau, p[j], q[j])
-            stay[j] = x[j] if reused[x[j]] else DRAWN
-            if window.by_law:
-                laws[j] = np.where(reused, q[j], 0.0) + p[j] * total(np.where(reused, 0.0, q[j]))
-            continue
-        if window.strength >= 0:
-            rising = _rising(window.strength, p[j], q[j])
-            stay[j] = inverse_cdf(rising, noise[j])
-            if window.by_law:
-                copy(rising, laws[j])
-            continue
-        accepted = coins[j] < accept(rule, p[j], q[j], x[j])
-        stay[j] = x[j] if accepted else redraw(rule, p[j], q[j], x[j], noise[j])
-        kept[j] = accepted
-        if window.by_law:
-            laws[j] = step(rule, p[j], q[j])[1]
-
-    draft_window(window, windows, b, p, first, start, new, after, stay)
-    if window.by_law:
-        for j in range(begin, min(width, window.end - length)):
-            copy(laws[j], q[length + j - start])
-    if window.stale:
-        for j in range(begin, min(width, window.end - length)):
-            if kept[j]:
-                copy(old[j], q[length + j - start])
+    draft_window(window, windows, b, p, declared, length + count, start, new, after, stay)
     memory = len(past)
     for i in range(memory):  # the rows of the last committed positions
         k = start - length + i
         copy(past[k] if k < memory else p[k - memory], past[i])
     windows.length[b] = min(start, window.end)
-
-
-@njit(inline="always")
-def _reused(tau: float, p: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """``bool[V]``: the tokens that are reused where they are drafts."""
-    found: np.ndarray = p.astype(np.float64) > tau * q.astype(np.float64)
-    return found
-
-
-@njit(nogil=True, cache=True)
-def _rising(strength: float, p: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """The row that goes on from q to p and further."""
-    further = p + p.dtype.type(strength) * (p - q)
-    weights = np.where(further > 0, further, 0).astype(np.float64)
-    row: np.ndarray = (weights / total(weights)).astype(p.dtype)
-    return row
 
 
 @njit(nogil=True, cache=True)
@@ -269,6 +231,7 @@ def draft_window(
     windows: Windows,
     b: int,
     p: np.ndarray,
+    declared: np.ndarray,
     first: int,
     start: int,
     new: int,
@@ -278,7 +241,7 @@ def draft_window(
     """The tokens from position ``first`` on and the q declared for them: :meth:`simlab.decoders.sjd.Sjd.draft_window`.
 
     A position before ``start`` is committed and gets ``after``; from ``new`` on they are new; any other gets the
-    token that ``stay`` has for it, or one drawn from its row of ``p``.
+    token that ``stay`` has for it, or one drawn from its row of ``p``, with its row of ``declared`` as q.
     """
     length, tokens, q, races = windows.length[b], windows.tokens[b], windows.q[b], windows.races
     for position in range(first, min(first + window.width + 1, len(tokens))):
@@ -293,7 +256,7 @@ def draft_window(
         elif position < new:
             j = position - length
             tokens[position] = stay[j] if stay[j] != DRAWN else _draft(window, p[j], u, races, b, position)
-            copy(p[j], q[slot])
+            copy(declared[j], q[slot])
         else:
             _initialise(window, windows, b, q[slot], p, position, new, u)
 

@@ -9,7 +9,8 @@ from numba import njit
 
 from simlab.arrays_compiled import copy
 from simlab.decoders.compiled.base import forward
-from simlab.decoders.compiled.sjd import SjdKernel, Window, Windows, scan_window, step_windows
+from simlab.decoders.compiled.renewal import Renewal
+from simlab.decoders.compiled.sjd import SjdKernel, Window, Windows, advance_windows, scan_window, verify_windows
 from simlab.decoders.sjd import SjdState
 from simlab.decoders.sjd2 import Sjd2
 from simlab.processes import Process
@@ -40,16 +41,23 @@ class Sjd2Kernel(SjdKernel, of=(Sjd2,)):
 
     def step(self, state: SjdState, uniforms: Uniforms) -> np.ndarray:
         p = forward(self.process, state.tokens, state.length, self.window.width + 1)
-        return _step(self.noise, self.window, self.rule, p, state.known, self.windows(state, uniforms))
+        return _step(self.noise, self.renewal, self.window, self.rule, p, state.known, self.windows(state, uniforms))
 
 
 @njit(nogil=True, cache=True)
 def _step(
-    noise: Noise, window: Window, rule: CompiledRule, p: np.ndarray, level: np.ndarray, windows: Windows
+    noise: Noise,
+    renewal: Renewal,
+    window: Window,
+    rule: CompiledRule,
+    p: np.ndarray,
+    level: np.ndarray,
+    windows: Windows,
 ) -> np.ndarray:
     """One call with ``p[B, W+1, V]``, its drafts of ``level[B, W, 1]``; returns the drafts accepted ``[B]``."""
-    stops = _before_noise(noise, level)
-    counts = step_windows(_verify, stops, window, rule, _blurred(noise, p, level, windows.uniform), windows)
+    blurred, stops = _blurred(noise, p, level, windows.uniform), _before_noise(noise, level)
+    outcomes = verify_windows(_verify, stops, rule, blurred, windows)
+    counts = advance_windows(renewal, window, rule, blurred, windows, outcomes)
     for b in range(len(p)):
         _denoise(noise, level[b], counts[b] + 1)  # without a bonus, too: of a window accepted whole nothing stays
     return counts
@@ -58,8 +66,8 @@ def _step(
 @njit(inline="always")
 def _verify(
     stops: np.ndarray, rule: CompiledRule, windows: Windows, b: int, p: np.ndarray, x: np.ndarray
-) -> tuple[int, int]:
-    """As :func:`step_windows` asks: a draft that may not be accepted is replaced from its row, as if it were new."""
+) -> tuple[int, int, bool]:
+    """As :func:`verify_windows` asks: a draft that may not be accepted is replaced from its row, as if it were new."""
     return scan_window(rule, windows, b, p, x, stops[b])
 
 

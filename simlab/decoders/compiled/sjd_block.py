@@ -11,7 +11,8 @@ from simlab.arrays_compiled import copy, total
 from simlab.decoders.compiled.base import forward
 from simlab.decoders.compiled.block import coin, weights
 from simlab.decoders.compiled.joint import after_prefix, longest_prefix
-from simlab.decoders.compiled.sjd import SjdKernel, Window, Windows, step_windows
+from simlab.decoders.compiled.renewal import Renewal
+from simlab.decoders.compiled.sjd import SjdKernel, Window, Windows, advance_windows, verify_windows
 from simlab.decoders.sjd import SjdState
 from simlab.decoders.sjd_block import LOSSLESS, SjdBlock
 from simlab.processes import Process
@@ -32,20 +33,22 @@ class SjdBlockKernel(SjdKernel, of=(SjdBlock,)):
         width = self.window.width
         p = forward(self.process, state.tokens, state.length, width + 1)
         again = uniforms.row(state.length, width, Purpose.ACCEPT, lane=1)
-        return _step(self.window, self.rule, p, self.windows(state, uniforms), again)
+        return _step(self.renewal, self.window, self.rule, p, self.windows(state, uniforms), again)
 
 
 @njit(nogil=True, cache=True)
-def _step(window: Window, rule: CompiledRule, p: np.ndarray, windows: Windows, again: np.ndarray) -> np.ndarray:
+def _step(
+    renewal: Renewal, window: Window, rule: CompiledRule, p: np.ndarray, windows: Windows, again: np.ndarray
+) -> np.ndarray:
     """One call with the rows ``p[B, W+1, V]`` and coins for drafts behind ``[B, W]``; returns the drafts accepted."""
-    return step_windows(_verify, again, window, rule, p, windows)
+    return advance_windows(renewal, window, rule, p, windows, verify_windows(_verify, again, rule, p, windows))
 
 
 @njit(nogil=True, cache=True)
 def _verify(
     again: np.ndarray, rule: CompiledRule, windows: Windows, b: int, p: np.ndarray, x: np.ndarray
-) -> tuple[int, int]:
-    """As :func:`step_windows` asks; the q and the coins of drafts behind become those they are verified with."""
+) -> tuple[int, int, bool]:
+    """As :func:`verify_windows` asks; the q and the coins of drafts behind become those they are verified with."""
     q, coins, width = windows.q[b], windows.coins[b], len(x)
     w = weights(p, q, x)
     count = longest_prefix(coin, w, w[width], p, q, coins)
@@ -53,7 +56,7 @@ def _verify(
     for j in range(count + 1, width):
         follow(w[j], p[j], q[j])
     copy(again[b], coins)
-    return count, after
+    return count, after, count == width
 
 
 @njit(nogil=True, cache=True)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 
 from simlab.arrays_compiled import total
 from simlab.decoders.compiled.base import next_token, scan
-from simlab.decoders.compiled.sjd import SjdKernel, Window, Windows, advance_window
+from simlab.decoders.compiled.renewal import Renewal
+from simlab.decoders.compiled.sjd import Outcomes, SjdKernel, Window, Windows, advance_windows, verify_windows
 from simlab.decoders.sjd import SjdState
 from simlab.decoders.sjd_pac import SjdPac
 from simlab.decoders.sjd_pd import SjdPd
@@ -20,6 +21,15 @@ from simlab.randomness.inverse_cdf_compiled import inverse_cdf
 from simlab.randomness.tape_compiled import Uniforms
 from simlab.rules.compiled.base import CompiledRule
 from simlab.rules.compiled.dispatch import accept, residual
+
+
+class Candidates(NamedTuple):
+    """A tree of drafts at the first positions of each window, and the coins that decide on them."""
+
+    nodes: np.ndarray  # int64[B, M]: their tokens
+    children: np.ndarray  # int64[M + 1, K]: the nodes below each row, then NONE
+    depth: int  # D
+    turns: np.ndarray  # [B, D K]
 
 
 class TreeKernel(SjdKernel, of=(SjdPd, SjdPac)):
@@ -43,8 +53,8 @@ class TreeKernel(SjdKernel, of=(SjdPd, SjdPac)):
     def step(self, state: SjdState, uniforms: Uniforms) -> np.ndarray:
         rows, drawn = self.called(state, uniforms, self.decoder.shared)
         turns = uniforms.of(state.length, self.places, self.turns, Purpose.ACCEPT)
-        windows = self.windows(state, uniforms)
-        return _step(self.window, self.rule, rows, drawn, self.children, len(self.parents), turns, windows)
+        candidates = Candidates(drawn, self.children, len(self.parents), turns)
+        return _step(candidates, self.renewal, self.window, self.rule, rows, self.windows(state, uniforms))
 
     def called(self, state: SjdState, uniforms: Uniforms, shared: bool = False) -> tuple[np.ndarray, np.ndarray]:
         """Draw the tree; one call of the target gives the rows after all of its nodes. The rows, and the nodes."""
@@ -109,47 +119,47 @@ def remove_token(row: np.ndarray, x: int) -> None:
 
 @njit(nogil=True, cache=True)
 def _step(
-    window: Window,
-    rule: CompiledRule,
-    rows: np.ndarray,
-    nodes: np.ndarray,
-    children: np.ndarray,
-    depth: int,
-    turns: np.ndarray,
-    windows: Windows,
+    candidates: Candidates, renewal: Renewal, window: Window, rule: CompiledRule, rows: np.ndarray, windows: Windows
 ) -> np.ndarray:
     """One call with ``rows[B, M+1, V]``, after the prefix and after every node; returns the drafts accepted ``[B]``."""
-    width, candidates = window.width, children.shape[1]
-    tokens, q, coins, noise = windows.tokens, windows.q, windows.coins, windows.noise
-    counts = np.empty(len(rows), np.int64)
-    for b in range(len(rows)):
-        first = windows.length[b]
-        x = tokens[b, first : first + width].copy()
+    return advance_windows(renewal, window, rule, rows, windows, _verify_all(candidates, rule, rows, windows))
 
-        # down the tree while a candidate is accepted
-        row, count, after, rejected = 0, 0, rows[b, 0].astype(np.float64), False
-        while count < depth and children[row, 0] != NONE:
-            mine = turns[b, count * candidates : (count + 1) * candidates]
-            chosen, after = verify_candidates(rule, rows[b, row], q[b, count], nodes[b, children[row]], mine)
-            rejected = chosen == NONE
-            if rejected:
-                break
-            tokens[b, first + count] = nodes[b, children[row, chosen]]
-            row, count = children[row, chosen] + 1, count + 1
 
-        # the chain goes on below the tree
-        if not rejected and row == depth and count == depth < width:
-            more = scan(rule, rows[b], q[b], x, coins[b], depth, width)
-            tokens[b, first + depth : first + depth + more] = x[depth : depth + more]
-            count, rejected = depth + more, more < width - depth
-            token = next_token(rule, rows[b], q[b], x, count, width, noise[b, count])
-        elif rejected:
-            token = inverse_cdf(after, noise[b, count])
-        else:
-            token = inverse_cdf(rows[b, row], noise[b, count])
-        advance_window(window, rule, windows, b, rows[b, : width + 1], x, count, token, not rejected)
-        counts[b] = count
-    return counts
+@njit(nogil=True, cache=True)
+def _verify_all(candidates: Candidates, rule: CompiledRule, rows: np.ndarray, windows: Windows) -> Outcomes:
+    """Every window verified; apart from :func:`_step`, which is compiled for each renewal."""
+    return verify_windows(_verify, candidates, rule, rows, windows)
+
+
+@njit(inline="always")
+def _verify(
+    candidates: Candidates, rule: CompiledRule, windows: Windows, b: int, rows: np.ndarray, x: np.ndarray
+) -> tuple[int, int, bool]:
+    """As :func:`verify_windows` asks: down the tree, and then along the chain, which goes on below it."""
+    children, depth, nodes, turns = candidates.children, candidates.depth, candidates.nodes[b], candidates.turns[b]
+    q, coins, noise, width, siblings = windows.q[b], windows.coins[b], windows.noise[b], len(x), children.shape[1]
+
+    # down the tree while a candidate is accepted
+    row, count, after, rejected = 0, 0, rows[0].astype(np.float64), False
+    while count < depth and children[row, 0] != NONE:
+        mine = turns[count * siblings : (count + 1) * siblings]
+        chosen, after = verify_candidates(rule, rows[row], q[count], nodes[children[row]], mine)
+        rejected = chosen == NONE
+        if rejected:
+            break
+        x[count] = nodes[children[row, chosen]]
+        row, count = children[row, chosen] + 1, count + 1
+
+    # the chain goes on below the tree
+    if not rejected and row == depth and count == depth < width:
+        more = scan(rule, rows, q, x, coins, depth, width)
+        count, rejected = depth + more, more < width - depth
+        token = next_token(rule, rows, q, x, count, width, noise[count])
+    elif rejected:
+        token = inverse_cdf(after, noise[count])
+    else:
+        token = inverse_cdf(rows[row], noise[count])
+    return count, token, not rejected
 
 
 @njit(nogil=True, cache=True)

@@ -21,7 +21,7 @@ Rows that a decoder makes itself are in memory of its own: all of a call for SJD
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,6 +31,7 @@ from torch import Tensor
 
 from simlab.arrays import BLOCK
 from simlab.decoders.base import Decoder
+from simlab.decoders.compiled.renewal import verified_from
 from simlab.decoders.compiled.sjd import Window, window_of
 from simlab.decoders.initial import INITIALS
 from simlab.decoders.phrase import SjdPv
@@ -241,22 +242,33 @@ def warps_of(kernel: Any) -> int:
     return 8 if kernel in (draw_candidates, draw_draft, verify_families, weigh, rise, redraw) else 4
 
 
+# what a kernel is compiled for beside the window, by the type of the decoder
+OWN_SIZES: dict[type, Callable[[Any], dict[str, Any]]] = {
+    Skipping: lambda decoder: {"SKIPPED": decoder.skipped},
+    SjdBlock: lambda decoder: {"BLOCKWISE": True},
+    SjdVp: lambda decoder: {"RISING": decoder.declared},
+    Sjd2: lambda decoder: {"LEVELS": decoder.levels, "CLEAN": decoder.levels > 0 and decoder.criterion == "clean"},
+    SjdPv: lambda decoder: {
+        "PHRASE": decoder.phrase,
+        "LEAST": 1 if decoder.phrase == 1 or decoder.failing == "shorten" else decoder.phrase,
+    },
+}
+
+
 def sizes_of(decoder: Any, process: Process) -> dict[str, Any]:
     """The numbers that kernels are compiled for."""
-    window, past = _window(decoder, process), 0
-    if isinstance(decoder, Sjd):
-        past = decoder.past_rows(process)
-        # rows of positions that a step has committed may be asked for by this one and the next
-        past += 2 * (window.width + 1) if past else 0
+    drafts = isinstance(decoder, Sjd)
+    window, past = _window(decoder, process), decoder.past_rows(process) if drafts else 0
+    # rows of positions that a step has committed may be asked for by this one and the next
+    past += 2 * (window.width + 1) if past else 0
     tree = decoder.draft_tree() if isinstance(decoder, SjdPd) else None
-    levels = decoder.levels if isinstance(decoder, Sjd2) else 0
-    phrase = decoder.phrase if isinstance(decoder, SjdPv) else 1
+    own = OWN_SIZES[type(decoder)](decoder) if type(decoder) in OWN_SIZES else {}
     method, _, source = INITIALS[window.initial].partition("-")
     return {
         "W": window.width,
         "WIDTH": window.end + window.width + 1,
         "SPAN": triton.next_power_of_2(window.width + 1),
-        "DRAWS": window.width + 1 if isinstance(decoder, Sjd) else 1,
+        "DRAWS": window.width + 1 if drafts else 1,
         "V": process.vocabulary,
         "TILE": min(LARGEST_TILE, triton.next_power_of_2(-(-process.vocabulary // BLOCK))),
         "END": window.end,
@@ -266,17 +278,10 @@ def sizes_of(decoder: Any, process: Process) -> dict[str, Any]:
         "BONUS": bool(window.bonus),
         "REFINED": window.refined,
         "POINT_MASS": window.point_mass,
-        "CONTINUED": window.continued,
-        "PHRASE": phrase,
-        "LEAST": 1 if phrase == 1 or decoder.failing == "shorten" else phrase,
-        "DRAFTS": isinstance(decoder, Sjd),
-        "BLOCKWISE": isinstance(decoder, SjdBlock),
-        "RISING": decoder.declared if isinstance(decoder, SjdVp) else "",
-        "LEVELS": levels,
-        "CLEAN": levels > 0 and decoder.criterion == "clean",
-        "SKIPPED": decoder.skipped if isinstance(decoder, Skipping) else 0,
+        "CONTINUED": verified_from(decoder) if drafts else window.width + 1,
+        "DRAFTS": drafts,
         "PAST": past,
-        "KEPT": past + (window.width if isinstance(decoder, SjdVp) else 0),
+        "KEPT": past + (window.width if "RISING" in own else 0),
         "ROWS": 1 + (window.width if tree is None else tree.nodes),
         "NODES": 0 if tree is None else tree.nodes,
         "CHAIN": triton.next_power_of_2(max(1, window.width)),
@@ -284,6 +289,8 @@ def sizes_of(decoder: Any, process: Process) -> dict[str, Any]:
         "K": 0 if tree is None else decoder.candidates,
         "FAMILIES": 0 if tree is None else len(tree.families.rows.values),
         "GROUPS": 0 if tree is None else len(tree.families.levels.values),
+        **{"SKIPPED": 0, "BLOCKWISE": False, "RISING": "", "LEVELS": 0, "CLEAN": False, "PHRASE": 1, "LEAST": 1},
+        **own,
     }
 
 
@@ -291,9 +298,7 @@ def _window(decoder: Any, process: Process) -> Window:
     if isinstance(decoder, Sjd):
         return window_of(decoder, process)
     width = decoder.gamma if isinstance(decoder, SpeculativeDecoder) else 0
-    return Window(
-        width, process.shape[1], process.length, INITIALS.index("random"), True, True, False, width + 1, False
-    )
+    return Window(width, process.shape[1], process.length)
 
 
 def tables_of(decoder: Decoder, like: Tensor) -> dict[str, Tensor]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -57,19 +58,21 @@ class Lossless(CompiledRule):
     """The record of the lossless rule, of a type of its own: kernels of this type hold no other rule."""
 
 
-def by_type(general: Any, lossless: Any) -> Any:
-    """``general``, or ``lossless`` for a :class:`Lossless` rule, for kernels to call: which, is known when they are
-    compiled, and the other is not."""
+def by_type(forms: Mapping[type, Any]) -> Any:
+    """A function for kernels to call: the one of ``forms`` for the type of its first argument, a record.
 
-    def chosen(rule: CompiledRule, *given: Any) -> Any:
+    Which, is known when a kernel is compiled, and it holds no other.
+    """
+
+    def chosen(record: Any, *given: Any) -> Any:
         raise NotImplementedError("kernels call this")
 
     @overload(chosen)
-    def choose(rule: Any, *given: Any) -> Any:
-        form = lossless if issubclass(rule.instance_class, Lossless) else general
+    def choose(record: Any, *given: Any) -> Any:
+        form = forms[record.instance_class]
 
-        def call(rule: Any, *given: Any) -> Any:
-            return form(rule, *given)
+        def call(record: Any, *given: Any) -> Any:
+            return form(record, *given)
 
         return call
 

@@ -31,6 +31,7 @@ from simlab.rules.compiled.base import (
     SPECULATIVE,
     TYPICAL,
     CompiledRule,
+    Lossless,
     by_type,
     ratio,
     sum_where,
@@ -186,8 +187,8 @@ def _weights_any(rule: CompiledRule, p: np.ndarray, q: np.ndarray, x: int) -> np
     return found if np.any(found > 0) else p.astype(np.float64)
 
 
-_accept = by_type(_accept_any, lossless_accept)
-weights = by_type(_weights_any, lossless_weights)
+_accept = by_type({CompiledRule: _accept_any, Lossless: lossless_accept})
+weights = by_type({CompiledRule: _weights_any, Lossless: lossless_weights})
 
 
 @njit(nogil=True, cache=True)
@@ -215,7 +216,7 @@ def _step_any(rule: CompiledRule, p: np.ndarray, q: np.ndarray) -> tuple[float, 
     return total(law), law + total(rejected) * residual(rule, p, q, ANY)
 
 
-_step = by_type(_step_any, lossless_step)
+_step = by_type({CompiledRule: _step_any, Lossless: lossless_step})
 
 
 @njit(nogil=True, cache=True)

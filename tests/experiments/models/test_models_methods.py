@@ -61,16 +61,16 @@ def test_numbers_of_drafts_that_no_tree_of_a_method_has() -> None:
 
 
 def test_every_kernel_of_a_method_is_compiled_with_those_that_are_set_up() -> None:
-    """Numba compiles a kernel once more for another type: of a rule, or of the rows that are declared."""
+    """Numba compiles a kernel once more for another type: of a rule, a renewal, or the rows that are declared."""
     target = make_process("local", vocabulary=len(CODEBOOK), shape=(2, 2), entropy=2.0).target
 
-    def kinds(name: str) -> set[tuple[type, type, bool]]:
+    def kinds(name: str) -> set[tuple[type, type, type, bool]]:
         method = make_method(name, CODEBOOK)
         if type(method.decoder) not in KERNELS or type(method.rule) not in COMPILERS:
             return set()
         rule = compiled(method.rule)
         kernel = KERNELS[type(method.decoder)](method.decoder, target, rule, None)
-        return {(type(kernel), type(rule), getattr(kernel, "wide", False))}
+        return {(type(kernel), type(rule), type(getattr(kernel, "renewal", None)), getattr(kernel, "wide", False))}
 
     assert set.union(*map(kinds, DRAWN_BY)) == set.union(*map(kinds, METHODS))
 

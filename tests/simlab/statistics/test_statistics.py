@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction as F
 from math import inf
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +14,6 @@ from simlab.statistics import (
     LEAST,
     POWER,
     Cells,
-    Directed,
     GTest,
     Law,
     MeanTest,
@@ -32,6 +29,7 @@ from simlab.statistics import (
     tally,
 )
 from simlab.statistics.discrete import williams
+from simlab.statistics.lattice import tails
 from simlab.statistics.proportions import binomial_p_value, binomial_power
 from tests.support.counting import all_counts
 
@@ -64,9 +62,8 @@ def test_a_mapping_an_array_and_rationals_are_the_same() -> None:
     assert row.p_value([[480, 330, 190], [500, 300, 200]]).tolist() == [row.p_value([480, 330, 190]), 1]
 
 
-@pytest.mark.parametrize("make", [GTest, lambda law: Directed(law, [0.4, 0.3, 0.3, 0])])
-def test_what_the_law_excludes_is_never_forgiven(make: Callable[[Any], Any]) -> None:
-    test = make([0.5, 0.3, 0.2, 0])
+def test_what_the_law_excludes_is_never_forgiven() -> None:
+    test = GTest([0.5, 0.3, 0.2, 0])
     assert test.p_value([50, 30, 20, 0]) > 0.01
     assert test.p_value([50, 30, 20, 1]) == 0
     assert test.p_value({0: 50, 1: 30, 2: 20, "never heard of": 1}) == 0
@@ -107,39 +104,31 @@ def test_two_cells_are_binomial() -> None:
         assert ProportionTest(0.3).p_value(seen, 100) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("wrong", [[0.4, 0.3, 0.3], [0.1, 0.1, 0.8]])
+@pytest.mark.parametrize("wrong", [[0.4, 0.6], [0.05, 0.95]])
 @pytest.mark.parametrize("level", [0.05, 1e-6])
 def test_the_exact_power_is_the_enumerated_power(wrong: list[float], level: float) -> None:
-    counts = all_counts(40, 3)
-    test = Directed(THREE, [0.3, 0.3, 0.4])
+    counts = all_counts(40, 2)
+    test = GTest([0.3, 0.7])
     expected = multinomial.pmf(counts, 40, wrong)[test.p_value(counts) <= level].sum()
     assert test.power_against(40, level, wrong) == pytest.approx(expected, rel=1e-9)
 
 
-def test_directed_is_enumeration_out_to_its_last_tail() -> None:
-    counts, towards = all_counts(40, 3), np.array([0.25, 0.3, 0.45])
-    test = Directed(THREE, towards)
-    p_values, probabilities = test.p_value(counts), multinomial.pmf(counts, 40, THREE)
-    order = np.argsort(p_values, kind="stable")
-    upto = np.searchsorted(p_values[order], p_values[order] * (1 + 1e-9), side="right") - 1
-    assert p_values[order] == pytest.approx(probabilities[order].cumsum()[upto], rel=1e-7)
-    assert p_values.min() < 1e-25
-    ratios = counts @ np.log(towards / THREE)
-    assert np.corrcoef(np.argsort(np.argsort(-ratios)), np.argsort(np.argsort(p_values)))[0, 1] > 0.999
+@pytest.mark.parametrize("mass", [[0.5, 0.3, 0.2], [0.25, 0.3, 0.45]])
+def test_tails_of_a_sum_are_enumeration_out_to_the_last(mass: list[float]) -> None:
+    counts, scores = all_counts(40, 3), np.array([-13, 0, 7])
+    sums, probabilities = counts @ scores, multinomial.pmf(counts, 40, mass)
+    at = np.arange(sums.min() - 2, sums.max() + 3)
+    expected = [probabilities[sums >= place].sum() for place in at]
+    found = tails(scores, np.array(mass), 40, at)
+    assert found == pytest.approx(expected, rel=1e-7, abs=0)
+    assert 0 < found[-3] < 1e-12
 
 
-def test_directed_with_many_observations_is_the_binomial() -> None:
-    """Two outcomes: the ratio orders by the number of the second, so the p-value is a binomial tail."""
-    test = Directed([0.995, 0.005], [0.99, 0.01])
+def test_tails_of_many_scores_are_binomial() -> None:
+    """Two outcomes: the sum says how often the second was seen."""
     for n, seen in [(10**4, 90), (10**4, 130), (10**6, 5400), (10**6, 5600)]:
-        assert test.p_value([n - seen, seen]) == pytest.approx(binom.sf(seen - 1, n, 0.005), rel=1e-6)
-
-
-def test_directed_towards_what_the_law_excludes() -> None:
-    test = Directed([0.5, 0.5, 0], [0.25, 0.25, 0.5])
-    assert test.most == 0.5
-    assert test.power(10, 1e-6, 0.5) == pytest.approx(1 - 0.5**10)
-    assert test.p_value([9, 1, 0]) == 1
+        found = tails(np.array([-1, 16]), np.array([0.995, 0.005]), n, np.array([16 * seen - (n - seen)]))
+        assert found == pytest.approx(binom.sf(seen - 1, n, 0.005), rel=1e-6)
 
 
 def test_two_samples_are_scipys() -> None:
@@ -203,7 +192,6 @@ PLANNED: dict[str, tuple[Planned, int]] = {
     "g": (GTest(np.full(16, 1 / 16)), 4000),
     "g, pooled": (GTest([0.5, 0.3, 0.19, 0.006, 0.004]), 2000),
     "g, two cells": (GTest([0.3, 0.7]), 500),
-    "directed": (Directed(THREE, [0.3, 0.3, 0.4]), 300),
     "sequential": (Sequential(THREE), 3000),
     "two samples": (TwoSampleG(16), 3000),
     "proportion": (ProportionTest(0.3), 1000),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import beta, binom, multinomial
 
-from simlab.statistics import Directed, Law, Sequential, tv_upper
+from simlab.statistics import Law, Sequential, tv_upper
 from simlab.statistics.tv_bounds import always, event_bound, mean_bound, once
 from tests.support.counting import all_counts, consistent, generator
 
@@ -171,4 +171,3 @@ def test_a_feared_law_is_found_sooner() -> None:
     blind, told = Sequential(FIVE).update(counts), Sequential(FIVE, [wrong]).update(counts)
     assert np.median(told.log_e_value) > np.median(blind.log_e_value) + 3
     assert binom.sf((told.log_e_value > blind.log_e_value).sum() - 1, 1_000, 0.5) < 1e-9
-    assert Directed(FIVE, wrong).power_against(20_000, 1e-6, wrong) > (told.rejects(1e-6)).mean()
