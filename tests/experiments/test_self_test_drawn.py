@@ -13,14 +13,15 @@ from experiments.certification import self_test_drawn
 from experiments.certification.self_test_drawn import (
     drawn,
     drawn_self_test,
-    main,
     passed,
+    self_test_drawn_command,
     shares_by,
     summary,
     table_lines,
     wilson,
     wrong_row,
 )
+from experiments.options import run_module
 from simlab.mutants.gated.contracts import CONTRACTS
 from simlab.mutants.gated.deviations import ENOUGH, deviation
 from simlab.mutants.gated.gates import GATES
@@ -145,11 +146,11 @@ def test_it_goes_on_where_it_was_stopped(tmp_path: Path, monkeypatch: pytest.Mon
 @pytest.mark.usefixtures("quickly")
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["--out", str(tmp_path), "--count", "4", "--contract", "draft", "--seed", "1"]
-    assert main(command) == 1
+    assert run_module(self_test_drawn_command, command) == 1
     text = capsys.readouterr().out
     assert "wrong ones by design found" in text
     assert "by contract: 2 of 4" in text or "by contract: 2 of 3" in text
-    assert main([*command[:-1], "2"]) == 2
+    assert run_module(self_test_drawn_command, [*command[:-1], "2"]) == 2
 
 
 def test_what_the_certifier_raises_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
