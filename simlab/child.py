@@ -105,7 +105,10 @@ def _begin(
 
 
 def _end_with(parent: int) -> None:
-    """End this process when its parent ends, also in the middle of a call; where the system can."""
+    """End this process when its parent ends, also in the middle of a call; where the system can.
+
+    On Linux it is the thread that started it whose end counts: start no child in a thread that ends before.
+    """
     with contextlib.suppress(AttributeError, OSError):
         ctypes.CDLL(None).prctl(PARENT_DIES, signal.SIGKILL)
     if os.getppid() != parent:

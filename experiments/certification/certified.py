@@ -77,7 +77,8 @@ def _work(request: Request, out: Path, link: Link) -> dict[str, Any]:
             raise
         raise Unfit(str(error)) from None  # a shape that there is not, which is refused before anything is called
     document = certificate_document(request, subject, replace(certificate, subject=request.spec), out)
-    on_pair = subject.published and subject.contract == "verify" and document["verdict"] != "breaks"
+    undecided = document["verdict"] in ("lossless", "inconclusive")
+    on_pair = subject.published and subject.contract == "verify" and undecided
     return with_pair(document, watched, request.seed) if on_pair else document
 
 

@@ -18,10 +18,12 @@ PAIR = "V = 2, gamma = 2, one pair of rows"
 
 
 def with_pair(document: dict[str, Any], verify: Callable[..., Any], seed: int) -> dict[str, Any]:
-    """A certificate with what ``verify`` makes of the pair, which decides where nothing else was found."""
+    """A certificate that found nothing, with what ``verify`` makes of the pair, which decides then."""
     pair = pair_document(verify, PAIR_CALLS, seed)
-    fails = document["verdict"] in ("lossless", "inconclusive") and not pair["follows_the_target"]
-    return document | {"pair": pair} | (pair_failure(pair) if fails else {})
+    if pair["follows_the_target"]:
+        return document | {"pair": pair}
+    found = {"seconds_to_finding": document["seconds"], "calls_to_finding": document["calls"] + PAIR_CALLS}
+    return document | {"pair": pair} | found | pair_failure(pair)
 
 
 def pair_document(verify: Callable[..., Any], calls: int, seed: int) -> dict[str, Any]:

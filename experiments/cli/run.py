@@ -59,10 +59,12 @@ def run_command(
     if spec == large.NAME:
         if seed or workers is not None or scheduler is not None:
             raise UsageError("run large: --seed, --workers and --scheduler are for specs; expected none of them")
-        return large.run_large(table or [], vocabulary or large.VOCABULARY, out or Path("out"))
+        size = large.VOCABULARY if vocabulary is None else vocabulary
+        return large.run_large(table or [], size, out or Path("out"))
+    path = find_spec(spec)
     if table or vocabulary is not None:
         raise UsageError(f"run {spec}: TABLE and --vocabulary are for large; expected neither")
-    return _run(find_spec(spec), out, seed or [], workers, scheduler)
+    return _run(path, out, seed or [], workers, scheduler)
 
 
 def _list() -> int:

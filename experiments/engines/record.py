@@ -156,7 +156,8 @@ class PublishedEngine:
         for failure in (document["failure"], document["edge"]):
             if failure:
                 failure["script"] = ""
-        return document | {"command": replace(request, checkout=Path("FOLDER")).command}
+        told = replace(request, checkout=Path("FOLDER"))
+        return document | {"command": told.command, "again": told.again(document) if document["again"] else ""}
 
     def versions(self) -> dict[str, str]:
         """The commit, and as :meth:`Engine.versions`."""

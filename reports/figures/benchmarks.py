@@ -59,9 +59,10 @@ def reading(shares: pd.DataFrame) -> Figure:
     for ax, (where, part) in zip(axes, shares.groupby("cache", sort=False), strict=False):
         for (version, blocks), own in part.groupby(["simlab", "blocks"], sort=False):
             look: dict[str, Any] = {"color": colours[blocks], "ls": lines[version], "marker": "o", "ms": 5}
+            own = own.sort_values("V")
             ax.plot(own["V"], own["value"], label=f"{blocks}, {version}", **look)
         powers(ax, part["V"])
-        ax.set(title=f"{where} the cache", xlabel="V", ylim=(0, 1))
+        ax.set(title=f"{where} the cache", xlabel="V", ylim=(0, max(1.0, shares["value"].max())))
         ax.yaxis.set_major_formatter(PercentFormatter(1))
     axes[0].set_ylabel("of reading alone")
     return finish(figure, *axes, ncols=3)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from experiments.engines.record import USUAL, Engine, PublishedEngine, engines, record, record_command, recorded
+from experiments.engines.record import FOLDER, USUAL, Engine, PublishedEngine, engines, record, record_command, recorded
 from experiments.engines.source import find, load, source_version
 from experiments.options import run_module
 from simlab.certify import CONTRACTS
@@ -39,6 +39,13 @@ def test_engines_are_named_once_and_can_be_asked_for() -> None:
     called = [engine for engine in found if isinstance(engine, Engine)]
     assert all(engine.contract in CONTRACTS for engine in called)
     assert all(engine.request(9.0).command.startswith(f"simlab certify {engine.spec}") for engine in called)
+
+
+def test_kept_certificates_name_a_command_that_there_is_and_no_folder_of_one_machine() -> None:
+    kept = [json.loads(path.read_text(encoding="utf-8")) for path in FOLDER.glob("*.json")]
+    assert kept
+    assert all(one["command"].startswith("simlab certify ") for one in kept)
+    assert not [one["name"] for one in kept if "--checkout /" in json.dumps(one)]
 
 
 def test_an_engine_that_is_not_installed_has_no_versions() -> None:

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from markupsafe import escape
 
+from experiments.certification.pair import PAIR, PAIR_CALLS, with_pair
 from experiments.certification.request import Request, certificate_document, find_subject, save_certificate
 from reports.pages.certificate import build
 from simlab.certify import Certificate, certify
@@ -86,6 +87,17 @@ def test_every_verdict_has_its_page(
     assert not re.search("<script|<b>mine|<i>note", text)
     assert "&lt;b&gt;mine&lt;/b&gt;:verify" in text
     assert "a &lt;i&gt;note&lt;/i&gt;" in text
+
+
+def test_what_a_pair_of_rows_alone_shows_has_its_page(certificates: dict[str, Certificate], tmp_path: Path) -> None:
+    request = Request(HERE, calls=64, processes=1, budget=1.0, limit=1.0)
+    document = certificate_document(request, find_subject(request), certificates["inconclusive"], tmp_path)
+    paired = with_pair(document, wrong, 0)
+    save_certificate(paired, tmp_path, None)
+    text = build(tmp_path).read_text(encoding="utf-8")
+    assert (paired["verdict"], paired["calls_to_finding"]) == ("lossy", document["calls"] + PAIR_CALLS)
+    assert PAIR in text
+    assert with_pair(document, right, 0)["verdict"] == "inconclusive"
 
 
 def test_every_line_is_in_the_table_and_every_outcome_in_its_own(

@@ -266,8 +266,8 @@ MOST = 33  # tokens that a call with 32 drafts can commit, the one after them in
         "window; that single tokens come in a row is in none. The image-like process was fitted to it, and cannot "
         "show it.",
     ),
-    "In SJD with a window of 32 on Lumina-mGPT, for which SJD-PAC prints 2.31 tokens a call, half of the calls commit "
-    "a single token.",
+    "In SJD with a window of 32 on Lumina-mGPT, for which SJD-PAC prints 2.31 tokens a call, nearly half of the calls "
+    "commit a single token.",
 )
 def single_token(seed: int) -> Finding:
     r"""What is printed does not decide it. Let a call commit from 1 to $n$ tokens and $m$ in the mean. If a share $s$
