@@ -93,15 +93,19 @@ def _begin(
     _end_with(parent)
     os.setsid()  # a group of its own
     parents.close()  # or the end of the parent would not be seen
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, lambda *_: None)  # unlike one that is ignored, what it starts has it as usual
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])  # what it starts has the usual mask
     devnull = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(devnull, stream)
     sys.stdout = sys.stderr = os.fdopen(devnull, "w")  # in a notebook or a test they are something else
     shared.owner = os.getpid()
-    work(pipe, shared)
-    os._exit(0)  # threads that were started are not waited for
+    status = 1
+    try:
+        work(pipe, shared)
+        status = 0
+    finally:
+        os._exit(status)  # threads that were started are not waited for
 
 
 def _end_with(parent: int) -> None:

@@ -306,7 +306,7 @@ class _Run:
         """What an enumeration, or odd counts, say that there was no time to make sure of; with it nothing passes."""
         found = max(self._deviating, key=self._off, default=None)
         if found is None or self._sure:
-            return f"{self.region.doubt}, and there was no time to make sure of it" if self.region.doubt else ""
+            return self.region.doubt
         return (
             f"enumerated, TV from the target is {self._off(found):.2g} in a case ({self._case(found).name}), but there "
             "was no time to make sure of it"

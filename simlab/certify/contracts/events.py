@@ -39,6 +39,13 @@ class Events:
     between: str = ", "  # two labels, for people
     distance: int = 0  # of two places or sequences, where what is counted has to do with two
     calls: int = 1  # that make one outcome, in turn
+    parts: int = 1  # that are counted apart, each with as many events, and a law of its own
+
+    def shares(self, counts: Array) -> tuple[Array, Array]:
+        """The shares ``[events]`` of each in its part, those of the target where nothing was seen, and the target's."""
+        each = np.asarray(counts, np.float64).reshape(self.parts, -1)
+        law, seen = self.law.reshape(self.parts, -1) * self.parts, each.sum(axis=1, keepdims=True)
+        return np.where(seen > 0, each / np.where(seen > 0, seen, 1), law).ravel(), law.ravel()
 
     def codes(self, tokens: Array) -> Array:
         """The event ``int64[m]`` of outcomes ``tokens[n, N]``: n for each group, unless a look leaves some out."""

@@ -26,20 +26,21 @@ def _size(case: Case) -> int:
     return int(getattr(case, "vocabulary", 0))
 
 
-def deviation(case: Case, k: int, found: Array) -> str:
-    """Which event of the kind k of a case is off by most, where they have these shares.
+def deviation(case: Case, k: int, counts: Array) -> str:
+    """Which event of the kind k of a case is off by most, where they were seen so often, or have these shares.
 
     One that the target excludes comes first, however rare: nothing else says as plainly that something is wrong.
     """
     events = case.events[k]
-    off = np.abs(found - events.law)
-    excluded = (events.law == 0) & (found > ALIKE)
+    found, law = events.shares(counts)
+    off = np.abs(found - law)
+    excluded = (law == 0) & (found > ALIKE)
     if excluded.any():
         off[~excluded] = 0
     most = int(off.argmax())
     return (
         f"{events.name} of {case.name}: {events.format(most)} comes out with {found[most]:.4g} in place of "
-        f"{events.law[most]:.4g}"
+        f"{law[most]:.4g}"
     )
 
 

@@ -81,9 +81,7 @@ class Failing:
     def _measured(self, found: Finding | Exact) -> float:
         """TV of what was counted of the events that were found to deviate."""
         assert isinstance(found, Finding), "a law is exact"
-        return float(
-            total_variation(found.counts / found.counts.sum(), self.drawing[found.case].events[found.events].law)
-        )
+        return float(total_variation(*self.drawing[found.case].events[found.events].shares(found.counts)))
 
     def _described(self, found: Finding | Exact, case: Case, diagnosis: Diagnosis) -> str:
         """A deviation that is no known bug: what is off, and in which cases."""
@@ -92,7 +90,7 @@ class Failing:
             off = deviation(case, 0, found.law)
         else:
             fails = self.evidence.fails
-            off = deviation(case, found.events, found.counts / max(1, found.counts.sum()))
+            off = deviation(case, found.events, found.counts)
         return "; ".join(filter(None, (diagnosis.summary(), off, condition(list(self.drawing), fails))))
 
     def of_fault(self, fault: Fault) -> Failure:

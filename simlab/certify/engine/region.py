@@ -40,8 +40,8 @@ MOST_CALLS = 1 << 14  # of one that looks odd
 ODD, STILL_ODD = 0.02, 0.1  # p-values below which a case is called more often, and goes on being
 DOUBTED = 1e-3  # the part of certificates of lossless code in which some counts are odd at the end
 AGAIN = 1.1  # times as many counts after which a test of added counts is made again
-SUSPECTED = 3  # every so manieth case is of shapes whose added counts look odd, where there are such
-SUSPICIOUS = 1e-3  # such counts that are expected by chance below which these come first
+BETWEEN = 2  # other cases between two of shapes whose added counts look odd, where there are such
+SUSPICIOUS = 1e-3  # such counts that are expected by chance below which there is one other case between them
 SEARCHED = 64  # shapes of a range that are looked at for one of that kind
 LATER = 1 << 20  # turns of a range after which cases are drawn for that
 SEEN, ENOUGH = 0.3, 384  # TV that has to be seen in every cell of a region, and calls that do
@@ -56,6 +56,7 @@ SLOW = "a call would take too long"
 MANY = f"with a number of calls, shapes of more than {FEW:,} numbers of p are not drawn"
 
 Key = tuple[str, int]
+Asked = tuple[str, Shape]  # a dtype, and a shape
 
 
 class Tally:
@@ -84,9 +85,9 @@ class Tally:
         return float(self.test.highest.max() - log(self.test.highest.size))
 
     @property
-    def oddest(self) -> Array:
-        """The counts, of the oddest place."""
-        return np.asarray(self.counts.reshape(-1, self.counts.shape[-1])[self.test.highest.argmax()])
+    def log_e_now(self) -> float:
+        """The same of the e-value as it is."""
+        return float(self.test.log_e_value.max() - log(self.test.highest.size))
 
     @property
     def p_value(self) -> float:
@@ -127,13 +128,16 @@ class Visit:
 
 @dataclass
 class Pool:
-    """Counts of many cases, and the case among them that is the oddest by itself."""
+    """Counts of many cases, and the case among them that is the oddest by itself.
+
+    Of a range there are two: ``range`` is what is told of it, ``band`` has cases that looked odd as well.
+    """
 
     tally: Tally
     visit: Visit
     odd: float = 1.0
     means: Array | float = 0.0  # shares of each outcome among those of a call, summed over calls
-    calls: int = 0  # of these; cases that are drawn because counts looked odd are not among them
+    calls: int = 0
 
     def detectable(self, level: float) -> float:
         """The smallest TV, in the mean over the outcomes of a call, that the calls the last test knew of would show."""
@@ -142,7 +146,7 @@ class Pool:
 
     def tv_upper(self, confidence: float) -> float:
         """A bound on that TV."""
-        return mean_bound(self.tally.test.law, np.asarray(self.means), confidence) if self.calls else 1.0
+        return mean_bound(self.tally.test.law, np.asarray(self.means), confidence)
 
 
 class Region:
@@ -168,13 +172,16 @@ class Region:
         self.pools: dict[tuple[Key, str, int], Pool] = {}
         self.odd: dict[tuple[Key, str, int], float] = {}  # p-values of those that look odd
         self.turns, self.later, self.seconds = np.zeros(count, int), np.full(count, LATER), np.zeros(count)
-        self.cases, self.anywhere = 0, np.random.default_rng(drawing.seed).permutation(count)
+        self.cases = self.between = 0  # of those that are not drawn since counts look odd: all, and since one that is
+        self.anywhere = np.random.default_rng(drawing.seed).permutation(count)
         self.planned = [dict.fromkeys(LAWS, 0) for _ in range(count)]  # calls, by the number of classes
         self.most = np.full(count, inf)  # numbers of the rows of a shape that is called
         self.skipped: list[dict[int, Shape]] = [{} for _ in range(count)]  # drawn and not called, by number of the case
         self.slow = np.zeros(count, bool)  # of none of the last few that were drawn a call is quick enough
         self.declined: list[list[str]] = [[] for _ in range(count)]
-        self.answered, self.refused, self.undrawn = set[Shape](), set[Shape](), set[Key]()
+        # answered: as cases that others decided on; shapes are told apart by the dtype of their rows, too
+        self.answered, self.refused, self.undrawn = set[Asked](), set[Asked](), set[Key]()
+        self.drawable = {"band", "odd", "tiles", *(axis.name for axis in drawing.axes if axis.name != "V")}
         self.waiting: list[Visit] = []  # they look odd
         self.times: list[tuple[int, float]] = []  # numbers of the rows of a call, and its seconds, in rising order
         self.finding: Finding | None = None
@@ -185,8 +192,9 @@ class Region:
         """The number of a case, of its batch, and calls: an odd one again, or a new one where least has been seen.
 
         A few calls of every range come first, wherever it is: what is wrong in many shapes, or by much, shows soon.
-        Then every third case is of shapes whose added counts look odd, if any do; of the others every second one is of
-        the range that a region would have next, so that slow code has one, too, and the rest of those called least.
+        Then every third case is of shapes whose added counts look odd, if any do, and every second one where they look
+        very odd; not while own shapes have had less than their half. Of the others every second one is of the range
+        that a region would have next, so that slow code has one, too, and the rest of those called least.
         """
         again = self._again()
         if again:
@@ -195,12 +203,13 @@ class Region:
         mine = [at for at in open_ones if at in self.own]
         others = [at for at in open_ones if at not in self.own]
         first = mine and (not others or self.seconds[self.own].sum() <= self.seconds.sum() / 2)
-        self.cases += 1
         unseen = {*self.unseen}.difference(self.own)
-        look = not unseen and self.cases % (2 if self.suspicious else SUSPECTED) == 0
-        suspected = self._suspected() if look else None
+        due = self.between >= (1 if self.suspicious else BETWEEN) and not (unseen or (first and others))
+        suspected = self._suspected() if due else None
         if suspected:
+            self.between = 0
             return suspected
+        self.cases, self.between = self.cases + 1, self.between + 1
         key = self._turn if first or (self.cases % 2 and not unseen) else self._least
         for at in sorted(mine if first else others, key=key):
             before, visit = sum(self.planned[at].values()), self._new(at)
@@ -257,7 +266,7 @@ class Region:
 
     def _suspected(self) -> tuple[int, int, int] | None:
         """A new case that adds to the counts that look oddest, if any look odd."""
-        for _, key in sorted((odds, key) for key, odds in self._odds() if odds < 1 and key not in self.undrawn):
+        for _, key in sorted((odds, key) for key, odds in self._odds() if odds < 1):
             visit = self._new_of(key)
             if visit:
                 return self._asked(visit, max(LEAST_CALLS, CALLS // visit.shape.batch))
@@ -265,9 +274,14 @@ class Region:
         return None
 
     def _odds(self) -> Iterator[tuple[Key, float]]:
-        """Of added counts that look odd: what is alike in them, and about how many of their kind would by chance."""
+        """Of added counts that look odd: what is alike in them, and about how many of their kind would by chance.
+
+        Of those alone of which more can be drawn.
+        """
         kinds = Counter(key[0] for key, _, _ in self.pools)
-        yield from ((kind[0], p_value * kinds[kind[0][0]]) for kind, p_value in self.odd.items())
+        for (key, _, _), p_value in self.odd.items():
+            if key[0] in self.drawable and key not in self.undrawn:
+                yield key, p_value * kinds[key[0]]
 
     @property
     def suspicious(self) -> bool:
@@ -277,13 +291,13 @@ class Region:
     def _new_of(self, key: Key) -> Visit | None:
         """A case whose counts are added to others; ``None`` where a few draws of each range have none."""
         name, value = key
-        for at in [value] if name == "range" else sorted(filter(self._open, range(len(self.slow))), key=self._least):
+        for at in [value] if name == "band" else sorted(filter(self._open, range(len(self.slow))), key=self._least):
             for _ in range(SEARCHED):
                 index = self.drawing.number(at, int(self.later[at]))
                 shape = self.drawing.shape(index)
                 self.later[at] += 1
-                fits = name == "range" or key in self._sizes(shape)
-                if fits and shape not in self.refused and not self._hindrance(at, shape):
+                fits = name == "band" or key in self._sizes(shape)
+                if fits and self._at(at, shape) not in self.refused and not self._hindrance(at, shape):
                     visit = self._visited(at, index, shape)
                     visit.suspected = True
                     return visit
@@ -303,9 +317,9 @@ class Region:
                     self.turns[at] -= 1
                     break
                 self.skipped[at][index] = shape
-            elif shape in self.answered:
+            elif self._at(at, shape) in self.answered:
                 answered = answered or (index, shape)
-            elif shape in self.refused:
+            elif self._at(at, shape) in self.refused:
                 declined = declined or (index, shape)
             else:
                 return self._visited(at, index, shape)
@@ -345,7 +359,7 @@ class Region:
     def _asked(self, visit: Visit, calls: int) -> tuple[int, int, int]:
         number, visit.batches = visit.batches, visit.batches + 1
         for at, one in enumerate(() if number or visit.suspected else self.drawing.ranges):
-            self.planned[at][classes(visit.shape["V"])] += calls if visit.shape in one else 0
+            self.planned[at][classes(visit.shape["V"])] += calls if self._of(visit, one) else 0
         return visit.index, number, calls
 
     # What comes of it ------------------------------------------------------------------------------------------
@@ -354,11 +368,13 @@ class Region:
         """Take in the counts of a batch."""
         visit = self.visits[found.task.case]
         visit.calls += found.calls
-        self.answered.add(visit.shape)
+        if not visit.suspected:
+            self.answered.add(self._at(visit.at, visit.shape))
         self.seconds[visit.at] += found.seconds
         insort(self.times, (self._numbers(visit.shape), found.seconds / max(1, found.calls)))
         again = found.task.number > 0
-        keys = [key for key in self._keys(visit.shape, found.kind) if not (again and key[0] == "range")]
+        left = {"band", "range"} if again else {"range"} if visit.suspected else set()
+        keys = [key for key in self._keys(visit, found.kind) if key[0] not in left]
         for k, (name, seen, distance) in enumerate(zip(found.names, found.counts, found.distances, strict=True)):
             if seen.any():
                 own = [("apart", min(distance, 128))] if distance else []
@@ -369,18 +385,20 @@ class Region:
     def left_out(self, fault: Fault) -> bool:
         """Leave out a shape that the code under test says it does not take; not one that it has answered before."""
         index = fault.task.case
-        if fault.call or self.visits[index].shape in self.answered:
+        visit = self.visits[index]
+        asked = self._at(visit.at, visit.shape)
+        if fault.call or any(self._at(one.at, one.shape) == asked for one in self.visits.values() if one.calls):
             return False
-        visit = self.visits.pop(index)
+        self.visits.pop(index)
         self.declined[visit.at].append(f"{visit.shape}: {fault.message}")
-        self.refused.add(visit.shape)
+        self.refused.add(asked)
         return True
 
     def _count(self, visit: Visit, k: int, name: str, seen: Array, keys: list[Key], calls: int) -> None:
         """Counts of one kind of events, by themselves and added to others; the first alarm is kept."""
         size = visit.shape["V"]
         if name == EACH:
-            seen, k = of_places(seen, classes(size)), 0  # told of as the token looked at
+            seen = of_places(seen, classes(size))
         tally = visit.tallies.setdefault(name, Tally(name, size))
         tally.add(seen)
         odd, doublings = tally.p_value, log2(visit.rank) + 1
@@ -393,28 +411,51 @@ class Region:
                 pool.visit, pool.odd = visit, odd
             if pool.tally.add(seen):
                 self.odd.pop(kind, None)
+                self.undrawn.discard(key)
                 p_value = pool.tally.p_value
                 if p_value < ODD:
                     self.odd[kind] = p_value
-            if not visit.suspected:
-                pool.means, pool.calls = pool.means + seen * (calls / seen.sum()), pool.calls + calls
+            pool.means, pool.calls = pool.means + seen * (calls / seen.sum()), pool.calls + calls
             self._raise(pool.visit, k, pool.tally, self.pooled)
 
     def _raise(self, visit: Visit, k: int, tally: Tally, level: float) -> None:
-        if self.finding is None and tally.log_e >= -log(level):
-            self.finding = Finding(visit.index, k, tally.log_e, tally.oddest.copy())
+        if self.finding is not None or tally.log_e < -log(level):
+            return
+        if tally.counts.ndim == 1:
+            self.finding = Finding(visit.index, k, tally.log_e, tally.counts.copy())
+            return
+        place = int(tally.test.highest.argmax())
+        have = [
+            each for each in self.visits.values() if EACH in each.tallies and each.tallies[EACH].counts[place].any()
+        ]
+        told = min(have, key=lambda each: each.odd)  # a case that has that place
+        counts = np.zeros_like(tally.counts[told.tallies[EACH].counts.any(axis=1)])
+        counts[place] = tally.counts[place]
+        self.finding = Finding(told.index, k, tally.log_e, counts.ravel())
 
     @property
     def pooled(self) -> float:
         """The level of each test of added counts."""
-        return self.level / 2 / (len(EVENTS) * len(LAWS) * (len(self.slow) + SIZES))
+        return self.level / 2 / (len(EVENTS) * len(LAWS) * (2 * len(self.slow) + SIZES))
 
-    def _keys(self, shape: Shape, kind: str) -> Iterator[Key]:
-        """What the counts of a shape are added to."""
+    def _at(self, at: int, shape: Shape) -> Asked:
+        """A shape of a range, with the dtype of its rows."""
+        return self.drawing.ranges[at].dtype, shape
+
+    def _of(self, visit: Visit, one: Ranges) -> bool:
+        """Whether a case is one of a range."""
+        return self.drawing.ranges[visit.at].dtype == one.dtype and visit.shape in one
+
+    def _keys(self, visit: Visit, kind: str) -> Iterator[Key]:
+        """What the counts of a case are added to."""
+        shape = visit.shape
         yield "all", 0
         yield kind, 0
         yield from self._sizes(shape)
-        yield from (("range", at) for at, one in enumerate(self.drawing.ranges) if shape in one)
+        for at, one in enumerate(self.drawing.ranges):
+            if self._of(visit, one):
+                yield "range", at
+                yield "band", at
         yield from ((f"{kind}, {axis.name}", axis.band(shape[axis.name])) for axis in self.drawing.axes)
 
     def _sizes(self, shape: Shape) -> Iterator[Key]:
@@ -432,10 +473,11 @@ class Region:
         every = own + [(pool.tally, pool.visit) for pool in self.pools.values()]
         if not every:
             return ""
-        tally, visit = max(every, key=lambda one: one[0].log_e)
-        if tally.log_e < log(len(every) / DOUBTED):
+        tally, visit = max(every, key=lambda one: one[0].log_e_now)
+        if tally.log_e_now < log(len(every) / DOUBTED):
             return ""
-        return f"counts of shapes such as {visit.shape} are odd, as they are by chance in one certificate of 1,000"
+        odd = f"counts of shapes such as {visit.shape} are odd, as they are by chance in one certificate of 1,000"
+        return f"{odd}: a larger budget, or another seed, would tell"
 
     def evidence_of(self, at: int) -> RangeEvidence:
         """What was seen of a range, of the token looked at; of shapes of two classes and of seven, if it has both."""
@@ -449,7 +491,7 @@ class Region:
             name=one.name,
             dtype=one.dtype,
             source=one.source,
-            shapes=sum(visit.shape in one for visit in self.visits.values() if visit.calls),
+            shapes=sum(self._of(visit, one) for visit in self.visits.values() if visit.calls and not visit.suspected),
             outcomes=sum(pool.tally.test.n for pool in pools if pool),
             detectable=least,
             tv_at_most=max(pool.tv_upper(each) if pool else 1.0 for pool in pools),

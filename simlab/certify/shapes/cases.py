@@ -307,10 +307,18 @@ class TurningModel:
 
     def _turns(self, place: int, tokens: Array) -> Array:
         """By how many places the row at a place is turned, after each of ``tokens[n, >= place]``."""
-        turn = np.zeros(len(tokens), np.int64)
-        for i in range(place):
-            turn = self._on(turn, tokens[:, i])
-        return turn
+        seen, turns = self._walked[0]
+        if seen is not tokens:
+            turns = [np.zeros(len(tokens), np.int64)]
+        while len(turns) <= place:
+            turns.append(self._on(turns[-1], tokens[:, len(turns) - 1]))
+        self._walked[0] = tokens, turns
+        return turns[place]
+
+    @cached_property
+    def _walked(self) -> list[tuple[Array | None, list[Array]]]:
+        """The last outcomes, and their turns at each place up to one: all places of the same ones are asked for."""
+        return [(None, [])]
 
     def label(self, place: int, tokens: Array) -> Array:
         """The classes of tokens at a place, in the row that they were drawn from."""

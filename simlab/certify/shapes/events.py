@@ -69,7 +69,7 @@ def at_each(count: int, classify: Sequence[Classify]) -> Events:
         return f"{CLASSES[count][label % count]} at place {label // count}"
 
     looks = (Look(partial(_placed, place * count, one), len(law), named) for place, one in enumerate(classify))
-    return Events(EACH, law, tuple((look,) for look in looks))
+    return Events(EACH, law, tuple((look,) for look in looks), parts=len(classify))
 
 
 def _placed(first: int, classify: Classify, tokens: Array) -> Array:
@@ -98,7 +98,7 @@ def of_both(first: Events, second: Events) -> Events:
         for k, events in enumerate((first, second))
     )
     distance = first.distance if first.distance == second.distance else 0
-    return Events(first.name, first.law, groups, distance=distance)
+    return Events(first.name, first.law, groups, distance=distance, parts=first.parts)
 
 
 def _every_second(events: Events, k: int, tokens: Array) -> Array:

@@ -11,12 +11,13 @@ import pytest
 
 from experiments.certification.certificate_format import own_shape_line
 from experiments.certification.self_test_known import Hidden
-from simlab.arrays import Array
+from simlab.arrays import Array, total_variation
 from simlab.certify import CONTRACTS, certify
 from simlab.certify.certificate import RangeEvidence
 from simlab.certify.contracts.base import Function
+from simlab.certify.engine.describing import deviation
 from simlab.certify.engine.mapping import largest_region, mapped, region_text
-from simlab.certify.engine.region import CALLS, GLANCE, Pool, Region, Tally
+from simlab.certify.engine.region import CALLS, GLANCE, Pool, Region, Tally, Visit
 from simlab.certify.engine.tasks import Fault, Sample
 from simlab.certify.registry import makes
 from simlab.certify.shapes import rows
@@ -429,7 +430,7 @@ def test_a_band_is_called_in_shapes_that_were_not_called_before_as_long_as_a_few
         asked = region.next_case()
         assert asked
         shapes.append(region.visits[asked[0]].shape)
-        region.answered.add(shapes[-1])
+        region.answered.add(("", shapes[-1]))
     assert len(set(shapes)) >= 6  # of draws in turn three of four are of its smallest shape
 
 
@@ -447,9 +448,22 @@ def test_shapes_that_are_declined_do_not_close_a_range_in_which_others_are_answe
         if shape["V"] % 2:
             assert region.left_out(Fault(Sample(case, number, calls), "declines", "V is odd", 0))
         else:
-            region.answered.add(shape)
+            region.visits[case].calls = calls
+            region.answered.add(("", shape))
     assert len(region.declined[0]) == 1
     assert len(region.visits) == 23
+
+
+def _asked_of(region: Region, key: tuple[str, int], p_value: float, count: int) -> list[Visit]:
+    """The cases that a region asks for while counts of a kind look so odd."""
+    kind, cases = (key, EXAMINED, 7), []
+    for _ in range(count):
+        region.pools.setdefault(kind, Pool(Tally(EXAMINED, 50), next(iter(region.visits.values()))))
+        region.odd = {kind: p_value}
+        asked = region.next_case()
+        assert asked
+        cases.append(region.visits[asked[0]])
+    return cases
 
 
 @pytest.mark.statistical
@@ -457,25 +471,74 @@ def test_more_is_drawn_of_what_looks_odd_when_added_up_and_a_range_rests_on_the_
     """Every third case, and every second one where it looks very odd. A false alarm has a rate of 1e-6."""
     region = _region("V=8..64,gamma=1..8", "V=100,gamma=30")
     _called_on(region, 6, lambda size: 0.001)
-    key = ("gamma", 5), EXAMINED, 7
-    before = region.evidence_of(0)
-    for p_value, asked_for in ((1e-3, 2), (1e-9, 3)):
-        cases = []
-        for _ in range(6):
-            region.pools.setdefault(key, Pool(Tally(EXAMINED, 50), next(iter(region.visits.values()))))
-            region.odd = {key: p_value}
-            asked = region.next_case()
-            assert asked
-            cases.append(region.visits[asked[0]])
-        suspected = [visit for visit in cases if visit.suspected]
-        assert len(suspected) == asked_for
-        assert {visit.shape["gamma"] for visit in suspected} == {5}
-    planned = region.planned[0].copy()
+    before, planned = region.evidence_of(0), sum(region.planned[0].values())
+    cases = _asked_of(region, ("gamma", 5), 1e-3, 6) + _asked_of(region, ("gamma", 5), 1e-9, 6)
+    suspected = [visit for visit in cases if visit.suspected]
+    assert [sum(visit.suspected for visit in part) for part in (cases[:6], cases[6:])] == [2, 3]
+    assert {visit.shape["gamma"] for visit in suspected} == {5}
+    others = sum(visit.at == 0 for visit in cases if not visit.suspected)
+    assert sum(region.planned[0].values()) - planned in (others * CALLS, others * CALLS - GLANCE)
     _call(region, (suspected[-1].index, 0, CALLS), verifier(), 0.001)
-    assert region.planned[0] == planned
-    assert region.evidence_of(0).outcomes == before.outcomes + CALLS
-    assert region.evidence_of(0).detectable >= before.detectable
-    assert region.evidence_of(0).tv_at_most == before.tv_at_most
+    assert region.evidence_of(0) == before
+    tested = [region.pools[(name, 0), EXAMINED, 7].tally.test.n for name in ("range", "band")]
+    assert tested == [before.outcomes, before.outcomes + CALLS]
+
+
+@pytest.mark.exact
+def test_own_shapes_have_their_half_of_the_time_also_while_others_look_odd() -> None:
+    contract, make = CONTRACTS["verify"], makes("verify", None, "")
+    own = parsed("V=7,gamma=1", contract.axes).within(contract.axes, {})
+    assert own
+    ranges = (own, *cells(contract.axes, {"V": 64, "gamma": 8}))
+    region = Region(Drawing((), contract.axes, lambda _: make, ranges, 0), 1e-6, 0.999, 2.5)
+    for _ in range(160):
+        (visit,) = _asked_of(region, ("gamma", 5), 1e-9, 1) if region.visits else _first(region)
+        region.seconds[visit.at] += 1e-3 if visit.at else 1e-4
+    assert region.seconds[0] > 0.4 * region.seconds.sum()
+
+
+def _first(region: Region) -> list[Visit]:
+    asked = region.next_case()
+    assert asked
+    return [region.visits[asked[0]]]
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("wrong", ["float32", "float64"])
+def test_a_range_rests_on_rows_of_its_own_precision(wrong: str) -> None:
+    """Of one shape in two of them, code that is wrong for one; a false alarm has a rate of 1e-6."""
+    contract = CONTRACTS["chain_uniforms"]
+    own = [parsed(f"V=100,gamma=3{dtype}", contract.axes) for dtype in ("", ",dtype=float64")]
+    ranges = tuple(found for one in own if (found := one.within(contract.axes, {})))
+    make = {one.dtype: makes("chain_uniforms", None, one.dtype) for one in ranges}
+    region = Region(Drawing((), contract.axes, lambda one: make[one.dtype], ranges, 0), 1e-6, 0.999, 2.5)
+
+    def verify(p: Array, q: Array, drafts: Array, coins: Array, coin: float) -> list[int]:
+        kept = 0 * coins if str(p.dtype) == wrong else coins  # all drafts
+        return speculated(p, q, drafts, kept.__getitem__, lambda i: coin)
+
+    called: set[str] = set()
+    for asked in next(region.rounds(24 * CALLS)):
+        if region.finding is None:
+            _call(region, asked, verify, 0.001)
+        called.add(ranges[region.visits[asked[0]].at].dtype)
+    assert called == {"", "float64"}
+    assert region.finding
+    assert ranges[region.visits[region.finding.case].at].dtype == {"float32": "", "float64": "float64"}[wrong]
+    assert region.evidence_of(0).shapes < 24 * 2
+
+
+@pytest.mark.statistical
+def test_what_is_wrong_at_one_place_of_a_sequence_is_told_of_that_place() -> None:
+    """As in :data:`BY_DESIGN`, and its rate of false alarms."""
+    wrong = implementation("drafts unverified", GATED["position = 23"], "decode")
+    region = _searched(wrong, "V=300,length=40", 8 * CALLS, 0, "decode")
+    assert region.finding
+    case, counts = region.drawing[region.finding.case], region.finding.counts
+    assert "at place 23 comes out with" in deviation(case, region.finding.events, counts)
+    shares, law = case.events[region.finding.events].shares(counts)
+    assert 0.02 < total_variation(shares, law) < 1
+    assert [place for place in range(40) if counts.reshape(40, -1)[place].any()] == [23]
 
 
 @pytest.mark.exact
@@ -486,6 +549,6 @@ def test_counts_that_are_odd_but_no_finding_are_told_and_nothing_passes() -> Non
     _call(region, asked, verifier(), 0.0)
     assert region.doubt == ""
     tally = region.visits[asked[0]].tallies[EXAMINED]
-    tally.test.highest = np.array(15.0)
+    tally.test.seen = np.where(tally.test.law.mass > 0.5, 34, 0)  # as odd as e^12, and no finding
     assert region.finding is None
     assert "V = 50, gamma = 3 are odd" in region.doubt
