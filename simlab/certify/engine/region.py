@@ -15,24 +15,21 @@ from __future__ import annotations
 from bisect import bisect, insort
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from itertools import chain
 from math import ceil, inf, log, log2
 from statistics import median
 
 import numpy as np
-import scipy
 
 from simlab.arrays import Array
 from simlab.certify.certificate import RangeEvidence
 from simlab.certify.engine.evidence import Finding
+from simlab.certify.engine.tallies import Pool, Tally, Visit
 from simlab.certify.engine.tasks import Counts, Fault
 from simlab.certify.shapes.drawing import Drawing
-from simlab.certify.shapes.events import EACH, EVENTS, EXAMINED, PLACES, law_of
+from simlab.certify.shapes.events import EACH, EVENTS, EXAMINED
 from simlab.certify.shapes.ranges import Ranges, Shape, numbers
 from simlab.certify.shapes.rows import LAWS, classes
-from simlab.statistics import Sequential
-from simlab.statistics.tv_bounds import mean_bound
 
 GLANCE = 16  # calls of the first case of every range, before any has more
 CALLS, LEAST_CALLS = 128, 64  # of a drawn case at first, and where each has the outcomes of many sequences
@@ -59,96 +56,6 @@ Key = tuple[str, int]
 Asked = tuple[str, Shape]  # a dtype, and a shape
 
 
-class Tally:
-    """Counts of one kind of events, and a test of them, which is made again when there are noticeably more.
-
-    Those of each place have a test for every place.
-    """
-
-    def __init__(self, name: str, size: int, again: float = 1.0) -> None:
-        self.test, self.again = Sequential(law_of(name, classes(size))), again
-        self.counts = np.zeros((*((PLACES,) if name == EACH else ()), self.test.law.size), np.int64)
-        self.tested = self.counts.copy()
-
-    def add(self, seen: Array) -> bool:
-        """Take in counts; whether the test was made again."""
-        self.counts += seen
-        again = bool(self.counts.sum() >= max(1, self.again * self.tested.sum()))
-        if again:
-            self.test = self.test.update(self.counts - self.tested)
-            self.tested = self.counts.copy()
-        return again
-
-    @property
-    def log_e(self) -> float:
-        """The log of the largest e-value so far; of the places, as many as there are, the mean counts."""
-        return float(self.test.highest.max() - log(self.test.highest.size))
-
-    @property
-    def log_e_now(self) -> float:
-        """The same of the e-value as it is."""
-        return float(self.test.log_e_value.max() - log(self.test.highest.size))
-
-    @property
-    def p_value(self) -> float:
-        """Of the likelihood ratio, by its limit; 0 once something was seen that is excluded."""
-        if self.test.excluded.any():
-            return 0.0
-        seen, mass = self.test.seen, self.test.law.mass
-        expected = seen.sum(axis=-1, keepdims=True) * mass
-        ratio = 2 * scipy.special.xlogy(seen, seen / np.maximum(expected, 1e-300)).sum(axis=-1)
-        return float(min(1.0, ratio.size * scipy.stats.chi2.sf(ratio, len(mass) - 1).min()))
-
-
-def of_places(seen: Array, count: int) -> Array:
-    """Counts ``[places count]`` as ``[PLACES, count]``, a row for each place."""
-    found = np.zeros((PLACES, count), np.int64)
-    found[: seen.size // count] = seen.reshape(-1, count)
-    return found
-
-
-@dataclass
-class Visit:
-    """A drawn case: the range it is of, its shape, and what was counted in it."""
-
-    index: int
-    at: int
-    shape: Shape
-    rank: int  # among all drawn cases
-    calls: int = 0
-    batches: int = 0
-    suspected: bool = False  # drawn because counts of others looked odd
-    tallies: dict[str, Tally] = field(default_factory=dict)
-
-    @property
-    def odd(self) -> float:
-        """The p-value of the oddest of its counts."""
-        return min((tally.p_value for tally in self.tallies.values()), default=1.0)
-
-
-@dataclass
-class Pool:
-    """Counts of many cases, and the case among them that is the oddest by itself.
-
-    Of a range there are two: ``range`` is what is told of it, ``band`` has cases that looked odd as well.
-    """
-
-    tally: Tally
-    visit: Visit
-    odd: float = 1.0
-    means: Array | float = 0.0  # shares of each outcome among those of a call, summed over calls
-    calls: int = 0
-
-    def detectable(self, level: float) -> float:
-        """The smallest TV, in the mean over the outcomes of a call, that the calls the last test knew of would show."""
-        known = self.calls * self.tally.test.n // max(1, int(self.tally.counts.sum()))
-        return self.tally.test.detectable(known, level) if known else 1.0
-
-    def tv_upper(self, confidence: float) -> float:
-        """A bound on that TV."""
-        return mean_bound(self.tally.test.law, np.asarray(self.means), confidence)
-
-
 class Region:
     """Drawn cases, and what they are evidence of.
 
@@ -170,7 +77,6 @@ class Region:
         self.own = [at for at, one in enumerate(drawing.ranges) if one.name]
         self.visits: dict[int, Visit] = {}
         self.pools: dict[tuple[Key, str, int], Pool] = {}
-        self.odd: dict[tuple[Key, str, int], float] = {}  # p-values of those that look odd
         self.turns, self.later, self.seconds = np.zeros(count, int), np.full(count, LATER), np.zeros(count)
         self.cases = self.between = 0  # of those that are not drawn since counts look odd: all, and since one that is
         self.anywhere = np.random.default_rng(drawing.seed).permutation(count)
@@ -179,9 +85,7 @@ class Region:
         self.skipped: list[dict[int, Shape]] = [{} for _ in range(count)]  # drawn and not called, by number of the case
         self.slow = np.zeros(count, bool)  # of none of the last few that were drawn a call is quick enough
         self.declined: list[list[str]] = [[] for _ in range(count)]
-        # answered: as cases that others decided on; shapes are told apart by the dtype of their rows, too
-        self.answered, self.refused, self.undrawn = set[Asked](), set[Asked](), set[Key]()
-        self.drawable = {"band", "odd", "tiles", *(axis.name for axis in drawing.axes if axis.name != "V")}
+        self.refused, self.undrawn = set[Asked](), set[Key]()
         self.waiting: list[Visit] = []  # they look odd
         self.times: list[tuple[int, float]] = []  # numbers of the rows of a call, and its seconds, in rising order
         self.finding: Finding | None = None
@@ -279,9 +183,10 @@ class Region:
         Of those alone of which more can be drawn.
         """
         kinds = Counter(key[0] for key, _, _ in self.pools)
-        for (key, _, _), p_value in self.odd.items():
-            if key[0] in self.drawable and key not in self.undrawn:
-                yield key, p_value * kinds[key[0]]
+        drawable = {"band", "odd", "tiles", *(axis.name for axis in self.drawing.axes)}
+        for (key, _, _), pool in self.pools.items():
+            if pool.together < ODD and key[0] in drawable and key not in self.undrawn:
+                yield key, pool.together * kinds[key[0]]
 
     @property
     def suspicious(self) -> bool:
@@ -309,6 +214,7 @@ class Region:
         ``None`` where none of them is quick enough. One that seemed slow is called after all where larger ones have
         turned out to be quick.
         """
+        called = {self._at(one.at, one.shape) for one in self.visits.values() if one.calls and not one.suspected}
         answered = declined = None
         for index, shape in chain(self._late(at), (self._draw(at) for _ in range(TRIES))):
             late = index in self.skipped[at]
@@ -317,7 +223,7 @@ class Region:
                     self.turns[at] -= 1
                     break
                 self.skipped[at][index] = shape
-            elif self._at(at, shape) in self.answered:
+            elif self._at(at, shape) in called:
                 answered = answered or (index, shape)
             elif self._at(at, shape) in self.refused:
                 declined = declined or (index, shape)
@@ -368,8 +274,6 @@ class Region:
         """Take in the counts of a batch."""
         visit = self.visits[found.task.case]
         visit.calls += found.calls
-        if not visit.suspected:
-            self.answered.add(self._at(visit.at, visit.shape))
         self.seconds[visit.at] += found.seconds
         insort(self.times, (self._numbers(visit.shape), found.seconds / max(1, found.calls)))
         again = found.task.number > 0
@@ -378,7 +282,8 @@ class Region:
         for k, (name, seen, distance) in enumerate(zip(found.names, found.counts, found.distances, strict=True)):
             if seen.any():
                 own = [("apart", min(distance, 128))] if distance else []
-                self._count(visit, k, name, seen, keys + own, found.calls)
+                told = [key for key in keys if name == EXAMINED or key[0] != "range"]
+                self._count(visit, k, name, seen, told + own, found.calls)
         if visit.odd < (ODD if visit.batches == 1 else STILL_ODD):
             self.waiting.append(visit)
 
@@ -397,12 +302,10 @@ class Region:
     def _count(self, visit: Visit, k: int, name: str, seen: Array, keys: list[Key], calls: int) -> None:
         """Counts of one kind of events, by themselves and added to others; the first alarm is kept."""
         size = visit.shape["V"]
-        if name == EACH:
-            seen = of_places(seen, classes(size))
         tally = visit.tallies.setdefault(name, Tally(name, size))
         tally.add(seen)
         odd, doublings = tally.p_value, log2(visit.rank) + 1
-        self._raise(visit, k, tally, self.level / 2 / len(EVENTS) / (visit.rank * doublings * (doublings + 1)))
+        self._raise(visit, k, name, tally, self.level / 2 / len(EVENTS) / (visit.rank * doublings * (doublings + 1)))
         for key in keys:
             kind = key, name, classes(size)
             pool = self.pools.setdefault(kind, Pool(Tally(name, size, AGAIN), visit))
@@ -410,28 +313,27 @@ class Region:
             if odd < pool.odd:
                 pool.visit, pool.odd = visit, odd
             if pool.tally.add(seen):
-                self.odd.pop(kind, None)
+                pool.together = pool.tally.p_value
                 self.undrawn.discard(key)
-                p_value = pool.tally.p_value
-                if p_value < ODD:
-                    self.odd[kind] = p_value
-            pool.means, pool.calls = pool.means + seen * (calls / seen.sum()), pool.calls + calls
-            self._raise(pool.visit, k, pool.tally, self.pooled)
+            if key[0] == "range":
+                pool.means, pool.calls = pool.means + seen * (calls / seen.sum()), pool.calls + calls
+            self._raise(pool.visit, k, name, pool.tally, self.pooled)
 
-    def _raise(self, visit: Visit, k: int, tally: Tally, level: float) -> None:
-        if self.finding is not None or tally.log_e < -log(level):
-            return
-        if tally.counts.ndim == 1:
-            self.finding = Finding(visit.index, k, tally.log_e, tally.counts.copy())
-            return
-        place = int(tally.test.highest.argmax())
-        have = [
-            each for each in self.visits.values() if EACH in each.tallies and each.tallies[EACH].counts[place].any()
+    def _raise(self, visit: Visit, k: int, name: str, tally: Tally, level: float) -> None:
+        if self.finding is None and tally.log_e >= -log(level):
+            told = self._with_place(visit, tally) if name == EACH else visit
+            self.finding = Finding(told.index, k, tally.log_e, tally.told_of(told.tallies[name]))
+
+    def _with_place(self, visit: Visit, tally: Tally) -> Visit:
+        """A case that has the oddest place of added counts: this one, or the oddest that does."""
+        having = [
+            one
+            for one in self.visits.values()
+            if EACH in one.tallies
+            and one.tallies[EACH].counts.shape == tally.counts.shape
+            and one.tallies[EACH].counts[tally.place].any()
         ]
-        told = min(have, key=lambda each: each.odd)  # a case that has that place
-        counts = np.zeros_like(tally.counts[told.tallies[EACH].counts.any(axis=1)])
-        counts[place] = tally.counts[place]
-        self.finding = Finding(told.index, k, tally.log_e, counts.ravel())
+        return min(having, key=lambda one: (one is not visit, one.odd))
 
     @property
     def pooled(self) -> float:

@@ -1,0 +1,175 @@
+"""Which drawn case is called next."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from experiments.certification.self_test_known import Hidden
+from simlab.arrays import Array
+from simlab.certify import CONTRACTS, certify
+from simlab.certify.engine.region import CALLS, GLANCE, Region
+from simlab.certify.engine.tallies import Pool, Tally, Visit
+from simlab.certify.engine.tasks import Fault, Sample
+from simlab.certify.registry import makes
+from simlab.certify.shapes.drawing import Drawing, cells
+from simlab.certify.shapes.events import EXAMINED
+from simlab.certify.shapes.ranges import Ranges, parsed
+from tests.support.certify import verifier
+from tests.support.regions import call, called_on, region_of
+
+
+@pytest.mark.exact
+def test_each_band_is_looked_at_first_and_then_every_second_case_is_of_those_called_least() -> None:
+    """The others are of the first band of which too little was seen, so that slow code has a region."""
+    axes, make = CONTRACTS["verify"].axes, makes("verify", None, "")
+    region = Region(Drawing((), axes, lambda _: make, cells(axes, {}), 0), 1e-6, 0.999, 2.5)
+    count = len(region.drawing.ranges)
+
+    def bands() -> tuple[list[int], set[int]]:
+        asked = [asked for _ in range(count) if (asked := region.next_case())]
+        return [region.visits[case].at for case, _, _ in asked], {calls for _, _, calls in asked}
+
+    glanced, calls = bands()
+    assert sorted(glanced) == list(range(count))
+    assert calls == {GLANCE}
+    later, calls = bands()
+    assert calls == {CALLS, CALLS - GLANCE}
+    assert len(set(later[1::2])) == count // 2
+    assert max(later[::2]) < count // 2 < max(later[1::2])
+
+
+@pytest.mark.exact
+def test_a_band_is_called_in_shapes_that_were_not_called_before_as_long_as_a_few_draws_have_one() -> None:
+    axes, make = CONTRACTS["verify"].axes, makes("verify", None, "")
+    far = Ranges({"V": (65_537, 262_144), "gamma": (33, 96)}).within(axes, {})
+    assert far
+    region = Region(Drawing((), axes, lambda _: make, (far,), 0), 1e-6, 0.999, 2.5)
+    shapes = []
+    for _ in range(8):
+        asked = region.next_case()
+        assert asked
+        shapes.append(region.visits[asked[0]].shape)
+        region.visits[asked[0]].calls = CALLS
+    assert len(set(shapes)) >= 6  # of draws in turn three of four are of its smallest shape
+
+
+@pytest.mark.statistical
+def test_a_shape_that_only_seemed_slow_is_called_after_all() -> None:
+    """A call takes 50 ms whatever its shape; at first that seems to be far more in large ones."""
+    region = region_of("V=7,gamma=1", "V=200000,gamma=7", "V=20000,gamma=7")
+    called_on(region, 4, lambda size: 0.05)
+    assert region.evidence_of(1).skipped > 0
+    called_on(region, 6, lambda size: 0.05)
+    assert region.evidence_of(1).skipped == 0
+    assert region.evidence_of(1).outcomes > 0
+
+
+@pytest.mark.exact
+def test_a_shape_that_is_declined_is_left_out_and_one_that_fails_is_not() -> None:
+    right = verifier()
+
+    def declines(p: Array, q: Array, drafts: Array, rng: np.random.Generator) -> list[int]:
+        if len(drafts) > 20:
+            raise ValueError("more than 20 drafts are not supported")
+        return right(p, q, drafts, rng)  # type: ignore[no-any-return]
+
+    def fails(p: Array, q: Array, drafts: Array, rng: np.random.Generator) -> list[int]:
+        table = np.zeros(20)
+        return right(p, q, drafts, rng) if table[len(drafts) - 1] == 0 else []
+
+    found = certify(Hidden(declines), calls=16)  # nothing is enumerated, which takes seconds
+    assert found.verdict == "inconclusive"
+    assert found.shapes
+    assert any("more than 20 drafts are not supported" in one.why for one in found.shapes.cells)
+    assert certify(Hidden(fails), calls=16).verdict == "breaks"
+
+
+@pytest.mark.exact
+def test_what_a_library_raises_or_depends_on_the_rows_is_no_shape_that_is_declined() -> None:
+    right = verifier()
+
+    def crashes(p: Array, q: Array, drafts: Array, rng: np.random.Generator) -> list[int]:
+        return right(p, q, drafts, rng) if len(drafts) < 20 else random.choices([0], weights=[0])
+
+    def refuses(p: Array, q: Array, drafts: Array, rng: np.random.Generator) -> list[int]:
+        if len(drafts) > 20 and drafts[0] % 2:
+            raise ValueError("the first draft is odd")
+        return right(p, q, drafts, rng)  # type: ignore[no-any-return]
+
+    found = certify(Hidden(crashes), calls=16)
+    assert found.verdict == "breaks"
+    assert "Total of weights must be greater than zero" in found.summary
+    found = certify(Hidden(refuses), calls=16)
+    assert found.verdict == "breaks"
+    assert "the first draft is odd, in a shape that it has answered before" in found.summary
+
+
+@pytest.mark.exact
+def test_shapes_that_are_declined_do_not_close_a_range_in_which_others_are_answered() -> None:
+    axes, make = CONTRACTS["verify"].axes, makes("verify", None, "")
+    own = parsed("V=1024..1025,gamma=4", axes).within(axes, {})
+    assert own
+    region = Region(Drawing((), axes, lambda _: make, (own,), 0), 1e-6, 0.999, 2.5)
+    for _ in range(24):
+        asked = region.next_case()
+        assert asked
+        case, number, calls = asked
+        shape = region.visits[case].shape
+        if shape["V"] % 2:
+            assert region.left_out(Fault(Sample(case, number, calls), "declines", "V is odd", 0))
+        else:
+            region.visits[case].calls = calls
+    assert len(region.declined[0]) == 1
+    assert len(region.visits) == 23
+
+
+def _asked_of(region: Region, key: tuple[str, int], p_value: float, count: int) -> list[Visit]:
+    """The cases that a region asks for while counts of a kind look so odd."""
+    kind, cases = (key, EXAMINED, 7), []
+    for _ in range(count):
+        region.pools.setdefault(kind, Pool(Tally(EXAMINED, 50), next(iter(region.visits.values()))))
+        region.pools[kind].together = p_value
+        asked = region.next_case()
+        assert asked
+        cases.append(region.visits[asked[0]])
+    return cases
+
+
+@pytest.mark.statistical
+def test_more_is_drawn_of_what_looks_odd_when_added_up_and_a_range_rests_on_the_others() -> None:
+    """Every third case, and every second one where it looks very odd. A false alarm has a rate of 1e-6."""
+    region = region_of("V=8..64,gamma=1..8", "V=100,gamma=30")
+    called_on(region, 6, lambda size: 0.001)
+    before, planned = region.evidence_of(0), sum(region.planned[0].values())
+    cases = _asked_of(region, ("gamma", 5), 1e-3, 6) + _asked_of(region, ("gamma", 5), 1e-9, 6)
+    suspected = [visit for visit in cases if visit.suspected]
+    assert [sum(visit.suspected for visit in part) for part in (cases[:6], cases[6:])] == [2, 3]
+    assert {visit.shape["gamma"] for visit in suspected} == {5}
+    others = sum(visit.at == 0 for visit in cases if not visit.suspected)
+    assert sum(region.planned[0].values()) - planned in (others * CALLS, others * CALLS - GLANCE)
+    call(region, (suspected[-1].index, 0, CALLS), verifier(), 0.001)
+    assert region.evidence_of(0) == before
+    tested = [region.pools[(name, 0), EXAMINED, 7].tally.test.n for name in ("range", "band")]
+    assert tested == [before.outcomes, before.outcomes + CALLS]
+
+
+@pytest.mark.exact
+def test_own_shapes_have_their_half_of_the_time_also_while_others_look_odd() -> None:
+    contract, make = CONTRACTS["verify"], makes("verify", None, "")
+    own = parsed("V=7,gamma=1", contract.axes).within(contract.axes, {})
+    assert own
+    ranges = (own, *cells(contract.axes, {"V": 64, "gamma": 8}))
+    region = Region(Drawing((), contract.axes, lambda _: make, ranges, 0), 1e-6, 0.999, 2.5)
+    for _ in range(160):
+        (visit,) = _asked_of(region, ("gamma", 5), 1e-9, 1) if region.visits else _first(region)
+        region.seconds[visit.at] += 1e-3 if visit.at else 1e-4
+    assert region.seconds[0] > 0.4 * region.seconds.sum()
+
+
+def _first(region: Region) -> list[Visit]:
+    asked = region.next_case()
+    assert asked
+    return [region.visits[asked[0]]]
