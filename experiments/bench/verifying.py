@@ -80,11 +80,19 @@ def verification(quick: bool, watch: Callable[[str], None]) -> Results:
         for where, size in sizes.items():
             rows = Rows(vocabulary, size)
             for kind, token in (("rejecting", REJECTED), ("accepting", ACCEPTED)):
-                what = f"V = {vocabulary}, {where} the cache ({size / cache:.3g} x), {kind} blocks"
+                what = setting(vocabulary, where, size / cache, kind)
                 watch(f"{NAME}: {what}")
                 times = race(NAME, what, contenders(rows, token, engine), seconds=0.4 if quick else 4)
                 _judge(results, times, vocabulary, where, kind)
     return results
+
+
+def setting(vocabulary: int, where: str, times: float, blocks: str) -> str:
+    """What is verified: rows ``inside`` or ``beyond`` the cache, so many times as large, and blocks of a kind.
+
+    The page of benchmarks reads it again.
+    """
+    return f"V = {vocabulary}, {where} the cache ({times:.3g} x), {blocks} blocks"
 
 
 def contenders(rows: Rows, token: int, engine: opponents.Transformers | str) -> list[Contender]:

@@ -20,7 +20,8 @@ from reports.site.html import Entries, template
 FILE = "bench.html"
 MANY = 10**4  # numbers from here on are written without decimals
 EARLIER = FOLDER / "kernels" / "reading.json"  # shares that versions before had, of one machine
-SETTING = r"V = (?P<V>\d+), (?P<cache>inside|beyond) the cache .*, (?P<blocks>\w+) blocks"
+# what ``experiments.bench.verifying.setting`` says
+SETTING = r"V = (?P<V>\d+), (?P<cache>\w+) the cache \(.+ x\), (?P<blocks>\w+) blocks"
 
 
 def page(document: dict[str, Any], entries: Entries, draw: Draw) -> str:
@@ -30,11 +31,13 @@ def page(document: dict[str, Any], entries: Entries, draw: Draw) -> str:
     for name, own in ratios.groupby("benchmark", sort=False):
         figure = factors(own) if (own["kind"] == "times").any() else None
         parts.append({"name": name, "figure": figure, "table": _ratios(str(name), own)})
-    shares = _shares(ratios, document["machine"])
+    earlier = read_json(EARLIER, BENCHMARKS.command)
+    shares = _shares(earlier["shares"], ratios, document["machine"])
     return template("benchmarks.html").render(
         heading="What things cost",
         parts=parts,
         reading=reading(shares) if len(shares) else None,
+        earlier=earlier["machine"],
         times=_times(document["times"]),
         facts=[(name, cell(value)) for name, value in document["machine"].items()],
         notes=document["notes"],
@@ -45,12 +48,11 @@ def page(document: dict[str, Any], entries: Entries, draw: Draw) -> str:
     )
 
 
-def _shares(ratios: pd.DataFrame, machine: dict[str, Any]) -> pd.DataFrame:
+def _shares(earlier: list[dict[str, Any]], ratios: pd.DataFrame, machine: dict[str, Any]) -> pd.DataFrame:
     """Shares of reading alone, of versions before and of this run: ``V, cache, blocks, simlab, value``."""
     own = ratios[(ratios["benchmark"] == "verification") & (ratios["against"] == "reading alone")]
-    earlier = pd.DataFrame(read_json(EARLIER, BENCHMARKS.command)["shares"])
     these = own[["what", "value"]].assign(simlab=f"this run, {machine.get('simlab', '')}")
-    found = pd.concat([earlier, these], ignore_index=True)
+    found = pd.concat([pd.DataFrame(earlier), these], ignore_index=True)
     return found.join(found["what"].str.extract(SETTING)).dropna().astype({"V": int}) if len(own) else own
 
 

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import pytest
 
+from experiments.bench.verifying import setting
 from reports.site import build as site
 from tests.support.page_documents import BENCH, RATIO
 
@@ -15,7 +16,7 @@ from tests.support.page_documents import BENCH, RATIO
 @pytest.mark.exact
 def test_a_run_stands_beside_versions_before(tmp_path: Path) -> None:
     shares = [
-        RATIO | {"what": f"V = {size}, {where} the cache (4 x), {blocks} blocks", "against": "reading alone"}
+        RATIO | {"what": setting(size, where, 0.25, blocks), "against": "reading alone"}
         for size in (1024, 16384)
         for where in ("inside", "beyond")
         for blocks in ("rejecting", "accepting")
