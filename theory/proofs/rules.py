@@ -246,6 +246,7 @@ LINE = "acceptance = 1 - TV(p, q) + TV(p, law)"
 AMPLIFY, ADD = Amplify(Fraction(3, 2)), Addition(TENTH)
 TWICE, FIFTH, QUARTER = Fraction(2), Fraction(1, 5), Fraction(1, 4)
 NEAR = neighbours(3)[0]  # all others
+BEYOND_DELTA = {"up to delta": UpToDelta(NEAR, FIFTH), "one more": OneNeighbourMore(NEAR, FIFTH)}
 
 RULE_PROOFS = (
     Proof(
@@ -366,10 +367,7 @@ RULE_PROOFS = (
         "TV(conditional target, p) < delta, for delta = 1/5",
         within_bound,
         *lanterns(Lantern, FIFTH),
-        wrong={
-            "up to delta": UpToDelta(NEAR, FIFTH),
-            "one more": OneNeighbourMore(NEAR, FIFTH),
-        },
+        wrong=BEYOND_DELTA,
         sizes=(3,),
     ),
     proof_of_rules(
@@ -378,10 +376,7 @@ RULE_PROOFS = (
         "a token gains less than delta, for delta = 1/5",
         gains_less,
         *lanterns(Lantern, FIFTH),
-        wrong={
-            "up to delta": UpToDelta(NEAR, FIFTH),
-            "one more": OneNeighbourMore(NEAR, FIFTH),
-        },
+        wrong=BEYOND_DELTA,
         sizes=(3,),
     ),
     Proof(
