@@ -141,9 +141,7 @@ def run_module(command: Callable[..., int], arguments: Sequence[str] | None = No
 def told(error: Exception) -> str:
     """The error of a parameter as "--option value: expected ..."; any other as it is."""
     if not isinstance(error, typer.BadParameter):
-        text = error.format_message() if isinstance(error, typer.TyperException) else str(error)
-        extra = text.startswith("Got unexpected extra argument") and re.search(r"\w+\.[\w.]+", text)
-        return f"{text}; a claim is named as --claim {extra[0]}, several times for several" if extra else text
+        return error.format_message() if isinstance(error, typer.TyperException) else str(error)
     name = error.param.opts[0] if error.param is not None else ""
     if not isinstance(error.__cause__, ValueError):
         return error.format_message()

@@ -8,6 +8,7 @@ lossy or breaks; 2 for wrong usage; 3 when a certificate is inconclusive, or not
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 from collections.abc import Sequence
@@ -88,7 +89,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except typer.Exit as done:
         return done.exit_code
     except (UsageError, typer.TyperException) as error:
-        print(f"simlab: {told(error)}", file=sys.stderr)
+        print(f"simlab: {_with_claim(told(error))}", file=sys.stderr)
         raise SystemExit(2) from None
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
@@ -120,6 +121,12 @@ def _print_version(wanted: bool) -> None:
 
 
 app = typer.Typer(**SHOWN)
+
+
+def _with_claim(text: str) -> str:
+    """What is told of wrong usage, and how a claim is named where the id of one is left over."""
+    extra = text.startswith("Got unexpected extra argument") and re.search(r"\w+\.[\w.]+", text)
+    return f"{text}; a claim is named as --claim {extra[0]}, several times for several" if extra else text
 
 
 @app.callback()
