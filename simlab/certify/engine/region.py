@@ -302,13 +302,13 @@ class Region:
     def _count(self, visit: Visit, k: int, name: str, seen: Array, keys: list[Key], calls: int) -> None:
         """Counts of one kind of events, by themselves and added to others; the first alarm is kept."""
         size = visit.shape["V"]
-        tally = visit.tallies.setdefault(name, Tally(name, size))
+        tally = visit.tallies.setdefault(name, Tally(name, size, parts=seen.size // len(LAWS[classes(size)])))
         tally.add(seen)
         odd, doublings = tally.p_value, log2(visit.rank) + 1
         self._raise(visit, k, name, tally, self.level / 2 / len(EVENTS) / (visit.rank * doublings * (doublings + 1)))
         for key in keys:
             kind = key, name, classes(size)
-            pool = self.pools.setdefault(kind, Pool(Tally(name, size, AGAIN), visit))
+            pool = self.pools.setdefault(kind, Pool(Tally(name, size, again=AGAIN), visit))
             assert len(self.pools) * self.pooled <= self.level / 2, "each has its part of the false alarms"
             if odd < pool.odd:
                 pool.visit, pool.odd = visit, odd
@@ -330,8 +330,8 @@ class Region:
             one
             for one in self.visits.values()
             if EACH in one.tallies
-            and one.tallies[EACH].counts.shape == tally.counts.shape
-            and one.tallies[EACH].counts[tally.place].any()
+            and one.tallies[EACH].counts.shape[1] == tally.counts.shape[1]
+            and one.tallies[EACH].counts[tally.place : tally.place + 1].any()
         ]
         return min(having, key=lambda one: (one is not visit, one.odd))
 
@@ -364,6 +364,7 @@ class Region:
         """Those of them that a size is enough for."""
         yield "odd", shape["V"] % 2
         yield "tiles", shape["V"] % 64
+        yield from (("V", shape["V"]) for axis in self.drawing.axes if shape["V"] in axis.usual)
         yield from ((name, min(size, 128)) for name, size in shape.sizes if name != "V")
 
     # What it is worth ------------------------------------------------------------------------------------------

@@ -26,9 +26,9 @@ class Tally:
     Those of each place have a test for every place.
     """
 
-    def __init__(self, name: str, size: int, again: float = 1.0) -> None:
+    def __init__(self, name: str, size: int, parts: int = PLACES, again: float = 1.0) -> None:
         self.test, self.again = Sequential(law_of(name, classes(size))), again
-        self.counts = np.zeros((*((PLACES,) if name == EACH else ()), self.test.law.size), np.int64)
+        self.counts = np.zeros((*((parts,) if name == EACH else ()), self.test.law.size), np.int64)
         self.tested = self.counts.copy()
 
     def add(self, seen: Array) -> bool:
@@ -59,16 +59,16 @@ class Tally:
         """The counts as those of a case with these ``own`` ones: of several places, those of the oddest alone."""
         if self.counts.ndim == 1:
             return self.counts.copy()
-        found = np.zeros_like(self.counts)
+        found = np.zeros_like(own.counts)
         found[self.place] = self.counts[self.place]
-        return found[own.counts.any(axis=1)].ravel()
+        return found.ravel()
 
     @property
     def p_value(self) -> float:
         """Of the likelihood ratio, by its limit; 0 once something was seen that is excluded."""
-        if self.test.excluded.any():
-            return 0.0
         seen, mass = self.test.seen, self.test.law.mass
+        if self.test.excluded.any() or len(mass) == 1:
+            return 1.0 - float(self.test.excluded.any())
         expected = seen.sum(axis=-1, keepdims=True) * mass
         ratio = 2 * scipy.special.xlogy(seen, seen / np.maximum(expected, 1e-300)).sum(axis=-1)
         return float(min(1.0, ratio.size * scipy.stats.chi2.sf(ratio, len(mass) - 1).min()))

@@ -16,12 +16,24 @@ from simlab.arrays import Array
 from simlab.certify.contracts.blocks import Block
 from simlab.certify.contracts.events import Events
 from simlab.certify.shapes import rows
-from simlab.certify.shapes.events import BEFORE, CERTAIN, EXAMINED, NEXT, PAIR, Classify, at, at_places, distance
+from simlab.certify.shapes.events import (
+    BEFORE,
+    CERTAIN,
+    EXAMINED,
+    NEXT,
+    PAIR,
+    Classify,
+    at,
+    at_certain,
+    at_places,
+    distance,
+)
 from simlab.certify.shapes.rows import Row
 
 SURE = 0.2  # the part of blocks with two certain drafts in turn, where a coin that is used twice is seen best
 AGAIN, AS_CERTAIN = 0.6, 2 / 3  # the part of blocks in which an earlier row is hard too, and of these with two certain
 CERTAINLY = 0.5  # the part of blocks in which a row before the one that is hard, or behind it, is nearly certain
+WHOLLY = 0.25  # of these the part in which it is certain
 
 Place = tuple[int, Array]  # of an outcome, and the labels [V] of its tokens
 
@@ -31,7 +43,8 @@ class DrawnBlock:
     """A block, and the places that are looked at: ``at``, the next one, and one before, or ``None``.
 
     ``kind`` says how q differs from p at the first of them; it is empty for the bonus. ``apart`` is how many positions
-    before it the other hard row is, 0 where there is none, and ``certain`` the place whose row is nearly certain.
+    before it the other hard row is, 0 where there is none, ``certain`` the place whose row is nearly certain, and
+    ``forced`` the one whose row is certain, where tokens have the label 0 or, all others, 1.
     """
 
     block: Block
@@ -41,12 +54,14 @@ class DrawnBlock:
     kind: str = ""
     apart: int = 0
     certain: Place | None = None
+    forced: Place | None = None
     greedy: bool = False  # whether each token is certain; then none is looked at
 
     @property
     def places(self) -> tuple[Place, ...]:
         """All of them."""
-        return tuple(place for place in (self.before, self.at, self.next, self.certain) if place is not None)
+        looked_at = self.before, self.at, self.next, self.certain, self.forced
+        return tuple(place for place in looked_at if place is not None)
 
     def completed(self, tokens: Array, rng: np.random.Generator) -> Array:
         """``tokens[n, gamma + 1]`` with a draw from p in place of -1 at the places that are looked at."""
@@ -78,11 +93,12 @@ def drawn_block(size: int, gamma: int, rng: np.random.Generator, maker: RowMaker
     around = _around(ends, gamma, maker, rng)
     anew = {ends, ends + 1, around.before, around.again, around.certain}
     p, q = np.empty((gamma + 1, size)), np.empty((gamma, size))
-    labels, kinds = dict[int, Array](), dict[int, str]()
+    labels, kinds, forced = dict[int, Array](), dict[int, str](), None
     for i in range(gamma + 1):
         of = maker.row(size, rng) if i in anew else rows.turned(one, int(rng.integers(size)))
         if i == around.certain:
-            of = rows.nearly_certain(of)
+            forced = i if rng.random() < WHOLLY else None
+            of = rows.nearly_certain(of) if forced is None else rows.wholly_certain(of)
         p[i], labels[i] = of.p, of.labels
         if i < gamma and (i in around.sure or (i == around.certain and not (maker.alike and rng.random() < 0.5))):
             kinds[i], q[i] = "two certain", rows.likeliest(of)
@@ -103,7 +119,8 @@ def drawn_block(size: int, gamma: int, rng: np.random.Generator, maker: RowMaker
         place(around.before if around.before != around.certain else None),
         kinds.get(ends, ""),
         0 if around.again is None else ends - around.again,
-        place(around.certain),
+        place(around.certain if forced is None else None),
+        None if forced is None else (forced, (p[forced] == 0).astype(np.int8)),
     )
 
 
@@ -144,7 +161,9 @@ def events_of(drawn: tuple[DrawnBlock, ...], starts: tuple[int, ...]) -> tuple[E
         PAIR: [(look(block.at, start), look(block.next, start)) for block, start in both if block.next],
     }
     apart = {EXAMINED: drawn[0].apart if len(drawn) == 1 else 0}
-    return tuple(at_places(name, count, groups, apart.get(name, 0)) for name, groups in kinds.items() if groups)
+    found = (at_places(name, count, groups, apart.get(name, 0)) for name, groups in kinds.items() if groups)
+    forced = [look(block.forced, start) for block, start in both if block.forced]
+    return (*found, at_certain(forced)) if forced else tuple(found)
 
 
 def greedy(size: int, gamma: int, rng: np.random.Generator) -> DrawnBlock:

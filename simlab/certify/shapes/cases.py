@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from math import exp, gcd, log
@@ -40,6 +40,7 @@ from simlab.certify.shapes.events import (
     PAIR,
     Classify,
     at,
+    at_certain,
     at_each,
     at_places,
     distance,
@@ -55,6 +56,7 @@ NUCLEUS, PARTS = 64, 64  # tokens that top-p leaves, at most; each has more than
 SEVERAL, WIDE = 8, 64  # tokens from which there are seven classes, and from which top-p leaves many
 GREEDY = 1 / 8  # the part of batches whose first sequence is greedy
 ENDED = 1 / 8  # the part of sequences that a token may end, where it is long enough before another does
+FORCED, FORCED_PLACES = 1 / 4, 1 / 3  # the part of sequences in which some tokens are certain, and about how many are
 
 Generator = np.random.Generator
 
@@ -242,21 +244,36 @@ def draft(shape: Shape, rng: Generator) -> Case:
     size, gamma = shape["V"], shape["gamma"]
     one = rows.any_row(size, rng)
     every = [rows.turned(one, int(by)) for by in rng.integers(size, size=gamma)]
-    q = np.stack([row.p for row in every])
-    looks = [at(i, row.labels) for i, row in enumerate(every)]
-    return DraftCase(str(shape), (positions(q),), _events_in_turn(looks, one.count, rng))
+    certain = _certain_places(gamma, rng)
+    q = np.stack([rows.likeliest(row) if i in certain else row.p for i, row in enumerate(every)])
+    looks = {i: at(i, row.labels) for i, row in enumerate(every) if i not in certain}
+    forced = [at(i, q[i] == 0) for i in sorted(certain)]
+    return DraftCase(str(shape), (positions(q),), _events_in_turn(looks, forced, one.count, rng))
 
 
-def _events_in_turn(looks: Sequence[Classify], count: int, rng: Generator) -> tuple[Events, ...]:
-    """One of the tokens, the later one of two, both together, and each by its place."""
-    place = int(rng.integers(len(looks)))
-    found = [at_places(EXAMINED, count, ((looks[place],),))]
-    if len(looks) > 1:
-        apart = distance(len(looks) - 1, rng)
-        place = int(rng.integers(len(looks) - apart))
-        found.append(at_places(NEXT, count, ((looks[place + apart],),)))
-        found.append(at_places(PAIR, count, ((looks[place], looks[place + apart]),), apart))
-        found.append(at_each(count, looks))
+def _certain_places(length: int, rng: Generator) -> frozenset[int]:
+    """Places whose row is certain of a token, as a grammar forces one: sometimes several, never all."""
+    if rng.random() > FORCED:
+        return frozenset()
+    free = int(rng.integers(length))
+    return frozenset(np.flatnonzero(rng.random(length) < FORCED_PLACES).tolist()) - {free}
+
+
+def _events_in_turn(
+    looks: Mapping[int, Classify], forced: Sequence[Classify], count: int, rng: Generator
+) -> tuple[Events, ...]:
+    """Of tokens by their places: one of them, the later one of two, both together, and each; of others none but one."""
+    places = list(looks)
+    found = [at_places(EXAMINED, count, ((looks[places[int(rng.integers(len(places)))]],),))]
+    if len(places) > 1:
+        apart = distance(len(places) - 1, rng)
+        first = int(rng.integers(len(places) - apart))
+        one, other = places[first], places[first + apart]
+        found.append(at_places(NEXT, count, ((looks[other],),)))
+        found.append(at_places(PAIR, count, ((looks[one], looks[other]),), other - one))
+        found.append(at_each(count, len(looks) + len(forced), looks))
+    if forced:
+        found.append(at_certain(forced))
     return tuple(found)
 
 
@@ -264,19 +281,30 @@ def _events_in_turn(looks: Sequence[Classify], count: int, rng: Generator) -> tu
 class TurningModel:
     """After a prefix comes a row that is turned by its tokens, in their order: all have one law in classes.
 
+    At places that are ``certain`` comes the likeliest token of that row, and no other.
+
     By all of them, by the last one, or by none. Only where old tokens do not turn it are they any guess at the next:
     code that drafts from them is wrong there if it takes them for drawn from something else.
     """
 
     base: rows.Row
     steps: tuple[int, int, int]  # a turn is a times the one before, b times the token, and c; V and a have no divisor
+    certain: frozenset[int] = frozenset()
 
     def __call__(self, prefix: Any) -> Array:
         """The row ``[V]`` after ``prefix``; as of other models, whatever holds whole numbers is welcome."""
         tokens = prefix.tolist() if hasattr(prefix, "tolist") else list(prefix)
         if len(tokens) == 1 and isinstance(tokens[0], list | tuple):
             tokens = list(tokens[0])
-        return np.roll(self.base.p, self._turn(tokens))
+        return np.roll(self._row(len(tokens)), self._turn(tokens))
+
+    def _row(self, place: int) -> Array:
+        """The row at a place, as it is before it is turned."""
+        return self._likeliest if place in self.certain else self.base.p
+
+    @cached_property
+    def _likeliest(self) -> Array:
+        return rows.likeliest(self.base)
 
     def _turn(self, tokens: list[Any]) -> Any:
         """By how many places the row is turned after these tokens.
@@ -322,15 +350,24 @@ class TurningModel:
 
     def label(self, place: int, tokens: Array) -> Array:
         """The classes of tokens at a place, in the row that they were drawn from."""
-        return np.asarray(self.base.labels[(tokens[:, place] - self._turns(place, tokens)) % len(self.base.p)])
+        return np.asarray(self.base.labels[self._unturned(place, tokens)])
+
+    def missed(self, place: int, tokens: Array) -> Array:
+        """Whether tokens at a place are others than the only one that there can be."""
+        return np.asarray(self._likeliest[self._unturned(place, tokens)] == 0)
+
+    def _unturned(self, place: int, tokens: Array) -> Array:
+        """Which tokens those at a place are in the row that is turned."""
+        return np.asarray((tokens[:, place] - self._turns(place, tokens)) % len(self.base.p))
 
     def completed(self, tokens: Array, rng: Generator) -> Array:
         """``tokens[n, length]`` with draws in place of every -1."""
         found = tokens.copy()
-        turn, upto = np.zeros(len(found), np.int64), self.base.p.cumsum()
+        turn = np.zeros(len(found), np.int64)
         for i in range(found.shape[1]):
             missing = np.flatnonzero(found[:, i] < 0)
             if len(missing):
+                upto = self._row(i).cumsum()
                 base = np.searchsorted(upto, rng.random(len(missing)) * upto[-1], side="right")
                 found[missing, i] = (base + turn[missing]) % len(upto)
             turn = self._on(turn, found[:, i])
@@ -373,12 +410,14 @@ def decode(shape: Shape, rng: Generator) -> Case:
     """A sequence, which a token of the first row may end where others that do are rare."""
     size, length = shape["V"], shape["length"]
     turning = TURNING[int(rng.choice(len(TURNING), p=TURNED))](_prime_to(size, rng))
-    model = TurningModel(rows.any_row(size, rng), (*turning, int(rng.integers(size))))
-    looks = [partial(model.label, i) for i in range(length)]
-    ends = rng.random() < ENDED and size >= 2 * length
+    base, steps, certain = rows.any_row(size, rng), (*turning, int(rng.integers(size))), _certain_places(length, rng)
+    model = TurningModel(base, steps, certain)
+    looks = {i: partial(model.label, i) for i in range(length) if i not in certain}
+    forced = [partial(model.missed, i) for i in sorted(certain)]
+    ends = rng.random() < ENDED and size >= 2 * length and not certain
     eos = int(rng.choice(size, p=model.base.p)) if ends else None
     name = str(shape) if eos is None else f"{shape}, which token {eos} ends"
-    return DrawnDecode(name, model, length, _events_in_turn(looks, model.base.count, rng), eos)
+    return DrawnDecode(name, model, length, _events_in_turn(looks, forced, base.count, rng), eos)
 
 
 def _prime_to(size: int, rng: Generator) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
 import numpy as np
@@ -15,8 +15,9 @@ EXAMINED, NEXT, BEFORE, LAST = "the token looked at", "the next token", "an earl
 PAIR, NEIGHBOURS = PARTED = "both together", "neighbours in the batch"  # two tokens each
 BRANCH = "an earlier token of the branch"  # of a tree: the next one of the branch, or another
 CERTAIN = "a token that is nearly certain"  # next to the token looked at, or before it
+FORCED = "a token that is certain"  # of a sequence
 EACH = "each token, place by place"  # where all tokens of a call have the law of those looked at
-EVENTS = (EXAMINED, NEXT, BEFORE, LAST, *PARTED, BRANCH, CERTAIN, EACH)
+EVENTS = (EXAMINED, NEXT, BEFORE, LAST, *PARTED, BRANCH, CERTAIN, FORCED, EACH)
 PLACES = 128  # that are counted one by one, at most
 CLASSES = {
     2: ("one half", "the other half"),
@@ -38,6 +39,8 @@ def law_of(name: str, count: int) -> Array:
         return np.array([1 - EASY, EASY])
     if name == CERTAIN:
         return certain_law(count)
+    if name == FORCED:
+        return np.array([1.0, 0.0])
     if name not in PARTED:
         return LAWS[count]
     heavy = float(LAWS[count][HEAVY[count]])
@@ -60,16 +63,26 @@ def _heavy(heavy: int, classify: Classify, tokens: Array) -> Array:
     return np.asarray(classify(tokens) == heavy)
 
 
-def at_each(count: int, classify: Sequence[Classify]) -> Events:
-    """Tokens at every place but late ones, each by its place and its class: all are independent, and have one law."""
-    classify = classify[:PLACES]
-    law = np.tile(LAWS[count], len(classify)) / len(classify)
+def at_certain(classify: Iterable[Classify]) -> Events:
+    """Tokens that are certain: whether each comes out (0) or another one (1)."""
+    looks = (Look(one, 2, ("it", "another").__getitem__) for one in classify)
+    return Events(FORCED, law_of(FORCED, 2), tuple((look,) for look in looks))
+
+
+def at_each(count: int, length: int, classify: Mapping[int, Classify]) -> Events:
+    """Tokens of ``length`` ones at each of the given places but late ones, by their place and their class.
+
+    All are independent, and have one law; of other places nothing is counted.
+    """
+    parts = min(length, PLACES)
+    law = np.tile(LAWS[count], parts) / parts
 
     def named(label: int) -> str:
         return f"{CLASSES[count][label % count]} at place {label // count}"
 
-    looks = (Look(partial(_placed, place * count, one), len(law), named) for place, one in enumerate(classify))
-    return Events(EACH, law, tuple((look,) for look in looks), parts=len(classify))
+    placed = ((place, one) for place, one in classify.items() if place < parts)
+    looks = (Look(partial(_placed, place * count, one), len(law), named) for place, one in placed)
+    return Events(EACH, law, tuple((look,) for look in looks), parts=parts)
 
 
 def _placed(first: int, classify: Classify, tokens: Array) -> Array:

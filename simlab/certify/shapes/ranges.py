@@ -35,6 +35,7 @@ class Axis:
     bands: tuple[Band, ...]  # the least and the most of each, in rising order
     more: int | None = 0  # rows beyond its size: gamma drafts have gamma + 1 rows. None where all share one row
     of_vocabulary: bool = False  # whether it is at most half of V, as distinct candidates are
+    usual: tuple[int, ...] = ()  # sizes that models have
 
     @property
     def most(self) -> int:
@@ -55,7 +56,33 @@ class Axis:
         return 1 if self.more is None else size + self.more
 
 
-V = Axis("V", ((2, 7), (8, 64), (65, 1024), (1025, 16_384), (16_385, 65_536), (65_537, 262_144)))
+USUAL_SHARE = 1 / 8  # the part of sizes that are those of models, as far as there are any
+VOCABULARIES = {  # tokens of codebooks and of models
+    "MaskGIT": 1024,
+    "DALL-E": 8192,
+    "LlamaGen": 16_384,
+    "Llama 2": 32_000,
+    "T5": 32_128,
+    "Emu3, images": 32_768,
+    "GPT-2": 50_257,
+    "BART": 50_265,
+    "Lumina-mGPT": 65_536,
+    "GPT-4": 100_277,
+    "Llama 3": 128_256,
+    "DeepSeek-V3": 129_280,
+    "Mistral Nemo": 131_072,
+    "Qwen 3": 151_936,
+    "Emu3": 184_622,
+    "gpt-oss": 201_088,
+    "Llama 4": 202_048,
+    "Gemma 2": 256_000,
+    "Gemma 3": 262_144,
+}
+V = Axis(
+    "V",
+    ((2, 7), (8, 64), (65, 1024), (1025, 16_384), (16_385, 65_536), (65_537, 262_144)),
+    usual=tuple(VOCABULARIES.values()),
+)
 DEPTHS = (1, 3), (4, 8), (9, 16), (17, 32), (33, 96)
 GAMMA = Axis("gamma", DEPTHS, 1)
 BATCH = Axis("batch", ((1, 2), (3, 8), (9, 32), (33, 128), (129, 256)))
@@ -136,7 +163,7 @@ class Ranges:
                 high = min(high, max(low, most // others - axis.more))
                 if axis.name != "V":
                     high = min(high, max(low, MOST_ROWS // (others // sizes["V"]) - axis.more))
-            sizes[axis.name] = _size(low, high, rng)
+            sizes[axis.name] = _size(low, high, axis.usual, rng)
         halves = {axis.name: min(sizes[axis.name], sizes["V"] // 2) for axis in axes if axis.of_vocabulary}
         return Shape(tuple((sizes | halves).items()))
 
@@ -155,8 +182,11 @@ def numbers(axes: Sequence[Axis], shape: Shape) -> int:
     return _numbers(axes, dict(shape.sizes))
 
 
-def _size(low: int, high: int, rng: np.random.Generator) -> int:
-    """A size, half of the time next to a power of two or to a multiple of a tile."""
+def _size(low: int, high: int, usual: tuple[int, ...], rng: np.random.Generator) -> int:
+    """A size, sometimes a usual one, half of the time next to a power of two or to a multiple of a tile."""
+    within = [size for size in usual if low <= size <= high]
+    if within and rng.random() < USUAL_SHARE:
+        return int(rng.choice(within))
     if rng.random() < EDGES:
         centre = 1 << int(rng.integers(low.bit_length() - 1, high.bit_length() + 1))
         if rng.random() < 1 / 3 and high >= TILE:

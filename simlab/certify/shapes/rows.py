@@ -78,6 +78,11 @@ def nearly_certain(of: Row) -> Row:
     return Row(_massed(of.labels, of.weights, certain_law(of.count)), of.labels, of.weights)
 
 
+def wholly_certain(of: Row) -> Row:
+    """The same row with all of its mass in the likeliest heavy token."""
+    return Row(likeliest(of), of.labels, of.weights)
+
+
 def certain_law(count: int) -> Array:
     """The masses of so many classes in rows that are nearly certain of heavy tokens."""
     law, heavy = LAWS[count], HEAVY[count]
@@ -162,7 +167,8 @@ def _by_classes(of: Row, rng: np.random.Generator) -> Array:
 def _without(of: Row, rng: np.random.Generator) -> Array:
     """All of p but a class, so that every draft is accepted with the same probability, where a factor is seen best."""
     rare = {2: 0, 7: RARE}[of.count]
-    return scaled(np.where(of.labels == rare, 0, of.p))
+    found = np.where(of.labels == rare, 0, of.p)
+    return scaled(found if found.any() else of.p)
 
 
 def _certain(of: Row, rng: np.random.Generator) -> Array:

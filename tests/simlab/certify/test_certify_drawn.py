@@ -44,7 +44,7 @@ def test_what_is_wrong_in_a_shape_is_found_there(name: str) -> None:
 
 BY_DESIGN = [  # fault, contract, gate, shape
     ("all tokens but the last two of a long cache stale", "decode", ALWAYS, "V=300,length=20"),
-    ("drafts unverified", "decode", GATED["position = 23"], "V=300,length=40"),  # seen place by place
+    ("residual even over its tokens", "decode", GATED["position = 23"], "V=300,length=40"),  # seen place by place
     ("candidates of 0.95 or more accepted whatever the coin", "tree_parents", ALWAYS, "V=300,nodes=20"),
     ("p without the filters", "chain_logits", GATED["V > 64"], "V=300,gamma=3"),
     ("p without the filters", "chain_logits_joint", GATED["V > 64"], "V=300,gamma=3"),
@@ -138,6 +138,24 @@ WRONG = {  # what is wrong in a part of shapes that has to be hit: contract, sha
     "a greedy first sequence": ("verify_batch", "V=8..30,gamma=1..2,batch=3..6", _greedy_as_the_first, 32),
     "an old token as a uniform draft": ("decode", "V=8..30,length=12..20", _old_token_as_uniform, 16),
     "nine siblings": ("tree_parents", "V=100..300,nodes=17..32", _eight_siblings, 24),
+    "behind certain tokens": (
+        "decode",
+        "V=300,length=40",
+        implementation("bonus even over its tokens", GATED["draft certain"], "decode"),
+        64,
+    ),
+    "drafts where a token is certain": (
+        "verify",
+        "V=300,gamma=3..6",
+        implementation("drafts unverified", GATED["rows of at most 2 tokens with mass"], "verify"),
+        64,
+    ),
+    "certain tokens": (
+        "draft",
+        "V=300,gamma=9",
+        implementation("the token before repeated", GATED["rows of at most 2 tokens with mass"], "draft"),
+        32,
+    ),
 }
 
 
@@ -155,7 +173,7 @@ def test_what_is_wrong_in_some_drawn_cases_only_is_found(name: str) -> None:
 @pytest.mark.statistical
 def test_what_is_wrong_at_one_place_of_a_sequence_is_told_of_that_place() -> None:
     """As in :data:`BY_DESIGN`, and its rate of false alarms."""
-    wrong = implementation("drafts unverified", GATED["position = 23"], "decode")
+    wrong = implementation("residual even over its tokens", GATED["position = 23"], "decode")
     region = searched(wrong, "V=300,length=40", 8 * CALLS, 0, "decode")
     assert region.finding
     case, counts = region.drawing[region.finding.case], region.finding.counts

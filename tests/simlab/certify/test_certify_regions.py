@@ -42,7 +42,7 @@ def test_a_range_of_which_shapes_were_left_out_as_slow_is_not_seen() -> None:
     called_on(quick, 12, lambda size: 0.001)
     assert quick.evidence_of(0).seen
     assert (quick.evidence_of(0).skipped, quick.evidence_of(0).why) == (0, "")
-    called_on(slow, 12, lambda size: 2.6 if size > 20_000 else 0.001)
+    called_on(slow, 24, lambda size: 2.6 if size > 20_000 else 0.001)
     found = slow.evidence_of(0)
     assert found.detectable < 0.3
     assert found.skipped > 0
