@@ -89,8 +89,8 @@ class Visit:
 
     @property
     def odd(self) -> float:
-        """The p-value of the oddest of its counts."""
-        return min((tally.p_value for tally in self.tallies.values()), default=1.0)
+        """The p-value of the oddest of its counts, as many kinds as there are."""
+        return min(1.0, len(self.tallies) * min((tally.p_value for tally in self.tallies.values()), default=1.0))
 
 
 @dataclass

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from simlab.certify.contracts.blocks import drawn_from
 from simlab.certify.contracts.events import Events, Look
 from simlab.certify.contracts.trees import Tree, TreeCase, TreeLayout
 from simlab.certify.shapes import rows
-from simlab.certify.shapes.events import BRANCH, EXAMINED, LAST, NEXT, Classify, at_places, law_of, pairs_of
+from simlab.certify.shapes.events import BRANCH, EXAMINED, LAST, NEXT, Classify, at_certain, at_places, law_of, pairs_of
 from simlab.certify.shapes.ranges import Shape
 
 Generator = np.random.Generator
@@ -27,22 +28,33 @@ KINDS = 4  # trees of a batch that differ
 AWAY = -1  # the node of whoever has left the tree
 MASSLESS = 0.2  # the part of nodes that have a candidate without mass
 BROAD = 0.3  # the part of trees most of whose nodes have one parent
+FORCED = 0.25  # the part of long branches with a node whose row is certain of the next token
 MANY = 4  # children from which on a node is looked at
 OFF = float(law_of(BRANCH, 7)[1])  # the mass of all but the candidate at the earlier place that is looked at
+
+
+class OnBranch(NamedTuple):
+    """A node of the branch that is followed: how many tokens come before it, and the token that goes on."""
+
+    place: int
+    node: int
+    token: int
 
 
 @dataclass(frozen=True, eq=False)
 class DrawnTree:
     """A tree, p ``[N + 1, V]`` after every node and away from the tree, classes of both, and the place looked at.
 
-    ``before`` is a node of the branch at an earlier place, where a token is the next one of the branch or another.
+    ``before`` is a node of the branch at an earlier place, where a token is the next one of the branch or another, and
+    ``forced`` one at which it can be no other.
     """
 
     tree: Tree
     p: Array
     labels: Array
     place: int
-    before: tuple[int, int, int] | None = None  # its place, the node, and the token that goes on
+    before: OnBranch | None = None
+    forced: OnBranch | None = None
 
     @property
     def width(self) -> int:
@@ -122,12 +134,10 @@ def trees(layout: TreeLayout, arrays: Arrays, shape: Shape, rng: Generator) -> C
     return DrawnTreeCase(str(shape), (), _events_of(drawn, rng), trees=found, layout=layout, arrays=arrays, drawn=drawn)
 
 
-def _off_branch(one: DrawnTree, start: int, tokens: Array) -> Array:
-    """Whether a token is not the next one of the branch, at the earlier node, of outcomes that reach it."""
-    assert one.before is not None
-    place, node, token = one.before
+def _off_branch(one: DrawnTree, at: OnBranch, start: int, tokens: Array) -> Array:
+    """Whether a token is not the next one of the branch, at one of its nodes, of outcomes that reach it."""
     own = tokens[:, start : start + one.width]
-    return np.asarray(own[one.reached(place, own) == node, place] != token)
+    return np.asarray(own[one.reached(at.place, own) == at.node, at.place] != at.token)
 
 
 def _events_of(drawn: tuple[DrawnTree, ...], rng: Generator) -> tuple[Events, ...]:
@@ -142,10 +152,14 @@ def _events_of(drawn: tuple[DrawnTree, ...], rng: Generator) -> tuple[Events, ..
     found: list[Events] = [at_places(EXAMINED, count, tuple((look,) for look in looks))]
     if following:
         found.append(at_places(NEXT, count, tuple((look,) for look in following)))
-    branches = (partial(_off_branch, one, start) for one, start in zip(drawn, starts, strict=True) if one.before)
+    both = list(zip(drawn, starts, strict=True))
+    branches = (partial(_off_branch, one, one.before, start) for one, start in both if one.before)
     looks_before = tuple((Look(look, 2, ("the branch", "another").__getitem__),) for look in branches)
     if looks_before:
         found.append(Events(BRANCH, law_of(BRANCH, 7), looks_before))
+    forced = [partial(_off_branch, one, one.forced, start) for one, start in both if one.forced]
+    if forced:
+        found.append(at_certain(forced))
     if len(drawn) > 1:
         found += [at_places(LAST, count, ((looks[-1],),)), *pairs_of(looks, count, rng)]
     return tuple(found)
@@ -170,12 +184,13 @@ def drawn_tree(size: int, nodes: int, rng: Generator) -> DrawnTree:
     branch = [int(tokens[node]) for node in spine[1:]]
     for k in range(place):
         p[spine[k]] = rows.certainly(p[spine[k]], branch[k], place)
-    before = None
-    if place:
-        k = int(rng.integers(place))
-        before = k, spine[k], branch[k]
-        p[spine[k]] = _but(p[spine[k]], branch[k], OFF)
-    return DrawnTree(Tree(tuple(tokens.tolist()), tuple(parents.tolist())), p, labels, place, before)
+    on = [OnBranch(k, spine[k], branch[k]) for k in rng.permutation(place).tolist()]
+    before = on[0] if on else None
+    forced = on[1] if len(on) > 1 and rng.random() < FORCED else None
+    for one, share in ((before, OFF), (forced, 0.0)):
+        if one:
+            p[one.node] = _but(p[one.node], one.token, share)
+    return DrawnTree(Tree(tuple(tokens.tolist()), tuple(parents.tolist())), p, labels, place, before, forced)
 
 
 def _but(row: Array, token: int, share: float) -> Array:
