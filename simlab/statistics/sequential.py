@@ -23,6 +23,7 @@ from simlab.statistics.power import Planned, check_share
 from simlab.statistics.tv_bounds import always, event_bound
 
 WEIGHTS = 4.0 ** np.arange(10)  # of the priors, in observations an outcome
+ASKED = 16.0  # a log likelihood ratio without which no alarm is near, whatever law is feared
 
 
 class Sequential(Planned):
@@ -35,7 +36,8 @@ class Sequential(Planned):
     law
         The null hypothesis: a ``Law``, a mapping to probabilities or a row ``[V]``.
     towards
-        Laws that are feared; together they get half the stake. A callable is asked for them once they matter.
+        Laws that are feared; together they get half the stake. A callable is asked for them once what was seen could be
+        e^16 times as likely under any law as under the null hypothesis; until then their half counts as lost.
 
     Attributes
     ----------
@@ -69,6 +71,7 @@ class Sequential(Planned):
 
     def __init__(self, law: Any, towards: Sequence[Any] | Callable[[], Sequence[Any]] = ()) -> None:
         self.law = Law.of(law)
+        self.feared = callable(towards) or len(towards) > 0
         if callable(towards):
             self._asked = towards
         else:
@@ -114,14 +117,23 @@ class Sequential(Planned):
             - scipy.special.xlogy(self.seen, mass).sum(-1)
             for weight in WEIGHTS * len(mass)
         ]
-        mixed = np.logaddexp.reduce(stakes) - np.log(len(stakes))
-        if self.towards:
+        mixed = np.logaddexp.reduce(stakes) - np.log(len(stakes)) - np.log(2) * self.feared
+        if self.feared and self._may_matter and self.towards:
             ratios = [
                 (scipy.special.xlogy(self.seen, other) - scipy.special.xlogy(self.seen, mass)).sum(axis=-1)
                 for other in self.towards
             ]
-            mixed = np.logaddexp(mixed, np.logaddexp.reduce(ratios) - np.log(len(ratios))) - np.log(2)
+            mixed = np.logaddexp(mixed, np.logaddexp.reduce(ratios) - np.log(2 * len(ratios)))
         return np.where(self.excluded > 0, np.inf, mixed)
+
+    @property
+    def _may_matter(self) -> bool:
+        """Whether the laws that are feared are known, or some law would make what was seen much likelier."""
+        if "towards" in vars(self):
+            return True
+        shares = self.seen / np.maximum(1, self.seen.sum(axis=-1, keepdims=True))
+        best = scipy.special.xlogy(self.seen, np.where(self.seen > 0, shares, 1) / self.law.mass).sum(axis=-1)
+        return bool((best > ASKED).any())
 
     @property
     def e_value(self) -> Any:
@@ -173,7 +185,7 @@ class Sequential(Planned):
         if freedom == 0:
             return 1 - (1 - deviation) ** n
         share = n / (WEIGHTS * len(self.law.mass))
-        stakes = len(WEIGHTS) * (2 if self.towards else 1)
+        stakes = len(WEIGHTS) * (2 if self.feared else 1)
         needed = ((2 * np.log(stakes / level) + freedom * np.log1p(share)) * (1 + 1 / share)).min()
         return float(scipy.stats.ncx2.sf(needed, freedom, 4 * n * deviation**2))
 

@@ -125,6 +125,11 @@ class Case(ABC):
         laws = {name: self.law_under(name) for name in self.bugs}
         return {name: law for name, law in laws.items() if law is not None}
 
+    @property
+    def explained(self) -> bool:
+        """Whether there is a law under any of them, of which the first is worked out."""
+        return any(self.law_under(name) is not None for name in self.bugs)
+
     def law_under(self, name: str) -> Array | None:
         """That law under one of them; ``None`` where there is none."""
         return None

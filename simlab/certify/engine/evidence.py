@@ -50,7 +50,7 @@ class Evidence:
             [
                 Periodic(events.of.law, events.period)
                 if isinstance(events, Every)
-                else Sequential(events.law, partial(_alternatives, case, k))
+                else Sequential(events.law, partial(_alternatives, case) if k == 0 and case.explained else ())
                 for k, events in enumerate(case.events)
             ]
             for case in cases
@@ -145,7 +145,7 @@ class Evidence:
             if not n:
                 return inf
             one = test.whole if isinstance(test, Periodic) else test
-            kind = len(one.law.mass), n, bool(one.towards), one is test
+            kind = len(one.law.mass), n, one.feared, one is test
             if kind not in found:
                 found[kind] = test.detectable(n, self.level)
             return found[kind]
@@ -225,10 +225,10 @@ def _fits(name: str, cases: Sequence[Case], counts: Mapping[int, Array]) -> bool
     return worst * len(counts) > FITS
 
 
-def _alternatives(case: Case, k: int) -> list[Array]:
-    """The laws of known bugs that differ from the target and from each other; only of the first of the events."""
+def _alternatives(case: Case) -> list[Array]:
+    """The laws of the first of the events under known bugs that differ from the target and from each other."""
     found = [case.events[0].law]
-    for law in case.known_laws.values() if k == 0 else ():
+    for law in case.known_laws.values():
         if (total_variation(law, np.stack(found)) > ALIKE).all():
             found.append(law)
     return found[1:]
@@ -249,7 +249,7 @@ def calls_needed(case: Case, wrong: Array, level: float, power: float) -> int | 
     law = case.events[0].law
     if total_variation(law, wrong) <= ALIKE:
         return None
-    edge = float(np.log(2 * max(1, len(_alternatives(case, 0))) / level))
+    edge = float(np.log(2 * max(1, len(_alternatives(case))) / level))
     if edge > MOST_CALLS * divergence(wrong, law):  # not even in the mean
         return None
     return _smallest(lambda n: _reached(law, wrong, n, edge) >= power)

@@ -121,6 +121,18 @@ def test_the_bet_is_fair(towards: tuple) -> None:
         assert multinomial.pmf(counts, n, law) @ test.e_value == pytest.approx(1, abs=1e-9)
 
 
+def test_laws_that_are_feared_are_asked_for_where_they_may_matter() -> None:
+    """Until then their half is lost, and the bet below a fair one; then it is what it would have been from the start."""
+    law, wrong, asked = np.array([0.6, 0.3, 0.1]), [0.5, 0.3, 0.2], list[int]()
+    feared = Sequential(law, lambda: asked.append(1) or [wrong])
+    near, far = feared.update([60, 30, 10]), feared.update([300, 300, 300])
+    assert near.log_e_value == pytest.approx(Sequential(law).update([60, 30, 10]).log_e_value - np.log(2))
+    assert asked == [1]
+    assert far.log_e_value == Sequential(law, [wrong]).update([300, 300, 300]).log_e_value
+    assert far.update([3, 2, 1]).n == 906
+    assert asked == [1]
+
+
 def test_the_bet_is_a_product_of_what_was_predicted() -> None:
     """One observation at a time, by Bayes' rule over the priors' weights, or all at once: the same."""
     law, order = np.array([0.6, 0.3, 0.1]), [0, 2, 2, 1, 0, 2, 2]
