@@ -143,7 +143,7 @@ class Region:
         return self._cost(at, sum(self.planned[at].values())), int(self.anywhere[at])
 
     def _cost(self, at: int, planned: int) -> float:
-        """Calls of a range, times the root of the time of one: quick ones are called more often, but not for as long."""
+        """Calls of a range, times the root of the time of one: quick ones are called more often, not for as long."""
         return planned * max(QUICK, float(self.seconds[at]) / max(1, planned)) ** 0.5
 
     def rounds(self, calls: int) -> Iterator[list[tuple[int, int, int]]]:

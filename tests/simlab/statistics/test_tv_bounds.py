@@ -122,9 +122,14 @@ def test_the_bet_is_fair(towards: tuple) -> None:
 
 
 def test_laws_that_are_feared_are_asked_for_where_they_may_matter() -> None:
-    """Until then their half is lost, and the bet below a fair one; then it is what it would have been from the start."""
+    """Until then their half is lost, and the bet less than fair; then it is what it would have been all along."""
     law, wrong, asked = np.array([0.6, 0.3, 0.1]), [0.5, 0.3, 0.2], list[int]()
-    feared = Sequential(law, lambda: asked.append(1) or [wrong])
+
+    def laws() -> list[list[float]]:
+        asked.append(1)
+        return [wrong]
+
+    feared = Sequential(law, laws)
     near, far = feared.update([60, 30, 10]), feared.update([300, 300, 300])
     assert near.log_e_value == pytest.approx(Sequential(law).update([60, 30, 10]).log_e_value - np.log(2))
     assert asked == [1]
