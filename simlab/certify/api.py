@@ -373,7 +373,7 @@ class _Run:
             Enumerate(i, self._part(0.1)) for i in self.plan.small_in_turn(self._small, (*self.cases, *self.edges))
         )
         sure_since, edge = 0.0, None
-        for found in pool.run(self._until(0.4, tasks)):
+        for found in pool.run(self._until(0.3, tasks)):
             if isinstance(found, Fault):
                 if not found.at_the_ends:
                     return found
