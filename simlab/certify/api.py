@@ -429,7 +429,7 @@ class _Run:
         """Coins at their ends, where chance can be given."""
         self._report("coins at their ends")
         tasks = (Edges(i, self._part(0.1)) for i in self._small)
-        for before, found in enumerate(pool.run(self._until(0.3, tasks))):
+        for before, found in enumerate(pool.run(self._until(0.2, tasks))):
             if isinstance(found, Impossible):
                 self.forced = f"not possible: {found.reason}" if before == 0 else self.forced
                 return None
