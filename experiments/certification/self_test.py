@@ -106,7 +106,7 @@ def drawn_table(seed: int, quick: bool, rows: Rows) -> Row:
     """What is found of wrong ones by design, and false alarms of ten kinds of correct ones."""
     count, budget, runs = (FEW_DRAWN, FEW_SECONDS, 0) if quick else (DRAWN, DRAWN_SECONDS, DRAWN_RUNS)
     contracts = tuple(name for name in self_test_drawn.CONTRACTS if name in CONTRACTS)
-    return self_test_drawn.drawn_table(seed, count, budget, runs, 2, contracts, rows)
+    return self_test_drawn.drawn_table(seed, range(count), budget, runs, 2, contracts, rows)
 
 
 # What is printed -----------------------------------------------------------------------------------------------

@@ -224,6 +224,7 @@ def drawn_self_test(
     processes: int = 1,
     contracts: Sequence[str] = tuple(CONTRACTS),
     tell: Tell = lambda name, done: None,
+    numbers: Sequence[int] = (),
 ) -> Row:
     """Certify ``count`` wrong ones, and every correct one ``runs`` times, and save ``drawn.json``.
 
@@ -245,21 +246,25 @@ def drawn_self_test(
         From which is drawn.
     tell
         Called before each certificate, with its name and how many rows there are.
+    numbers
+        Those of wrong ones that are certified in place of the first ``count``, such as missed ones.
     """
     asked = {"drawn self-test": 1, "seed": seed, "budget": budget, "contracts": list(contracts), "versions": versions()}
     rows = Rows(Journal(out / "drawn.jsonl", asked), tell)
-    table = {"versions": versions()} | drawn_table(seed, count, budget, runs, processes, contracts, rows)
+    table = {"versions": versions()} | drawn_table(
+        seed, numbers or range(count), budget, runs, processes, contracts, rows
+    )
     write_json(out / "drawn.json", table)
     return table
 
 
 def drawn_table(
-    seed: int, count: int, budget: float, runs: int, processes: int, contracts: Sequence[str], rows: Rows
+    seed: int, numbers: Sequence[int], budget: float, runs: int, processes: int, contracts: Sequence[str], rows: Rows
 ) -> Row:
-    """The table of ``count`` wrong ones, and ``runs`` of each correct one; found once."""
+    """The table of wrong ones by their numbers, and ``runs`` of each correct one; found once."""
     wrong = [
         rows.drawn(("wrong", number), partial(wrong_row, number, seed, budget, processes, contracts))
-        for number in range(count)
+        for number in numbers
     ]
     right = [
         rows.drawn(("right", contract, name, run), partial(right_row, contract, name, run, seed, budget, processes))
@@ -282,6 +287,7 @@ def self_test_drawn_command(
     seed: Annotated[int, seed_option("of what is drawn")] = 0,
     processes: Annotated[int, option("that call a function", "N", min=0)] = 1,
     contract: Annotated[list[str] | None, option("repeatable (default: all)", "NAME")] = None,
+    number: Annotated[list[int] | None, option("of a wrong one, in place of --count; repeatable", "N", min=0)] = None,
 ) -> int:
     """Wrong implementations by design, and correct ones, drawn by a seed; 0 if as many as have to be are found."""
     for name in contract or []:
@@ -289,7 +295,7 @@ def self_test_drawn_command(
             raise UsageError(f"--contract {name}: {meant(name, CONTRACTS)}expected one of {', '.join(CONTRACTS)}")
     contracts = tuple(contract or CONTRACTS)
     try:
-        table = drawn_self_test(out, count, budget, seed, runs, processes, contracts, _print_progress)
+        table = drawn_self_test(out, count, budget, seed, runs, processes, contracts, _print_progress, number or ())
     except ValueError as error:
         raise UsageError(str(error)) from None
     print("\n".join(table_lines(table)))

@@ -138,6 +138,8 @@ def test_it_goes_on_where_it_was_stopped(tmp_path: Path, monkeypatch: pytest.Mon
     saved = json.loads((tmp_path / "drawn.json").read_text())
     assert saved["all"] == longer["all"]
     assert {row["reached"] for row in saved["lossless_in_region"]} <= {row["reached"] for row in saved["wrong"]}
+    missed = drawn_self_test(tmp_path, 3, 1.0, contracts=FEW, runs=0, numbers=(2, 4))
+    assert missed["wrong"] == [longer["wrong"][2], longer["wrong"][4]]
     with pytest.raises(ValueError, match="asked otherwise"):
         drawn_self_test(tmp_path, 3, 2.0, contracts=FEW)
 
