@@ -42,6 +42,7 @@ FIRST_CALLS = 64  # calls of each case before any is called more often
 TURN = 0.15  # seconds of a batch
 LARGEST = 1 << 15  # calls of a batch
 EXPLAINING = 2.0  # seconds of calls after a finding, to tell known bugs apart
+MORE = 1000  # calls of a drawn case after a finding in it
 NAMING = 4.0  # seconds of enumeration once a law is sure, for the same
 LIMIT = 10.0  # seconds of a call
 LARGEST_EXPONENT = 9999.0  # of an exponent: what the target excludes has none
@@ -327,6 +328,7 @@ class _Run:
             if isinstance(found, Finding):
                 self._report("explaining")
                 self._explained(pool)
+                found = self._counted_on(found, pool)
         self._report("shrinking")
         failing = Failing(
             self.contract,
@@ -517,6 +519,18 @@ class _Run:
         for found in pool.run(batch for batch in batches if self.calls or time.monotonic() < end):
             if isinstance(found, Counts):
                 self.evidence.add(found)
+
+    def _counted_on(self, found: Finding, pool: WorkerPool) -> Finding:
+        """A finding with more calls of its drawn case: of few, what is told of it would be chance as well."""
+        if found.case < len(self.drawing):
+            return found
+        parts = self.drawing[found.case].events[found.events].parts
+        here = found.counts.reshape(parts, -1).any(axis=1, keepdims=True)  # places that it is about
+        for more in pool.run(iter([Sample(found.case, 1 << 20, MORE, self._part(0.05))])):
+            if isinstance(more, Counts):
+                seen = more.counts[found.events].reshape(parts, -1) * here
+                return replace(found, counts=found.counts + seen.ravel())
+        return found
 
     # Time ----------------------------------------------------------------------------------------------------
 

@@ -56,13 +56,13 @@ class Failing:
             or first
         )
         target = small.case.events[0].law
-        measured = None if small.counts is None else float(total_variation(small.counts / small.counts.sum(), target))
         exact = None if small.law is None else float(total_variation(small.law, target))
-        size = (
-            f"{exact:.4g}"
-            if exact is not None
-            else f"about {self._measured(found) if measured is None else measured:.2g}"
-        )
+        measured: float | None = None
+        if small.counts is not None:
+            measured = float(total_variation(small.counts / small.counts.sum(), target))
+        elif isinstance(found, Finding) and small is first:
+            measured = self._measured(found)
+        size = f"about {measured:.2g}" if exact is None else f"{exact:.4g}"
         return Failure(
             kind="law",
             found_in=case.name,
@@ -78,9 +78,8 @@ class Failing:
             script=self._script(small),
         )
 
-    def _measured(self, found: Finding | Exact) -> float:
+    def _measured(self, found: Finding) -> float:
         """TV of what was counted of the events that were found to deviate."""
-        assert isinstance(found, Finding), "a law is exact"
         return float(total_variation(*self.drawing[found.case].events[found.events].shares(found.counts)))
 
     def _described(self, found: Finding | Exact, case: Case, diagnosis: Diagnosis) -> str:
