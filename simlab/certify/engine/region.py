@@ -281,11 +281,11 @@ class Region:
         again = found.task.number > 0
         left = {"band", "range"} if again else {"range"} if visit.suspected else set()
         keys = [key for key in self._keys(visit, found.kind) if key[0] not in left]
-        for k, (name, seen, distance) in enumerate(zip(found.names, found.counts, found.distances, strict=True)):
+        for name, seen, distance in zip(found.names, found.counts, found.distances, strict=True):
             if seen.any():
                 own = [("apart", min(distance, 128))] if distance else []
                 told = [key for key in keys if name == EXAMINED or key[0] != "range"]
-                self._count(visit, k, name, seen, told + own, found.calls)
+                self._count(visit, name, seen, told + own, found.calls)
         if visit.odd < (ODD if visit.batches == 1 else STILL_ODD):
             self.waiting.append(visit)
 
@@ -301,13 +301,13 @@ class Region:
         self.refused.add(asked)
         return True
 
-    def _count(self, visit: Visit, k: int, name: str, seen: Array, keys: list[Key], calls: int) -> None:
+    def _count(self, visit: Visit, name: str, seen: Array, keys: list[Key], calls: int) -> None:
         """Counts of one kind of events, by themselves and added to others; the first alarm is kept."""
         size = visit.shape["V"]
         tally = visit.tallies.setdefault(name, Tally(name, size, parts=seen.size // len(LAWS[classes(size)])))
         tally.add(seen)
         odd, doublings = tally.p_value, log2(visit.rank) + 1
-        self._raise(visit, k, name, tally, self.level / 2 / len(EVENTS) / (visit.rank * doublings * (doublings + 1)))
+        self._raise(visit, name, tally, self.level / 2 / len(EVENTS) / (visit.rank * doublings * (doublings + 1)))
         for key in keys:
             kind = key, name, classes(size)
             pool = self.pools.setdefault(kind, Pool(Tally(name, size, again=AGAIN), visit))
@@ -319,12 +319,13 @@ class Region:
                 self.undrawn.discard(key)
             if key[0] == "range":
                 pool.means, pool.calls = pool.means + seen * (calls / seen.sum()), pool.calls + calls
-            self._raise(pool.visit, k, name, pool.tally, self.pooled)
+            self._raise(pool.visit, name, pool.tally, self.pooled)
 
-    def _raise(self, visit: Visit, k: int, name: str, tally: Tally, level: float) -> None:
+    def _raise(self, visit: Visit, name: str, tally: Tally, level: float) -> None:
         if self.finding is None and tally.log_e >= -log(level):
             told = self._with_place(visit, tally) if name == EACH else visit
-            self.finding = Finding(told.index, k, tally.log_e, tally.told_of(told.tallies[name]))
+            kinds = [events.name for events in self.drawing[told.index].events]  # not all cases have the same ones
+            self.finding = Finding(told.index, kinds.index(name), tally.log_e, tally.told_of(told.tallies[name]))
 
     def _with_place(self, visit: Visit, tally: Tally) -> Visit:
         """A case that has the oddest place of added counts: this one, or the oddest that does."""

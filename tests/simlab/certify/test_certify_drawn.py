@@ -185,6 +185,31 @@ def test_what_is_wrong_at_one_place_of_a_sequence_is_told_of_that_place() -> Non
 
 
 @pytest.mark.statistical
+@pytest.mark.parametrize(("name", "shape"), [("verify_batch", "V=8..30,gamma=1..4,batch=2..5"), ("verify", "V=8..30")])
+def test_odd_sums_are_told_of_a_case_that_has_such_counts(name: str, shape: str) -> None:
+    """Not all cases count the same kinds, and the one that is told is not the last that was called."""
+    region = region_of(shape, name=name)
+    asked = next(region.rounds(12 * CALLS))
+    for one in asked:
+        call(region, one, reference(name), 0.0)
+    kinds, told = [kind for key, kind, _ in region.pools if key == ("all", 0)], list[str]()
+    for kind in kinds:
+        region.finding = None
+        tally = region.pools[("all", 0), kind, 7].tally
+        tally.test.highest = np.full_like(tally.test.highest, 60.0)
+        for index, number, calls in asked:
+            if not region.finding:
+                call(region, (index, number + 1 + len(told), calls), reference(name), 0.0)
+        tally.test.highest = np.zeros_like(tally.test.highest)
+        assert region.finding
+        events = region.drawing[region.finding.case].events[region.finding.events]
+        assert region.finding.counts.shape == events.law.shape
+        told.append(events.name)
+    assert told == kinds
+    assert len(told) > 4
+
+
+@pytest.mark.statistical
 def test_what_is_told_of_a_drawn_case_rests_on_many_calls() -> None:
     """The token of most mass at one place is off by TV 7/16 or more there: a measure of 1,000 calls is within 0.08.
 
