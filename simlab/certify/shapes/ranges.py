@@ -22,6 +22,7 @@ LONGEST = 4096  # of gamma, length and other axes beside V, of what a user asks 
 MOST_ROWS = 1 << 15  # of a call: to draw and to check one takes about a millisecond here, whatever V is
 SMALL_SHARE = 3 / 4  # of the shapes that are drawn with few numbers, as far as their range has such
 SMALL = 1 << 19  # numbers that are few
+LEAST_TIMES = 2  # as many as the smallest shape of a range has count as few where it has more
 EDGES = 0.5  # the part of sizes that are next to a power of two, or to a multiple of 64
 
 Band = tuple[int, int]
@@ -154,7 +155,9 @@ class Ranges:
         Of ranges that :meth:`within` gave. The axes are drawn in turn by chance, each within what the others leave.
         """
         sizes, least = {name: low for name, (low, _) in self.of.items()}, self.least(axes)
-        most = max(least, SMALL if rng.random() < SMALL_SHARE else most_numbers(least))
+        most = most_numbers(least)
+        if rng.random() < SMALL_SHARE:
+            most = min(most, max(LEAST_TIMES * least, SMALL))
         for k in rng.permutation(len(axes)).tolist():
             axis = axes[k]
             low, high = self.of[axis.name]
