@@ -247,12 +247,13 @@ def drawn_self_test(
     tell
         Called before each certificate, with its name and how many rows there are.
     numbers
-        Those of wrong ones that are certified in place of the first ``count``, such as missed ones.
+        Those of wrong ones that are certified in place of the first ``count``, such as missed ones: the table is of
+        these alone.
     """
     asked = {"drawn self-test": 1, "seed": seed, "budget": budget, "contracts": list(contracts), "versions": versions()}
     rows = Rows(Journal(out / "drawn.jsonl", asked), tell)
     table = {"versions": versions()} | drawn_table(
-        seed, numbers or range(count), budget, runs, processes, contracts, rows
+        seed, sorted(set(numbers)) or range(count), budget, runs, processes, contracts, rows
     )
     write_json(out / "drawn.json", table)
     return table

@@ -526,7 +526,8 @@ class _Run:
             return found
         parts = self.drawing[found.case].events[found.events].parts
         here = found.counts.reshape(parts, -1).any(axis=1, keepdims=True)  # places that it is about
-        for more in pool.run(iter([Sample(found.case, 1 << 20, MORE, self._part(0.05))])):
+        calls = min(MORE, self.calls or MORE)
+        for more in pool.run(iter([Sample(found.case, 1 << 20, calls, self._part(0.05))])):
             if isinstance(more, Counts):
                 seen = more.counts[found.events].reshape(parts, -1) * here
                 return replace(found, counts=found.counts + seen.ravel())

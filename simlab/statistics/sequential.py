@@ -23,7 +23,7 @@ from simlab.statistics.power import Planned, check_share
 from simlab.statistics.tv_bounds import always, event_bound
 
 WEIGHTS = 4.0 ** np.arange(10)  # of the priors, in observations an outcome
-ASKED = 16.0  # a log likelihood ratio without which no alarm is near, whatever law is feared
+ASKED = 12.0  # a log likelihood ratio below which a law that is feared raises no alarm at levels of 1e-5 and less
 
 
 class Sequential(Planned):
@@ -37,7 +37,7 @@ class Sequential(Planned):
         The null hypothesis: a ``Law``, a mapping to probabilities or a row ``[V]``.
     towards
         Laws that are feared; together they get half the stake. A callable is asked for them once what was seen could be
-        e^16 times as likely under any law as under the null hypothesis; until then their half counts as lost.
+        e^12 times as likely under any law as under the null hypothesis; until then their half counts as lost.
 
     Attributes
     ----------

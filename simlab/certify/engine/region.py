@@ -77,7 +77,8 @@ class Region:
         self.own = [at for at, one in enumerate(drawing.ranges) if one.name]
         self.visits: dict[int, Visit] = {}
         self.pools: dict[tuple[Key, str, int], Pool] = {}
-        self.turns, self.later, self.seconds = np.zeros(count, int), np.full(count, LATER), np.zeros(count)
+        self.turns, self.later = np.zeros(count, int), np.full(count, LATER)
+        self.seconds, self.calls = np.zeros(count), np.zeros(count, int)  # of the cases that were drawn from each
         self.cases = self.between = 0  # of those that are not drawn since counts look odd: all, and since one that is
         self.anywhere = np.random.default_rng(drawing.seed).permutation(count)
         self.planned = [dict.fromkeys(LAWS, 0) for _ in range(count)]  # calls, by the number of classes
@@ -144,7 +145,7 @@ class Region:
 
     def _cost(self, at: int, planned: int) -> float:
         """Calls of a range, times the root of the time of one: quick ones are called more often, not for as long."""
-        return planned * max(QUICK, float(self.seconds[at]) / max(1, planned)) ** 0.5
+        return planned * max(QUICK, float(self.seconds[at]) / max(1, int(self.calls[at]))) ** 0.5
 
     def rounds(self, calls: int) -> Iterator[list[tuple[int, int, int]]]:
         """``calls`` of every range that has few numbers, or is the user's; then of odd cases, as long as they are odd.
@@ -277,6 +278,7 @@ class Region:
         visit = self.visits[found.task.case]
         visit.calls += found.calls
         self.seconds[visit.at] += found.seconds
+        self.calls[visit.at] += found.calls
         insort(self.times, (self._numbers(visit.shape), found.seconds / max(1, found.calls)))
         again = found.task.number > 0
         left = {"band", "range"} if again else {"range"} if visit.suspected else set()

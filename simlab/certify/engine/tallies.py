@@ -90,7 +90,7 @@ class Visit:
     @property
     def odd(self) -> float:
         """The p-value of the oddest of its counts, as many kinds as there are."""
-        return min(1.0, len(self.tallies) * min((tally.p_value for tally in self.tallies.values()), default=1.0))
+        return min(1.0, max(1, len(self.tallies)) * min((one.p_value for one in self.tallies.values()), default=1.0))
 
 
 @dataclass

@@ -16,6 +16,7 @@ from experiments.certification.certificate_format import maps, seen
 from experiments.certification.gates import aside, junit, sarif
 from experiments.certification.request import Request
 from experiments.cli.main import main
+from simlab.certify.certificate import BATTERY
 from simlab.certify.shapes.drawing import cells
 from simlab.certify.shapes.ranges import BATCH, CANDIDATES, GAMMA, Axis, V
 from tests.support.cli import certificate, pytest_in
@@ -163,7 +164,7 @@ def test_own_shapes_lead_and_an_edge_is_told_beside_the_verdict(
     assert re.match(r"edge: coin \d of \d is exactly 0: it emits ", edge)
     found = certificate(folder)
     assert found["failure"] is None
-    assert found["battery"] == 3
+    assert found["battery"] == BATTERY
     assert found["shapes"]["own"][0]["of"] == {"V": [9, 9], "gamma": [2, 2]}
     script = folder / "out" / "certify" / "reproduce.py"
     done = subprocess.run([sys.executable, str(script)], cwd="/", capture_output=True, text=True, timeout=60)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
-from itertools import product
+from itertools import count, product
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from simlab.certify.shapes.events import (
     BRANCH,
     CERTAIN,
     EXAMINED,
+    FORCED,
     LAST,
     NEIGHBOURS,
     NEXT,
@@ -118,7 +120,7 @@ def test_a_block_gets_past_its_easy_rows(passed: Any, positions: int) -> None:
 def test_what_is_counted_of_a_block_has_the_law_that_is_stated(name: str) -> None:
     """Over all outcomes of small blocks, by the target's rows; every kind of events is among them."""
     contract, seen = CONTRACTS[name], set[str]()
-    for seed in range(24):
+    for seed in range(48):
         size = 9 if seed % 4 == 0 and "batch" not in {axis.name for axis in contract.axes} else SMALL["V"]
         shape = Shape(tuple((axis.name, (SMALL | {"V": size})[axis.name]) for axis in contract.axes))
         case: Any = contract.drawn(shape, np.random.default_rng(seed))
@@ -130,6 +132,7 @@ def test_what_is_counted_of_a_block_has_the_law_that_is_stated(name: str) -> Non
             seen.add(events.name)
     wanted = {EXAMINED, NEXT, PAIR} | ({LAST, NEIGHBOURS} if name == "verify_batch" else set())
     assert seen >= wanted | ({BEFORE, CERTAIN} if name.startswith("verify") else set())
+    assert FORCED in seen or name.startswith("chain")
 
 
 @pytest.mark.exact
@@ -190,9 +193,12 @@ def test_what_filters_leave_of_drawn_logits_is_what_is_stated(name: str, size: i
 
 
 @pytest.mark.exact
-@pytest.mark.parametrize("seed", range(4))
-def test_what_is_counted_of_a_sequence_has_the_law_that_is_stated(seed: int) -> None:
-    case: Any = CONTRACTS["decode"].drawn(Shape((("V", 9), ("length", 3))), np.random.default_rng(seed))
+@pytest.mark.parametrize("certain", [frozenset[int](), frozenset({0}), frozenset({1, 2})], ids=len)
+def test_what_is_counted_of_a_sequence_has_the_law_that_is_stated(certain: frozenset[int]) -> None:
+    shape = Shape((("V", 9), ("length", 3)))
+    drawn: Iterator[Any] = (CONTRACTS["decode"].drawn(shape, np.random.default_rng(seed)) for seed in count())
+    case = next(case for case in drawn if case.model.certain == certain)
+    assert (FORCED in [events.name for events in case.events]) == bool(certain)
     every = np.array(list(product(range(9), repeat=3)))
     chances = np.array([np.prod([case.model(tokens[:i])[tokens[i]] for i in range(3)]) for tokens in every.tolist()])
     for events in case.events:
@@ -320,9 +326,9 @@ def test_rows_of_few_bits_have_coins_by_which_correct_code_follows_the_target(ki
 
 
 def _same(events: Events, every: Array, chances: Array) -> None:
-    groups = len(events.groups)
-    law = np.bincount(events.codes(every), np.tile(chances, groups), len(events.law)) / groups
-    assert law == pytest.approx(events.law)
+    found = np.bincount(events.codes(every), np.tile(chances, len(events.groups)), len(events.law))
+    shares, law = events.shares(found)
+    assert shares == pytest.approx(law)
     assert all(events.format(code) for code in range(len(law)))
 
 
