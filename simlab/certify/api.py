@@ -406,16 +406,24 @@ class _Run:
         self.exact = f"{len(self.laws)} of {len(self._small)} cases"
 
     def _made_sure(self, pool: WorkerPool) -> Fault | Exact | None:
-        """The law that is farthest from the target, once it is sure that there is one that is not the target's."""
+        """The law that is farthest from the target, once it is sure that there is one that is not the target's.
+
+        ``None`` as soon as the time that is left will not do: counts may show more elsewhere.
+        """
         farthest, number = max(self._deviating, key=self._off, default=None), 1
+        start, before = time.monotonic(), self._sureness
         while farthest and not self._sure and self._spent() < 1:
             self._report("making sure of a law")
             left = (1 - self._spent()) * self.budget
-            for found in pool.run(Enumerate(farthest.case, left, number + k) for k in range(max(1, self.processes))):
+            part = min(left, max(1.0, 0.1 * self.budget))
+            for found in pool.run(Enumerate(farthest.case, part, number + k) for k in range(max(1, self.processes))):
                 if not isinstance(found, Exact):
                     return found if isinstance(found, Fault) else None  # it is not what it was
                 self._learned(found)
             number += max(1, self.processes)
+            gained = (self._sureness - before) / (time.monotonic() - start)
+            if self._sureness + gained * (1 - self._spent()) * self.budget < SURE:
+                return None
         return farthest if self._sure else None
 
     @property
@@ -425,7 +433,12 @@ class _Run:
     @property
     def _sure(self) -> bool:
         """Whether what was tried of laws that deviate is enough, if none of them did, to have shown it."""
-        return sum(found.sureness(self._off(found)) for found in self._deviating) >= SURE
+        return self._sureness >= SURE
+
+    @property
+    def _sureness(self) -> float:
+        """How much that is."""
+        return sum(found.sureness(self._off(found)) for found in self._deviating)
 
     def _forced(self, pool: WorkerPool) -> Fault | None:
         """Coins at their ends, where chance can be given."""

@@ -8,9 +8,11 @@ import random
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -18,8 +20,9 @@ import pytest
 import torch
 
 from experiments.certification.self_test_known import Hidden, bug_row, confirmed, confirmed_row, correct_row
-from simlab.certify import Certificate, assert_lossless, certify
+from simlab.certify import Certificate, api, assert_lossless, certify
 from simlab.certify.engine.evidence import Diagnosis, Evidence, calls_needed
+from simlab.certify.engine.exact import Exact
 from simlab.certify.engine.shrink import smallest_lossy_case
 from simlab.certify.engine.tasks import ASKED_AGAIN, Sample
 from simlab.certify.engine.workers import WorkerPool
@@ -320,6 +323,30 @@ def test_a_row_of_the_self_test() -> None:
     assert row["named"]
     assert row["sampled"] == {"10": True}
     assert confirmed_row(number, row, seed=0, seeds=5) == {"seeds": 5, "found": 5}
+
+
+@pytest.mark.parametrize(("predicted", "rounds"), [(10.0, 1), (1e6, 2)])
+def test_it_is_made_sure_of_a_law_only_where_there_is_time(
+    predicted: float, rounds: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A law is off by 1e-5, and a round of six seconds predicts so many outcomes, of which some two million do."""
+    contract = CONTRACTS["verify"]
+    run = api._Run(
+        SAMPLED, contract, api._drawing(contract, None, (), "", 0), 60.0, 0.03, 0.999, 0, None, 1, 10, False, None
+    )
+    target, seconds, asked = run.cases[0].events[0].law, count(0.0, 6.0), list[Any]()
+    off = target + 1e-5 * (np.eye(len(target))[int(target.argmin())] - np.eye(len(target))[int(target.argmax())])
+    run.laws[0] = Exact(0, off, 1.0, True, 0.0, None)
+
+    def asked_of(tasks: Iterable[Any]) -> Iterator[Exact]:
+        asked.extend(tasks)
+        now = next(seconds)
+        monkeypatch.setattr(api.time, "monotonic", lambda: run.start + now + 6.0)
+        yield replace(run.laws[0], predicted=predicted)
+
+    found = run._made_sure(SimpleNamespace(run=asked_of))  # type: ignore[arg-type]
+    assert len(asked) == rounds
+    assert bool(found) == (rounds > 1)
 
 
 @pytest.mark.statistical
