@@ -217,16 +217,15 @@ def _share(row: Row) -> str:
 
 def drawn_self_test(
     out: Path,
-    count: int,
+    numbers: Sequence[int],
     budget: float,
     seed: int = 0,
     runs: int = 1,
     processes: int = 1,
     contracts: Sequence[str] = tuple(CONTRACTS),
     tell: Tell = lambda name, done: None,
-    numbers: Sequence[int] = (),
 ) -> Row:
-    """Certify ``count`` wrong ones, and every correct one ``runs`` times, and save ``drawn.json``.
+    """Certify wrong ones by their numbers, and every correct one ``runs`` times, and save ``drawn.json``.
 
     Returns the table (:func:`summary`).
 
@@ -234,8 +233,8 @@ def drawn_self_test(
     ----------
     out
         The folder of ``drawn.json``, and of ``drawn.jsonl``, which has the rows so far.
-    count, seed
-        How many are drawn, and by which seed: a larger count begins with the same ones.
+    numbers, seed
+        Which are drawn, and by which seed. The table is of these alone.
     budget
         Seconds of each certificate.
     runs
@@ -246,15 +245,10 @@ def drawn_self_test(
         From which is drawn.
     tell
         Called before each certificate, with its name and how many rows there are.
-    numbers
-        Those of wrong ones that are certified in place of the first ``count``, such as missed ones: the table is of
-        these alone.
     """
     asked = {"drawn self-test": 1, "seed": seed, "budget": budget, "contracts": list(contracts), "versions": versions()}
     rows = Rows(Journal(out / "drawn.jsonl", asked), tell)
-    table = {"versions": versions()} | drawn_table(
-        seed, sorted(set(numbers)) or range(count), budget, runs, processes, contracts, rows
-    )
+    table = {"versions": versions()} | drawn_table(seed, numbers, budget, runs, processes, contracts, rows)
     write_json(out / "drawn.json", table)
     return table
 
@@ -296,7 +290,8 @@ def self_test_drawn_command(
             raise UsageError(f"--contract {name}: {meant(name, CONTRACTS)}expected one of {', '.join(CONTRACTS)}")
     contracts = tuple(contract or CONTRACTS)
     try:
-        table = drawn_self_test(out, count, budget, seed, runs, processes, contracts, _print_progress, number or ())
+        numbers = sorted(set(number or range(count)))
+        table = drawn_self_test(out, numbers, budget, seed, runs, processes, contracts, _print_progress)
     except ValueError as error:
         raise UsageError(str(error)) from None
     print("\n".join(table_lines(table)))

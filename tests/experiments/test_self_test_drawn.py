@@ -129,20 +129,20 @@ def test_the_part_of_a_region_in_which_a_gate_opens(region: dict[str, int] | Non
 
 @pytest.mark.usefixtures("quickly")
 def test_it_goes_on_where_it_was_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = drawn_self_test(tmp_path, 3, 1.0, contracts=FEW, runs=0)
+    first = drawn_self_test(tmp_path, range(3), 1.0, contracts=FEW, runs=0)
     assert [row["found"] for row in first["wrong"]] == [True, False, False]
 
     lines = list[str]()
-    longer = drawn_self_test(tmp_path, 5, 1.0, contracts=FEW, runs=1, tell=lambda name, done: lines.append(name))
+    longer = drawn_self_test(tmp_path, range(5), 1.0, contracts=FEW, runs=1, tell=lambda name, done: lines.append(name))
     assert longer["wrong"][:3] == first["wrong"]
     assert len(lines) == 2 + longer["right"]["runs"]
     saved = json.loads((tmp_path / "drawn.json").read_text())
     assert saved["all"] == longer["all"]
     assert {row["reached"] for row in saved["lossless_in_region"]} <= {row["reached"] for row in saved["wrong"]}
-    missed = drawn_self_test(tmp_path, 3, 1.0, contracts=FEW, runs=0, numbers=(2, 4))
+    missed = drawn_self_test(tmp_path, (2, 4), 1.0, contracts=FEW, runs=0)
     assert missed["wrong"] == [longer["wrong"][2], longer["wrong"][4]]
     with pytest.raises(ValueError, match="asked otherwise"):
-        drawn_self_test(tmp_path, 3, 2.0, contracts=FEW)
+        drawn_self_test(tmp_path, range(3), 2.0, contracts=FEW)
 
 
 @pytest.mark.cli
@@ -168,7 +168,7 @@ def test_what_the_certifier_raises_is_a_row(monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.slow
 def test_a_wrong_one_is_certified(tmp_path: Path) -> None:
-    (row,) = drawn_self_test(tmp_path, 1, 5.0, contracts=("draft",), runs=0)["wrong"]
+    (row,) = drawn_self_test(tmp_path, range(1), 5.0, contracts=("draft",), runs=0)["wrong"]
     assert row["seconds"] > 0
     assert row["verdict"] in ("lossy", "lossless", "inconclusive")
 

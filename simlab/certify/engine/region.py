@@ -27,7 +27,7 @@ from simlab.certify.engine.evidence import Finding
 from simlab.certify.engine.tallies import Pool, Tally, Visit
 from simlab.certify.engine.tasks import Counts, Fault
 from simlab.certify.shapes.drawing import Drawing
-from simlab.certify.shapes.events import EACH, EVENTS, EXAMINED
+from simlab.certify.shapes.events import EACH, EVENTS, EXAMINED, law_of
 from simlab.certify.shapes.ranges import Ranges, Shape, numbers
 from simlab.certify.shapes.rows import LAWS, classes
 
@@ -306,7 +306,7 @@ class Region:
     def _count(self, visit: Visit, name: str, seen: Array, keys: list[Key], calls: int) -> None:
         """Counts of one kind of events, by themselves and added to others; the first alarm is kept."""
         size = visit.shape["V"]
-        tally = visit.tallies.setdefault(name, Tally(name, size, parts=seen.size // len(LAWS[classes(size)])))
+        tally = visit.tallies.setdefault(name, Tally(name, size, seen.size // len(law_of(name, classes(size)))))
         tally.add(seen)
         odd, doublings = tally.p_value, log2(visit.rank) + 1
         self._raise(visit, name, tally, self.level / 2 / len(EVENTS) / (visit.rank * doublings * (doublings + 1)))

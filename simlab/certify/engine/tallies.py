@@ -23,7 +23,7 @@ from simlab.statistics.tv_bounds import mean_bound
 class Tally:
     """Counts of one kind of events, and a test of them, which is made again when there are noticeably more.
 
-    Those of each place have a test for every place.
+    Those of each place have a test for every place, of which there are ``parts``.
     """
 
     def __init__(self, name: str, size: int, parts: int = PLACES, again: float = 1.0) -> None:

@@ -20,11 +20,11 @@ from simlab.certify.shapes.events import (
     BEFORE,
     CERTAIN,
     EXAMINED,
+    FORCED,
     NEXT,
     PAIR,
     Classify,
     at,
-    at_certain,
     at_places,
     distance,
 )
@@ -159,11 +159,10 @@ def events_of(drawn: tuple[DrawnBlock, ...], starts: tuple[int, ...]) -> tuple[E
         BEFORE: [(look(block.before, start),) for block, start in both if block.before],
         CERTAIN: [(look(block.certain, start),) for block, start in both if block.certain],
         PAIR: [(look(block.at, start), look(block.next, start)) for block, start in both if block.next],
+        FORCED: [(look(block.forced, start),) for block, start in both if block.forced],
     }
     apart = {EXAMINED: drawn[0].apart if len(drawn) == 1 else 0}
-    found = (at_places(name, count, groups, apart.get(name, 0)) for name, groups in kinds.items() if groups)
-    forced = [look(block.forced, start) for block, start in both if block.forced]
-    return (*found, at_certain(forced)) if forced else tuple(found)
+    return tuple(at_places(name, count, groups, apart.get(name, 0)) for name, groups in kinds.items() if groups)
 
 
 def greedy(size: int, gamma: int, rng: np.random.Generator) -> DrawnBlock:

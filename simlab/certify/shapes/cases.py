@@ -35,12 +35,12 @@ from simlab.certify.shapes.blocks import (
 from simlab.certify.shapes.copies import KeptArrays
 from simlab.certify.shapes.events import (
     EXAMINED,
+    FORCED,
     LAST,
     NEXT,
     PAIR,
     Classify,
     at,
-    at_certain,
     at_each,
     at_places,
     distance,
@@ -56,7 +56,7 @@ NUCLEUS, PARTS = 64, 64  # tokens that top-p leaves, at most; each has more than
 SEVERAL, WIDE = 8, 64  # tokens from which there are seven classes, and from which top-p leaves many
 GREEDY = 1 / 8  # the part of batches whose first sequence is greedy
 ENDED = 1 / 8  # the part of sequences that a token may end, where it is long enough before another does
-FORCED, FORCED_PLACES = 1 / 4, 1 / 3  # the part of sequences in which some tokens are certain, and about how many are
+GRAMMAR, OF_PLACES = 1 / 4, 1 / 3  # the part of sequences in which some tokens are certain, and about how many are
 
 Generator = np.random.Generator
 
@@ -253,10 +253,10 @@ def draft(shape: Shape, rng: Generator) -> Case:
 
 def _certain_places(length: int, rng: Generator) -> frozenset[int]:
     """Places whose row is certain of a token, as a grammar forces one: sometimes several, never all."""
-    if rng.random() > FORCED:
+    if rng.random() > GRAMMAR:
         return frozenset()
     free = int(rng.integers(length))
-    return frozenset(np.flatnonzero(rng.random(length) < FORCED_PLACES).tolist()) - {free}
+    return frozenset(np.flatnonzero(rng.random(length) < OF_PLACES).tolist()) - {free}
 
 
 def _events_in_turn(
@@ -273,7 +273,7 @@ def _events_in_turn(
         found.append(at_places(PAIR, count, ((looks[one], looks[other]),), other - one))
         found.append(at_each(count, len(looks) + len(forced), looks))
     if forced:
-        found.append(at_certain(forced))
+        found.append(at_places(FORCED, count, ((look,) for look in forced)))
     return tuple(found)
 
 

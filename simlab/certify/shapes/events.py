@@ -15,7 +15,8 @@ EXAMINED, NEXT, BEFORE, LAST = "the token looked at", "the next token", "an earl
 PAIR, NEIGHBOURS = PARTED = "both together", "neighbours in the batch"  # two tokens each
 BRANCH = "an earlier token of the branch"  # of a tree: the next one of the branch, or another
 CERTAIN = "a token that is nearly certain"  # next to the token looked at, or before it
-FORCED = "a token that is certain"  # of a sequence
+FORCED = "a token that is certain"
+TWO = {BRANCH: ("the branch", "another"), FORCED: ("it", "another")}  # kinds that tell one token from all others
 EACH = "each token, place by place"  # where all tokens of a call have the law of those looked at
 EVENTS = (EXAMINED, NEXT, BEFORE, LAST, *PARTED, BRANCH, CERTAIN, FORCED, EACH)
 PLACES = 128  # that are counted one by one, at most
@@ -48,12 +49,14 @@ def law_of(name: str, count: int) -> Array:
 
 
 def at_places(name: str, count: int, groups: Iterable[Sequence[Classify]], distance: int = 0) -> Events:
-    """Tokens at some places, each by its class of so many; two together only as heavy ones or others."""
+    """Tokens at some places, each by its class of so many, or of two; two together only as heavy ones or others."""
     looks = (tuple(_look(name, count, classify) for classify in group) for group in groups)
     return Events(name, law_of(name, count), tuple(looks), distance=distance)
 
 
 def _look(name: str, count: int, classify: Classify) -> Look:
+    if name in TWO:
+        return Look(classify, 2, TWO[name].__getitem__)
     if name in PARTED:
         return Look(partial(_heavy, HEAVY[count], classify), 2, ("another", "heavy").__getitem__)
     return Look(classify, count, CLASSES[count].__getitem__)
@@ -61,12 +64,6 @@ def _look(name: str, count: int, classify: Classify) -> Look:
 
 def _heavy(heavy: int, classify: Classify, tokens: Array) -> Array:
     return np.asarray(classify(tokens) == heavy)
-
-
-def at_certain(classify: Iterable[Classify]) -> Events:
-    """Tokens that are certain: whether each comes out (0) or another one (1)."""
-    looks = (Look(one, 2, ("it", "another").__getitem__) for one in classify)
-    return Events(FORCED, law_of(FORCED, 2), tuple((look,) for look in looks))
 
 
 def at_each(count: int, length: int, classify: Mapping[int, Classify]) -> Events:

@@ -309,27 +309,27 @@ def limits(text: str, axes: Sequence[Axis]) -> dict[str, int]:
 
 PRESETS: dict[str, Ranges] = {
     "llama-3": Ranges(
-        {"V": (128_256, 128_256), "gamma": (1, 16), "length": (1, 16)},
+        {"V": (VOCABULARIES["Llama 3"],) * 2, "gamma": (1, 16), "length": (1, 16)},
         source="vocab_size of meta-llama/Llama-3.1-8B, config.json",
     ),
     "qwen-3": Ranges(
-        {"V": (151_936, 151_936), "gamma": (1, 16), "length": (1, 16)},
+        {"V": (VOCABULARIES["Qwen 3"],) * 2, "gamma": (1, 16), "length": (1, 16)},
         source="vocab_size of Qwen/Qwen3-8B, config.json",
     ),
     "gemma-3": Ranges(
-        {"V": (262_144, 262_144), "gamma": (1, 16), "length": (1, 16)},
+        {"V": (VOCABULARIES["Gemma 3"],) * 2, "gamma": (1, 16), "length": (1, 16)},
         source="vocab_size of google/gemma-3-1b-it, config.json",
     ),
     "lumina-mgpt": Ranges(
-        {"V": (65_536, 65_536), "gamma": (64, 96), "length": (64, 96)},
+        {"V": (VOCABULARIES["Lumina-mGPT"],) * 2, "gamma": (64, 96), "length": (64, 96)},
         source="vocab_size of Alpha-VLLM/Lumina-mGPT-7B-768, config.json; SJD-PAC verifies windows of 64 there",
     ),
     "llamagen": Ranges(
-        {"V": (16_384, 16_384), "gamma": (1, 16), "length": (16, 96)},
+        {"V": (VOCABULARIES["LlamaGen"],) * 2, "gamma": (1, 16), "length": (16, 96)},
         source="codebook of LlamaGen (arXiv 2406.06525), vocab_size of GPT-XL, 16,384",
     ),
     "emu3": Ranges(
-        {"V": (184_622, 184_622), "gamma": (1, 32), "length": (1, 32)},
+        {"V": (VOCABULARIES["Emu3"],) * 2, "gamma": (1, 32), "length": (1, 32)},
         source="vocab_size of BAAI/Emu3-Gen, config.json",
     ),
 }

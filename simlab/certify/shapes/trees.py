@@ -16,10 +16,10 @@ from simlab.arrays import Array
 from simlab.certify.contracts.arrays import Arrays
 from simlab.certify.contracts.base import Case
 from simlab.certify.contracts.blocks import drawn_from
-from simlab.certify.contracts.events import Events, Look
+from simlab.certify.contracts.events import Events
 from simlab.certify.contracts.trees import Tree, TreeCase, TreeLayout
 from simlab.certify.shapes import rows
-from simlab.certify.shapes.events import BRANCH, EXAMINED, LAST, NEXT, Classify, at_certain, at_places, law_of, pairs_of
+from simlab.certify.shapes.events import BRANCH, EXAMINED, FORCED, LAST, NEXT, Classify, at_places, law_of, pairs_of
 from simlab.certify.shapes.ranges import Shape
 
 Generator = np.random.Generator
@@ -28,7 +28,7 @@ KINDS = 4  # trees of a batch that differ
 AWAY = -1  # the node of whoever has left the tree
 MASSLESS = 0.2  # the part of nodes that have a candidate without mass
 BROAD = 0.3  # the part of trees most of whose nodes have one parent
-FORCED = 0.25  # the part of long branches with a node whose row is certain of the next token
+WHOLLY = 0.25  # the part of long branches with a node whose row is certain of the next token
 MANY = 4  # children from which on a node is looked at
 OFF = float(law_of(BRANCH, 7)[1])  # the mass of all but the candidate at the earlier place that is looked at
 
@@ -142,24 +142,15 @@ def _off_branch(one: DrawnTree, at: OnBranch, start: int, tokens: Array) -> Arra
 
 def _events_of(drawn: tuple[DrawnTree, ...], rng: Generator) -> tuple[Events, ...]:
     starts = np.cumsum([0, *(one.width for one in drawn)]).tolist()[:-1]
-    looks: list[Classify] = [partial(one.label, one.place, start) for one, start in zip(drawn, starts, strict=True)]
-    following: list[Classify] = [
-        partial(one.label, one.place + 1, start)
-        for one, start in zip(drawn, starts, strict=True)
-        if one.place + 1 < one.width
-    ]
-    count = rows.classes(drawn[0].p.shape[1])
-    found: list[Events] = [at_places(EXAMINED, count, tuple((look,) for look in looks))]
-    if following:
-        found.append(at_places(NEXT, count, tuple((look,) for look in following)))
-    both = list(zip(drawn, starts, strict=True))
-    branches = (partial(_off_branch, one, one.before, start) for one, start in both if one.before)
-    looks_before = tuple((Look(look, 2, ("the branch", "another").__getitem__),) for look in branches)
-    if looks_before:
-        found.append(Events(BRANCH, law_of(BRANCH, 7), looks_before))
-    forced = [partial(_off_branch, one, one.forced, start) for one, start in both if one.forced]
-    if forced:
-        found.append(at_certain(forced))
+    both, count = list(zip(drawn, starts, strict=True)), rows.classes(drawn[0].p.shape[1])
+    looks: list[Classify] = [partial(one.label, one.place, start) for one, start in both]
+    kinds: dict[str, list[Classify]] = {
+        EXAMINED: looks,
+        NEXT: [partial(one.label, one.place + 1, start) for one, start in both if one.place + 1 < one.width],
+        BRANCH: [partial(_off_branch, one, one.before, start) for one, start in both if one.before],
+        FORCED: [partial(_off_branch, one, one.forced, start) for one, start in both if one.forced],
+    }
+    found = [at_places(name, count, ((look,) for look in each)) for name, each in kinds.items() if each]
     if len(drawn) > 1:
         found += [at_places(LAST, count, ((looks[-1],),)), *pairs_of(looks, count, rng)]
     return tuple(found)
@@ -186,7 +177,7 @@ def drawn_tree(size: int, nodes: int, rng: Generator) -> DrawnTree:
         p[spine[k]] = rows.certainly(p[spine[k]], branch[k], place)
     on = [OnBranch(k, spine[k], branch[k]) for k in rng.permutation(place).tolist()]
     before = on[0] if on else None
-    forced = on[1] if len(on) > 1 and rng.random() < FORCED else None
+    forced = on[1] if len(on) > 1 and rng.random() < WHOLLY else None
     for one, share in ((before, OFF), (forced, 0.0)):
         if one:
             p[one.node] = _but(p[one.node], one.token, share)
