@@ -23,6 +23,7 @@ from experiments.certification.self_test_drawn import (
     wrong_row,
 )
 from experiments.options import run_module
+from simlab.certify.certificate import battery_of
 from simlab.mutants.gated.contracts import CONTRACTS
 from simlab.mutants.gated.deviations import ENOUGH, deviation
 from simlab.mutants.gated.gates import GATES
@@ -198,6 +199,10 @@ def test_the_guide_tells_what_was_found() -> None:
     assert f"of batches and logits {told(batches)}." in guide
     assert f"0.15 or more it is {told([row for row in many if row['deviation'] >= 0.15])}." in guide
     assert f"{sum(row['verdict'] == 'lossless' for row in many)} of the {len(many)} were `lossless`" in guide
+    off = " and ".join(f"{row['deviation']:.3f}" for row in many if row["verdict"] == "lossless")
+    assert f"they deviate by {off}, which is less" in guide
+    assert f"It is {battery_of('decode')} for `decode`, trees and logits" in guide
+    assert f"and {battery_of('verify')} for all others" in guide
     missed = [row for row in many if not row["found"]]
     again = sum(row["again"] in FOUND for row in missed)
     assert f"Of the {len(missed)} that were missed, {again} were found when two processes" in guide
