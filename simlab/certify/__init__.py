@@ -5,8 +5,8 @@
 >>> certificate.verdict  # doctest: +SKIP
 'lossless'
 
-:func:`assert_lossless` is for pytest. The contracts are in :data:`CONTRACTS`; :mod:`simlab.certify.api` describes the
-steps.
+:func:`assert_lossless` is for pytest. The contracts are in :data:`CONTRACTS`; :mod:`simlab.certify.engine.search` has
+the steps.
 """
 
 from simlab.certify.api import certify

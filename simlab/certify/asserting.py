@@ -5,9 +5,10 @@ from __future__ import annotations
 from math import ceil
 from typing import Any
 
-from simlab.certify.api import FIRST_CALLS, certify, rounded
+from simlab.certify.api import certify, rounded
 from simlab.certify.certificate import Certificate
 from simlab.certify.contracts.base import Function
+from simlab.certify.engine.search import FIRST_CALLS
 
 LISTED = 12  # outcomes that are listed in text: those off by most
 USEFUL = 0.1  # TV that a test excludes in the principal cases, if it asks for nothing else

@@ -20,13 +20,15 @@ import pytest
 import torch
 
 from experiments.certification.self_test_known import Hidden, bug_row, confirmed, confirmed_row, correct_row
-from simlab.certify import Certificate, api, assert_lossless, certify
+from simlab.certify import Certificate, assert_lossless, certify
+from simlab.certify.engine import search
 from simlab.certify.engine.evidence import Diagnosis, Evidence, calls_needed
 from simlab.certify.engine.exact import Exact
 from simlab.certify.engine.shrink import smallest_lossy_case
 from simlab.certify.engine.tasks import ASKED_AGAIN, Sample
 from simlab.certify.engine.workers import WorkerPool
-from simlab.certify.registry import CONTRACTS
+from simlab.certify.registry import CONTRACTS, makes
+from simlab.certify.shapes.drawing import Drawing
 from simlab.mutants.catalogue import Implementation, bugs, correct
 from simlab.mutants.gated.contracts import implementation
 from simlab.mutants.gated.correct import CORRECT, all_coins_at_once
@@ -331,9 +333,8 @@ def test_it_is_made_sure_of_a_law_only_where_there_is_time(
 ) -> None:
     """A law is off by 1e-5, and a round of six seconds predicts so many outcomes, of which some two million do."""
     contract = CONTRACTS["verify"]
-    run = api._Run(
-        SAMPLED, contract, api._drawing(contract, None, (), "", 0), 60.0, 0.03, 0.999, 0, None, 1, 10, False, None
-    )
+    cases = Drawing((*contract.cases(), *contract.both_ends()), contract.axes, makes, (), 0)  # type: ignore[arg-type]
+    run = search.Search(SAMPLED, contract, cases, 60.0, 0.03, 0.999, 0, None, 1, 10.0, None)
     target, seconds, asked = run.cases[0].events[0].law, count(0.0, 6.0), list[Any]()
     off = target + 1e-5 * (np.eye(len(target))[int(target.argmin())] - np.eye(len(target))[int(target.argmax())])
     run.laws[0] = Exact(0, off, 1.0, True, 0.0, None)
@@ -341,7 +342,7 @@ def test_it_is_made_sure_of_a_law_only_where_there_is_time(
     def asked_of(tasks: Iterable[Any]) -> Iterator[Exact]:
         asked.extend(tasks)
         now = next(seconds)
-        monkeypatch.setattr(api.time, "monotonic", lambda: run.start + now + 6.0)
+        monkeypatch.setattr(search.time, "monotonic", lambda: run.start + now + 6.0)
         yield replace(run.laws[0], predicted=predicted)
 
     found = run._made_sure(SimpleNamespace(run=asked_of))  # type: ignore[arg-type]
