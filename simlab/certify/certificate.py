@@ -23,9 +23,12 @@ VERDICTS = {
 # and 3 no drawn row that is certain of a token among others that are not, and no vocabulary for being that of a model
 BATTERY = 4
 # Contracts with another number: servers are tried on texts; the rest had one more before, in which rows of a sequence
-# depend on all tokens before, trees have a nearly certain candidate, and top-k and top-p leave more than four tokens
-OWN = {"completions": 2} | dict.fromkeys(
-    ("decode", "tree_parents", "tree_siblings", "chain_logits", "chain_logits_joint"), 5
+# depend on all tokens before, trees have a nearly certain candidate, and top-k and top-p leave more than four tokens;
+# and trees one more since, with rows certain of what is no candidate, and nodes of the first token or the last
+OWN = (
+    {"completions": 2}
+    | dict.fromkeys(("decode", "chain_logits", "chain_logits_joint"), 5)
+    | dict.fromkeys(("tree_parents", "tree_siblings"), 6)
 )
 OF_ALL = "TV: of all calls together"  # said where calls are counted by their number
 LISTED = 64  # outcomes of a failing case that are listed

@@ -201,7 +201,7 @@ def test_the_guide_tells_what_was_found() -> None:
     assert f"{sum(row['verdict'] == 'lossless' for row in many)} of the {len(many)} were `lossless`" in guide
     off = " and ".join(f"{row['deviation']:.3f}" for row in many if row["verdict"] == "lossless")
     assert f"they deviate by {off}, which is less" in guide
-    assert f"It is {battery_of('decode')} for `decode`, trees and logits" in guide
+    assert f"It is {battery_of('tree_parents')} for trees, {battery_of('decode')} for `decode` and logits" in guide
     assert f"and {battery_of('verify')} for all others" in guide
     missed = [row for row in many if not row["found"]]
     again = sum(row["again"] in FOUND for row in missed)

@@ -29,12 +29,14 @@ AWAY = -1  # the node of whoever has left the tree
 MASSLESS = 0.2  # the part of nodes that have a candidate without mass
 BROAD = 0.3  # the part of trees most of whose nodes have one parent
 WHOLLY = 0.25  # the part of long branches with a node whose row is certain of the next token
+FINAL = 0.125  # the part of trees in which a candidate of the node looked at has a row that is certain of another token
+AT_AN_END = 0.25  # the part of trees in which the node looked at has the first token of the vocabulary, or the last
 MANY = 4  # children from which on a node is looked at
 OFF = float(law_of(BRANCH, 7)[1])  # the mass of all but the candidate at the earlier place that is looked at
 
 
-class OnBranch(NamedTuple):
-    """A node of the branch that is followed: how many tokens come before it, and the token that goes on."""
+class OneToken(NamedTuple):
+    """A node whose row has nearly all of its mass, or all, in a token: how many tokens come before the node."""
 
     place: int
     node: int
@@ -46,15 +48,17 @@ class DrawnTree:
     """A tree, p ``[N + 1, V]`` after every node and away from the tree, classes of both, and the place looked at.
 
     ``before`` is a node of the branch at an earlier place, where a token is the next one of the branch or another, and
-    ``forced`` one at which it can be no other.
+    ``forced`` one at which it can be no other. ``final`` is a node behind the one looked at, whose token is none of its
+    candidates.
     """
 
     tree: Tree
     p: Array
     labels: Array
     place: int
-    before: OnBranch | None = None
-    forced: OnBranch | None = None
+    before: OneToken | None = None
+    forced: OneToken | None = None
+    final: OneToken | None = None
 
     @property
     def width(self) -> int:
@@ -134,8 +138,8 @@ def trees(layout: TreeLayout, arrays: Arrays, shape: Shape, rng: Generator) -> C
     return DrawnTreeCase(str(shape), (), _events_of(drawn, rng), trees=found, layout=layout, arrays=arrays, drawn=drawn)
 
 
-def _off_branch(one: DrawnTree, at: OnBranch, start: int, tokens: Array) -> Array:
-    """Whether a token is not the next one of the branch, at one of its nodes, of outcomes that reach it."""
+def _another(one: DrawnTree, at: OneToken, start: int, tokens: Array) -> Array:
+    """Whether a token is not the one of a node, of outcomes that reach it."""
     own = tokens[:, start : start + one.width]
     return np.asarray(own[one.reached(at.place, own) == at.node, at.place] != at.token)
 
@@ -146,9 +150,13 @@ def _events_of(drawn: tuple[DrawnTree, ...], rng: Generator) -> tuple[Events, ..
     looks: list[Classify] = [partial(one.label, one.place, start) for one, start in both]
     kinds: dict[str, list[Classify]] = {
         EXAMINED: looks,
-        NEXT: [partial(one.label, one.place + 1, start) for one, start in both if one.place + 1 < one.width],
-        BRANCH: [partial(_off_branch, one, one.before, start) for one, start in both if one.before],
-        FORCED: [partial(_off_branch, one, one.forced, start) for one, start in both if one.forced],
+        NEXT: [
+            partial(one.label, one.place + 1, start)
+            for one, start in both
+            if one.place + 1 < one.width and not one.final
+        ],
+        BRANCH: [partial(_another, one, one.before, start) for one, start in both if one.before],
+        FORCED: [partial(_another, one, at, start) for one, start in both for at in (one.forced, one.final) if at],
     }
     found = [at_places(name, count, ((look,) for look in each)) for name, each in kinds.items() if each]
     if len(drawn) > 1:
@@ -172,16 +180,36 @@ def drawn_tree(size: int, nodes: int, rng: Generator) -> DrawnTree:
         children = np.flatnonzero(parents == node)
         if len(children):
             tokens[children] = _candidates(p[node], len(children), rng)
+    if rng.random() < AT_AN_END:
+        _renamed(tokens, parents == parents[spine[place]], spine[place], int(rng.choice([0, size - 1])))
     branch = [int(tokens[node]) for node in spine[1:]]
     for k in range(place):
         p[spine[k]] = rows.certainly(p[spine[k]], branch[k], place)
-    on = [OnBranch(k, spine[k], branch[k]) for k in rng.permutation(place).tolist()]
+    on = [OneToken(k, spine[k], branch[k]) for k in rng.permutation(place).tolist()]
     before = on[0] if on else None
     forced = on[1] if len(on) > 1 and rng.random() < WHOLLY else None
-    for one, share in ((before, OFF), (forced, 0.0)):
+    tree = Tree(tuple(tokens.tolist()), tuple(parents.tolist()))
+    final = _final(tree, p[spine[place]], spine[place], place + 1, rng) if rng.random() < FINAL else None
+    for one, share in ((before, OFF), (forced, 0.0), (final, 0.0)):
         if one:
             p[one.node] = _but(p[one.node], one.token, share)
-    return DrawnTree(Tree(tuple(tokens.tolist()), tuple(parents.tolist())), p, labels, place, before, forced)
+    return DrawnTree(tree, p, labels, place, before, forced, final)
+
+
+def _renamed(tokens: Array, alike: Array, node: int, token: int) -> None:
+    """Give a node a token; of the nodes that differ from it, the one that has the token gets that of the node."""
+    tokens[alike & (tokens == token)] = tokens[node]
+    tokens[node] = token
+
+
+def _final(tree: Tree, row: Array, node: int, place: int, rng: Generator) -> OneToken | None:
+    """The likeliest candidate of a node with this row, and a token that none of its own candidates has."""
+    children = tree.children[node]
+    if not children:
+        return None
+    child = max(children, key=lambda one: float(row[tree.tokens[one]]))
+    others = np.setdiff1d(np.arange(len(row)), [tree.tokens[one] for one in tree.children[child]])
+    return OneToken(place, child, int(rng.choice(others))) if len(others) else None
 
 
 def _but(row: Array, token: int, share: float) -> Array:
