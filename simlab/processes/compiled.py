@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from simlab.arrays import Array
+from simlab.arrays import Array, grid
 from simlab.checks import check_at_least, check_choice, check_shape
 from simlab.processes.base import Process, places
 
@@ -38,6 +38,11 @@ class Compiled(Process):
         sequences = unfold(integers(tokens), integers(start), integers(nodes), integers(paths))
         rows = self._rows(sequences.reshape(-1, tokens.shape[1]), place.reshape(-1), 1)
         return self._ended(rows.reshape(*place.shape, self.vocabulary), place)
+
+    def forward(self, tokens: Array, start: Array, count: int) -> Array:
+        """As for any process; what is past the end is looked for where there can be some."""
+        rows = self._rows(tokens, start, count)
+        return rows if start.max(initial=0) + count <= self.length else self._ended(rows, grid(start, count))
 
     def _ended(self, rows: Array, position: Array) -> Array:
         """As for any process, but in place: the rows were made for this call."""
