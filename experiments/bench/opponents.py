@@ -62,6 +62,17 @@ def read(words: np.ndarray) -> int:
     return found
 
 
+@njit(nogil=True, cache=True)
+def read_rows(p: np.ndarray, q: np.ndarray, counts: np.ndarray, found: np.ndarray) -> None:
+    """Read what verification has to of blocks ``int64[B, gamma + 1, W]`` and ``int64[B, gamma, W]``: the row behind
+    ``counts[B]`` accepted drafts, and that of q if there is one.
+    """
+    for b in range(len(p)):
+        found[b] = read(p[b, counts[b]])
+        if counts[b] < q.shape[1]:
+            found[b] ^= read(q[b, counts[b]])
+
+
 class Transformers(NamedTuple):
     """``transformers``' verification of one block, and the softmax that it begins with."""
 

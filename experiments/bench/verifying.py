@@ -29,7 +29,9 @@ REJECTED, ACCEPTED = 0, 1  # a token that no block accepts, and one that every b
 INSIDE, BEYOND = 1 / 4, 4  # of the last-level cache: what all rows take together
 SHARE_OF_MEMORY = 1 / 8  # ... at most
 KERNEL, READING, ENGINE = "kernel", "reading alone", "transformers"
-WANTED_VOCABULARY, WANTED_READING = 16384, 0.7
+READING_ROWS = "reading the same rows"
+WANTED_VOCABULARY = 16384
+WANTED_ROWS = 0.85  # of reading the same rows, beyond the cache, from this V on
 WANTED_NUMPY = {"inside": 15.0, "beyond": 10.0}
 
 
@@ -110,9 +112,16 @@ def contenders(rows: Rows, token: int, engine: opponents.Transformers | str) -> 
             verify_drafts(rule, Chains(p, q, tokens, length, rows.coins, rows.noise, GAMMA + 1), 0)
 
     words = [side.reshape(-1).view(np.int64) for side in (rows.p, rows.q)]
+    whole = [(p.view(np.int64), q.view(np.int64)) for p, q in views]
+    counts = np.full(rows.blocks, 0 if token == REJECTED else GAMMA)
     found = [
         Contender(KERNEL, kernel, {"blocks": everything, "bytes": everything * read}),
         Contender(READING, lambda: [opponents.read(side) for side in words], {"bytes": rows.p.nbytes + rows.q.nbytes}),
+        Contender(
+            READING_ROWS,
+            lambda: [opponents.read_rows(p, q, counts, length) for p, q in whole],
+            {"bytes": everything * read},
+        ),
     ]
 
     # others take longer: another eighth of the rows in every call
@@ -156,10 +165,11 @@ def _judge(results: Results, times: dict[str, Time], vocabulary: int, where: str
     """Add the times of a race, and what they say about the kernel."""
     wanted = kind == "rejecting" and vocabulary == WANTED_VOCABULARY
     best = max(opponents.NUMPY, key=lambda name: times[name].speed("blocks"))
-    least = WANTED_READING if wanted and where == "beyond" else None
+    least = WANTED_ROWS if where == "beyond" and vocabulary >= WANTED_VOCABULARY else None
     found = [
         ratio(times, KERNEL, best, "blocks", WANTED_NUMPY[where] if wanted else None),
-        ratio(times, KERNEL, READING, "bytes", least, kind="share"),
+        ratio(times, KERNEL, READING, "bytes", kind="share"),
+        ratio(times, KERNEL, READING_ROWS, "bytes", least, kind="share"),
     ]
     if ENGINE in times:
         whole, softmax = times[ENGINE], times[f"{ENGINE}: softmax"]
