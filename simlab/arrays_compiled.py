@@ -95,7 +95,7 @@ def _fetch(builder: Any, place: Any) -> None:
 
 
 def _loader(context: Any, builder: Any, kind: Any, row: Any, start: Any, ahead: Any) -> Callable[[int], Any]:
-    """Loads the ``LANES`` entries from ``start`` + offset on as doubles; those from ``ahead`` on come with ``HINTS``."""
+    """Loads the ``LANES`` entries from ``start`` + offset on as doubles; with hints those from ``ahead`` on come."""
     data = context.make_array(kind)(context, builder, row).data
     vector = ir.VectorType(context.get_data_type(kind.dtype), LANES)
     size = kind.dtype.bitwidth // 8
