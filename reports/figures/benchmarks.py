@@ -55,7 +55,9 @@ def reading(shares: pd.DataFrame) -> Figure:
     """
     figure, axes = panels(2, height=3.4, sharey=True)
     colours = dict(zip(sorted(shares["blocks"].unique()), SHADES, strict=False))
-    lines = dict(zip(shares["simlab"].unique()[::-1], cycle(("-", (0, (5, 3)), (0, (1, 2)))), strict=False))
+    lines = dict(
+        zip(shares["simlab"].unique()[::-1], cycle(("-", (0, (8, 2, 1, 2)), (0, (5, 3)), (0, (1, 2)))), strict=False)
+    )
     for ax, (where, part) in zip(axes, shares.groupby("cache", sort=False), strict=False):
         for (version, blocks), own in part.groupby(["simlab", "blocks"], sort=False):
             look: dict[str, Any] = {"color": colours[blocks], "ls": lines[version], "marker": "o", "ms": 5}

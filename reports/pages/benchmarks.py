@@ -20,6 +20,7 @@ from reports.site.html import Entries, template
 FILE = "bench.html"
 MANY = 10**4  # numbers from here on are written without decimals
 EARLIER = FOLDER / "kernels" / "reading.json"  # shares that versions before had, of one machine
+READING_ROWS = "reading the same rows"
 # what ``experiments.bench.verifying.setting`` says
 SETTING = r"V = (?P<V>\d+), (?P<cache>\w+) the cache \(.+ x\), (?P<blocks>\w+) blocks"
 
@@ -49,11 +50,16 @@ def page(document: dict[str, Any], entries: Entries, draw: Draw) -> str:
 
 
 def _shares(earlier: list[dict[str, Any]], ratios: pd.DataFrame, machine: dict[str, Any]) -> pd.DataFrame:
-    """Shares of reading alone, of versions before and of this run: ``V, cache, blocks, simlab, value``."""
-    own = ratios[(ratios["benchmark"] == "verification") & (ratios["against"] == "reading alone")]
-    these = own[["what", "value"]].assign(simlab=f"this run, {machine.get('simlab', '')}")
-    found = pd.concat([pd.DataFrame(earlier), these], ignore_index=True)
-    return found.join(found["what"].str.extract(SETTING)).dropna().astype({"V": int}) if len(own) else own
+    """Shares of reading alone, of versions before, of reading the same rows, and of this run.
+
+    ``V, cache, blocks, simlab, value``; ``simlab`` says whose they are.
+    """
+    verified = ratios[ratios["benchmark"] == "verification"].set_index("what")
+    own, rows = (verified.loc[verified["against"] == what, "value"] for what in ("reading alone", READING_ROWS))
+    told = {READING_ROWS: own / rows, f"this run, {machine.get('simlab', '')}": own}
+    these = [pd.DataFrame({"what": one.index, "value": one.to_numpy(), "simlab": whose}) for whose, one in told.items()]
+    found = pd.concat([pd.DataFrame(earlier), *these], ignore_index=True)
+    return found.join(found["what"].str.extract(SETTING)).dropna().astype({"V": int}) if len(own) else found[:0]
 
 
 def _ratios(name: str, ratios: pd.DataFrame) -> Table:

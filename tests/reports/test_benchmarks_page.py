@@ -16,7 +16,8 @@ from tests.support.page_documents import BENCH, RATIO
 @pytest.mark.exact
 def test_a_run_stands_beside_versions_before(tmp_path: Path) -> None:
     shares = [
-        RATIO | {"what": setting(size, where, 0.25, blocks), "against": "reading alone"}
+        RATIO | {"what": setting(size, where, 0.25, blocks), "against": against}
+        for against in ("reading alone", "reading the same rows")
         for size in (1024, 16384)
         for where in ("inside", "beyond")
         for blocks in ("rejecting", "accepting")
@@ -26,5 +27,5 @@ def test_a_run_stands_beside_versions_before(tmp_path: Path) -> None:
     (tmp_path / "bench.json").write_text(json.dumps(BENCH | {"ratios": read}), encoding="utf-8")
     assert site.build(tmp_path).problems == []
     figure = next(tmp_path.rglob("bench-reading*.svg"))
-    for label in ("rejecting, 0.25.0", "accepting, 0.26.0", "accepting, this run"):
+    for label in ("rejecting, 0.25.0", "accepting, 0.26.0", "accepting, reading the same rows", "accepting, this run"):
         assert label in figure.read_text(encoding="utf-8")
