@@ -29,7 +29,6 @@ from theory.claims.cspd.output import LOSSLESS, ROUGH, WRONG, excess
 from theory.claims.cspd.sequences import FALSE_ALARMS, SEQUENCES, beyond, finished
 from theory.claims.evidence import (
     example,
-    holds_if,
     holds_under_assumptions_if,
     identity,
     over,
@@ -61,7 +60,7 @@ INDEPENDENT = (
 )
 ONE_TO_ONE = (
     r"one-to-one means: the mean of each step after step $k$ is a one-to-one and differentiable function of the state, "
-    "in both models"
+    "with a determinant that is nowhere 0, in both models"
 )
 NO_NOISE_AT_THE_END = (
     "Section 3 and App. E.2, for samplers without noise at the end",
@@ -215,13 +214,21 @@ def last_noise(seed: int) -> Finding:
     r"Verifying the token by $p(x_0 | x_k^p) / q(x_0 | x_k^q)$, with steps 1 to $k$ taken as one, accepts drafts more "
     r"often the larger $k$ is, or as often, from the ratio of the last step at $k = 1$ to that of marginals at $k = "
     "T + 1$.",
+    assumptions=(
+        "noise in the last step: the last step of both models adds Gaussian noise of full rank",
+        "independent noise of steps 1 to k: for every $k$ the draft's noise of these steps is independent of the "
+        "target's trajectory down to $x_k$, as it is where noise is shared step by step, and where it is not shared",
+    ),
 )
 def merging(seed: int) -> Finding:
-    r"""Given $x_k^p$ and $x_k^q$, the density of $x_0$ is the mean of $p(x_0 | x_{k-1}^p)$ over $x_{k-1}^p$, and of
-    $q(x_0 | x_{k-1}^q)$ over $x_{k-1}^q$, whatever their joint law is. $\min$ is concave, so that the minimum of two
-    means is at least the mean of the minimum: $\int \min(p(x | x_k^p), q(x | x_k^q)) dx \ge E \int \min(p(x |
-    x_{k-1}^p), q(x | x_{k-1}^q)) dx$. Both sides are acceptances, and their means over $x_k^p$ and $x_k^q$ are in the
-    same order.
+    r"""By "noise in the last step" there are densities for every $k$. Given $x_k^p$ and $x_k^q$, that of $x_0$ is the
+    mean of $p(x_0 | x_{k-1}^p)$ over $x_{k-1}^p$, and of $q(x_0 | x_{k-1}^q)$ over $x_{k-1}^q$. $\min$ is concave, so
+    that the minimum of two means is at least the mean of the minimum: $\int \min(p(x | x_k^p), q(x | x_k^q)) dx \ge E
+    \int \min(p(x | x_{k-1}^p), q(x | x_{k-1}^q)) dx$. Both sides are acceptances by "independent noise of steps 1 to
+    k": given both states the draft follows $q(x_0 | x_k^q)$. Their means over $x_k^p$ and $x_k^q$ are in the same
+    order. Where the draft's last noise is a part of the target's trajectory acceptance can fall: with $x_1^p = e$ that
+    noise, $q = N(0, 1)$ and $p = N(x_1^p, 1)$ every draft is accepted at $k = 1$, and not at $k = 2$, where $p$ is
+    $N(0, 2)$.
 
     So a step without noise is better merged than given up: with less and less noise in the last step its ratio accepts
     ever less, and in the limit nothing, while the merged one tends to what ``last-noise`` accepts.
@@ -242,7 +249,7 @@ def merging(seed: int) -> Finding:
     ends += [
         last_step_acceptance(quieter(target, by), quieter(draft, by), UNCONDITIONAL, True) for by in (1, 0.1, 0.01)
     ]
-    return holds_if(
+    return holds_under_assumptions_if(
         falls(ladder) == 0,
         identity(
             f"{len(cases)} pairs on the line, by quadrature: acceptance does not fall by more than {NEAR} anywhere"
@@ -283,9 +290,10 @@ def cut_blocks(seed: int) -> Finding:
     the end", "independent noise of step k" and "unbounded proposals", as for a single token): the draft's own prefix
     decides what $q$ is, and the ratio is taken with that $q$, but the law does not depend on it. What it does depend on
     is the condition of the target. If the target looked at drafts, its condition is that of the emitted prefix as long
-    as those are what was emitted; whether the next position is verified or left for another call depends on the tokens
-    so far alone, so that each position, when it is made, has the target's law given those before it. If it looked at
-    the tokens before the block alone, every condition is right from the start.
+    as those are what was emitted; whether the next position is verified or left for another call depends on what was
+    drawn up to this one, of which later noise is independent, so that each position, when it is made, has the target's
+    law given those before it. If it looked at the tokens before the block alone, every condition is right from the
+    start.
 
     Where last means differ almost surely, a call of a target that looks at drafts commits one token with this rule:
     there is nothing to gain, however many drafts are accepted. A rule that leaves accepted drafts as they are

@@ -23,7 +23,6 @@ from theory.claims.cspd.assumed import CODE
 from theory.claims.evidence import (
     counterexample,
     example,
-    holds_if,
     holds_under_assumptions_if,
     identity,
     powers_below,
@@ -333,10 +332,12 @@ def token(seed: int) -> Finding:
     "With a rule that is lossless for each token, two changes to how the published code decodes a block give sequences "
     "the target's law: the target sees the drafts of the block, and the block ends at its first rejection. Neither "
     "change does so alone.",
+    assumptions=["kept drafts: an accepted draft is emitted as it is"],
 )
 def mend(seed: int) -> Finding:
-    r"""Both: every token is verified given the tokens that stay before it, and follows the target's conditional law, so
-    that sequences have the target's law by induction.
+    r"""Both: an accepted draft is what the target has seen, by "kept drafts", so that every token is verified given the
+    tokens that stay before it, and follows the target's conditional law: sequences have the target's law by induction.
+    With a rule that changes the drafts it accepts, blocks have to end at those as well (``cspd.noiseless.cut``).
 
     Seen, but the block goes on: token 1 follows $N(x/2, 1)$ for the draft $x \sim N(m, 1)$ of token 0, accepted or not.
     So its mean is $m/2$ and not 0: even its marginal is off.
@@ -362,7 +363,7 @@ def mend(seed: int) -> Finding:
         for w in cases()
         for rule in LOSSLESS
     ]
-    return holds_if(
+    return holds_under_assumptions_if(
         not any(runs) and after > 0 and covariance < 0.5,
         simulation(
             f"both changes: whole sequences of the decoder that ends blocks follow the target's law in {tests} runs "

@@ -151,9 +151,11 @@ def ratios(seed: int) -> Finding:
     shared noise the means are $2 b e$ apart, $e$ normal: $4 b^2 = 0.80$ is the distance of tokens. The rate of the
     aligned ratio at $\Sigma = 1.86$ then gives the deviation of the last step, and the distance with independent noise
     the spread of the other dimensions. The first step makes $\Sigma$ and takes the draft far off, which nothing later
-    depends on: so the path ratio accepts nothing. The rate without shared noise is what comes of it, 0.14.
+    depends on: so the path ratio accepts nothing. The rate without shared noise is what comes of it, 0.14, with an
+    $x_T$ of its own for each model.
 
-    So the printed numbers can go together; they do not single out a pair of models.
+    So the distances, $\Sigma$ and the three rates can go together; the other two means of ratios that Table 6 prints
+    are not met (published.cspd-ratio). They do not single out a pair of models.
     """
     first = {row.aligned: row for row in rates(published())[:2]}
     distance = {aligned: float(row.distance.value) for aligned, row in first.items()}

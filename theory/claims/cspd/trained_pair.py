@@ -29,7 +29,7 @@ VARIED = (  # settings that last-step was also measured in without shared noise
     *(f"temperature {factor}" for factor in (0.9, 0.95)), *(f"guidance {scale}" for scale in (2, 3)),
 )  # fmt: skip
 PAIR = "On the trained Fashion-MNIST pair, as simulated,"
-ON_THE_PAIR = "judged on the trained pair that comes with simlab; the paper speaks of MAR"
+ON_THE_PAIR = "judged on the trained pair that comes with simlab; the paper speaks of MAR."
 
 
 def measured() -> dict[str, Any]:
@@ -75,17 +75,21 @@ def compared(pairs: dict[str, tuple[str, str]]) -> Finding:
             f"{table['images']} images a setting, errors of means of images, false alarms {FALSE_ALARMS:g}: "
             + "; ".join(f"{name}: {stated(rates[low], rates[high])}" for name, (low, high) in pairs.items())
         ),
-        rejects_mutants({"the first rates higher by 1": 1.0}, violated, "acceptance"),
+        rejects_mutants({"the first rates higher by 1/2": 0.5}, violated, "acceptance"),
     )
 
 
-def quoted(where: str, quote: str) -> Source:
-    return said(where, quote, "formalised", ON_THE_PAIR)
+def quoted(where: str, quote: str, seen: str) -> Source:
+    return said(where, quote, "weaker", f"{ON_THE_PAIR} {seen}")
 
 
 @CLAIMS.claim(
     "cspd.pair.gamma",
-    quoted("4.3, Figure 8", "As the length of the draft increases, the acceptance rate tends to decline."),
+    quoted(
+        "4.3, Figure 8",
+        "As the length of the draft increases, the acceptance rate tends to decline.",
+        "That it does not rise is less than the sentence; no decline is seen either.",
+    ),
     f"{PAIR} the share of verified drafts that last-step accepts does not rise with the draft length.",
 )
 def gamma(seed: int) -> Finding:
@@ -113,6 +117,7 @@ def gamma(seed: int) -> Finding:
     quoted(
         "3.2; Table 4",
         "employing the same ε_t reduces the expected distance ... and finally increases the acceptance rate.",
+        "That it is not lowered is less than the sentence.",
     ),
     f"{PAIR} sharing the noise of denoising steps does not lower the acceptance of last-step, nor that of the paper's "
     "two-path ratio.",
@@ -168,7 +173,11 @@ def sigma(seed: int) -> Finding:
 
 @CLAIMS.claim(
     "cspd.pair.prefill",
-    quoted("3.2", "Furthermore, pre-filling improves the overall acceptance rate."),
+    quoted(
+        "3.2",
+        "Furthermore, pre-filling improves the overall acceptance rate.",
+        "That it is not lowered is less than the sentence.",
+    ),
     f"{PAIR} drafts behind 5, 15 and 25 % of tokens that the target draws itself are not accepted less by last-step, "
     "in the mean over positions, than all drafts are without them.",
 )
