@@ -239,10 +239,10 @@ def proved(seed: int) -> Finding:
     r"target's, at most $|\Sigma - 1|$, where $\alpha$ is the probability that the draft is accepted.",
 )
 def proved_within_bias(seed: int) -> Finding:
-    r"""A draft is accepted with $\min(1, \Sigma p/q)$, and what follows a rejection is drawn in proportion to
-    $[\Sigma p - q]_+$, of mass $\Sigma - \alpha$. So the law less $p$ is $\min(q, \Sigma p) (1 - 1/\Sigma) + [\Sigma p
-    - q]_+ ((1 - \alpha)/(\Sigma - \alpha) - 1/\Sigma)$. The factors have opposite signs, and the whole adds up to 0, so
-    that the TV is at most the mass of the first term, $\alpha |1 - 1/\Sigma|$. With $\Sigma \ge 1$ it is below $\alpha$ and
+    r"""A draft is accepted with $\min(1, \Sigma p/q)$, and what follows a rejection is drawn in proportion to $[\Sigma
+    p - q]_+$, of mass $\Sigma - \alpha$. So the law less $p$ is $\min(q, \Sigma p) (1 - 1/\Sigma) + [\Sigma p - q]_+
+    ((1 - \alpha)/(\Sigma - \alpha) - 1/\Sigma)$. The factors have opposite signs, and the whole adds up to 0, so that
+    the TV is at most the mass of the first term, $\alpha |1 - 1/\Sigma|$. With $\Sigma \ge 1$ it is below $\alpha$ and
     below $\Sigma - 1$; with $\Sigma < 1$ it is at most $1 - \Sigma$, for $\alpha \le \Sigma$. Where $\Sigma = \alpha$
     nothing is left to draw from, and $1 - \alpha$ is missing.
     """

@@ -354,7 +354,7 @@ SHAPES = (2, True), (3, False)  # windows, and whether there is a bonus token
     derived("block verification and coupled drafts against sjd-ac", "Both at as many rows a call."),
     r"A chain of five tokens that stays with $4/5$ takes 4169/2000 calls with adaptive continuation and four drafts, "
     r"2107/1000 with SJD, 1198/625 with the window verified as a block and fresh drafts behind it, and 953/500 with "
-    r"coupled ones.",
+    r"coupled ones, all with a bonus token after a window that is accepted whole.",
 )
 def block_calls(seed: int) -> Finding:
     """Enumerated, with uniform first drafts. A block accepts no fewer drafts of one window (block.optimal); its
@@ -378,8 +378,8 @@ def block_calls(seed: int) -> Finding:
     r"where the block accepts nothing tries siblings of the first draft, drawn without replacement, in turn with "
     r"recursive residuals, emits the target's autoregressive law. A "
     r"sibling in the place of the last draft can save calls or cost some: chains of four and of five tokens that "
-    r"stay with $4/5$ take 29/20 and 1099/500 calls with three drafts and a sibling, and "
-    r"163/100 and 953/500 with four drafts.",
+    r"stay with $4/5$ take 29/20 and 1099/500 calls with three drafts and a sibling, and 163/100 and 953/500 with four "
+    r"drafts, with a bonus token after a window, or a sibling, that is accepted whole.",
 )
 def block_siblings(seed: int) -> Finding:
     r"""The root has weight 1, so that what is left of its row once the block accepts nothing is $[p - q]^+$; a sibling

@@ -45,12 +45,14 @@ FIFTH, HALF = Fraction(1, 5), Fraction(1, 2)
         "phrase, allowing simultaneous acceptance of multiple tokens while preserving generation quality.",
         "ours",
         "Abstract read, no code found. What follows a rejected phrase is not in it: two readings are stated. A third, "
-        "the phrase's tokens tried again one by one by the plain rule, is not.",
+        "the phrase's tokens tried again one by one by the plain rule, is not. Nor is a fourth, the phrase drawn anew "
+        "from $[P - Q]^+$: it is lossless, accepts 4/3 too, and asks a further call of the target.",
     ),
     r"For $p = (1/3, 2/3)$ and $q = (2/3, 1/3)$ at each of two positions, accepting both drafts with $\min(1, P/Q)$, "
     r"$P/Q$ the product of their ratios, emits a law at TV 1/9 from the target's and accepts 4/3 drafts if else the "
     r"first is redrawn from $[p - q]^+$, and at TV 2/9 with 3/2 drafts if else the first is tried alone; block "
-    r"verification of the same drafts accepts 11/9, the most of all lossless ways, and emits the target's law.",
+    r"verification of the same drafts accepts 11/9, the most of what emits a prefix and one token and is lossless once "
+    r"the target completes it, and emits the target's law.",
 )
 def phrases(seed: int) -> Finding:
     r"""By enumeration. With $\min(1, P/Q)$ a phrase $x$ is emitted with $\min(P(x), Q(x))$ by acceptance, and the rest,

@@ -350,18 +350,19 @@ def break_even(seed: int) -> Finding:
     "leviathan.cost-of-rows.draft-length",
     derived(AFTER, NOTE),
     r"Let drafts be accepted independently with probability $\alpha$, a call for $n$ rows take $a + bn$ and a draft "
-    r"for $B$ sequences $e + fB$. Then the shortest draft length $\gamma \ge 0$ of the largest speedup does not grow "
-    r"with the batch $B$.",
+    r"for $B$ sequences $e + fB$, with $\alpha < 1$ and $bB + e + fB > 0$. Then the shortest draft length $\gamma \ge "
+    r"0$ of the largest speedup does not grow with the batch $B$.",
 )
 def draft_length(seed: int) -> Finding:
-    r"""Let $g(\gamma) = 1 + \alpha + \dots + \alpha^{\gamma}$ and $k(\gamma) = a + b B (\gamma + 1) + \gamma (e + f
-    B)$; the speedup is in proportion to $g/k$. One draft more pays exactly if $\Delta(\gamma) = \alpha^{\gamma+1}
-    k(\gamma) - g(\gamma) (b B + e + f B) > 0$. From $\gamma$ to $\gamma + 1$ it falls: $\Delta(\gamma + 1) -
-    \Delta(\gamma) = (\alpha - 1) \alpha^{\gamma+1} (k(\gamma) + b B + e + f B) \le 0$. So the shortest best length is
-    the first $\gamma$ at which one draft more does not pay. In $B$, $\Delta(\gamma)$ is $\alpha^{\gamma+1} (a +
-    \gamma e) - g e$ less $B$ times $g (b + f) - \alpha^{\gamma+1} (b (\gamma + 1) + f \gamma)$. The latter is not
-    negative, since $g \ge (\gamma + 1) \alpha^{\gamma} \ge (\gamma + 1) \alpha^{\gamma+1}$. So where one draft more
-    does not pay at a batch, it does not at a larger one.
+    r"""One draft more costs something, and less and less comes of it, so that there is a best length. Let $g(\gamma) =
+    1 + \alpha + \dots + \alpha^{\gamma}$ and $k(\gamma) = a + b B (\gamma + 1) + \gamma (e + f B)$; the speedup is in
+    proportion to $g/k$. One draft more pays exactly if $\Delta(\gamma) = \alpha^{\gamma+1} k(\gamma) - g(\gamma) (b B +
+    e + f B) > 0$. From $\gamma$ to $\gamma + 1$ it falls: $\Delta(\gamma + 1) - \Delta(\gamma) = (\alpha - 1)
+    \alpha^{\gamma+1} (k(\gamma) + b B + e + f B) \le 0$. So the shortest best length is the first $\gamma$ at which one
+    draft more does not pay. In $B$, $\Delta(\gamma)$ is $\alpha^{\gamma+1} (a + \gamma e) - g e$ less $B$ times $g (b +
+    f) - \alpha^{\gamma+1} (b (\gamma + 1) + f \gamma)$. The latter is not negative, since $g \ge (\gamma + 1)
+    \alpha^{\gamma} \ge (\gamma + 1) \alpha^{\gamma+1}$. So where one draft more does not pay at a batch, it does not at
+    a larger one.
     """
     most = 24
     rate, batches = Fraction(4, 5), (1, 4, 16, 64, 256)

@@ -75,13 +75,13 @@ def falls(raised: Raised) -> float:
     "cactus.budget",
     said(
         "README of the published code, commit 3b01b816d18b",
-        "subject to a KL-divergence budget controlled by `delta`. ... Divergence budget. Controls the trade-off "
-        "between acceptance rate and distribution fidelity. `delta=0` recovers standard speculative sampling; larger "
-        "values accept more aggressively.",
-        "formalised",
-        "Controlled is read as of cactus.emitted: a bound in delta that vanishes with it. That the budget is delta "
-        "nats to the digit, which the first sentence does not say, is stronger, and false; the example of the README, "
-        ".35 raised to .66, fits it: 0.198 nats at delta = 0.211.",
+        "subject to a KL-divergence budget controlled by `delta`. ... | `--delta` | Divergence budget. Controls the "
+        "trade-off between acceptance rate and distribution fidelity. `delta=0` recovers standard speculative "
+        "sampling; larger values accept more aggressively.",
+        "weaker",
+        "Controlled is read as of cactus.emitted: a bound in delta that vanishes with it. The second sentence calls "
+        "delta the budget; that the divergence is within delta nats is more, and false (example), though the README's "
+        "own numbers, .35 raised to .66, fit it: 0.198 nats at delta = 0.211.",
     ),
     r"For every $p$, token $x$ with $p(x) < 1$ and $\delta \ge 0$, the row $h$ with $h(x) = \min(1, p(x) + \sqrt{2 "
     r"\delta p(x) (1 - p(x))})$ and $h(y) = p(y) (1 - h(x))/(1 - p(x))$ elsewhere has a $\mathrm{KL}(h, p)$ that is 0 "

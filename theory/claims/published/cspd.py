@@ -113,9 +113,11 @@ def any_cost(seed: int) -> Finding:
     $\alpha = 0.19$ is 1.23. A row that exceeds it would need more tokens a call of the target than eq. 51 gives, were
     drafts free. The rates needed then, at $c = 0$, are in the table.
 
-    That drafts are not accepted independently of each other makes no more of it. Of $V$ verified drafts $(1 - \alpha)
-    V$ are rejected, each of which ends a block, so that there are at least as many blocks, with $\alpha V$ accepted
-    drafts and one more token each: at most $1 + \alpha / (1 - \alpha) = 1 / (1 - \alpha)$ tokens a block.
+    If $\alpha$ is the rate of verified drafts, 51 of the rows exceed what drafts can give that are not accepted
+    independently of each other: of $V$ verified drafts $(1 - \alpha) V$ are rejected, each of which ends a block, so
+    that there are at least as many blocks, with $\alpha V$ accepted drafts and one more token each: at most $1 + \alpha
+    / (1 - \alpha) = 1 / (1 - \alpha)$ tokens a block. If it is the share of all drafts, a block has $1 + \gamma \alpha$
+    tokens, which no row exceeds without a $c$.
 
     For MAR-B drafting for MAR-H at batch 128 $c = 0.38$ is printed. With $\alpha \le 0.305$ a block gives at most 1.44
     tokens, and costs at least $4 \cdot 0.375 + 1 = 2.5$ calls of the target: eq. 51 is below 1 in every row, while the

@@ -45,7 +45,7 @@ def worlds(seed: int) -> list[TableProcess]:
     ),
     "Speculative Jacobi decoding whose drafts behind a rejection are renewed by the maximal coupling with the row of "
     "the last call, or drawn from that row with Gumbel noise that each position has for itself, emits the target's "
-    "autoregressive law exactly when that row is declared for the draft.",
+    "autoregressive law when that row is declared for the draft.",
 )
 def lossless(seed: int) -> Finding:
     r"""Let all that stands to the left of position $j$ be known: tokens, coins, noise and rows of all calls. A row at
@@ -198,7 +198,7 @@ def continuation(seed: int) -> Finding:
     "scd.with-trees",
     derived("SCD with SJD-PAC"),
     "Proactive drafting with several candidates a node, drawn without replacement beside a window's own draft, emits "
-    "the target's autoregressive law exactly where that draft is renewed by maximal or by Gumbel coupling.",
+    "exactly the target's autoregressive law when that draft is renewed by maximal or by Gumbel coupling.",
 )
 def with_trees(seed: int) -> Finding:
     r"""Given all that stands to the left of a position, its own draft follows the row $q$ that is declared for it

@@ -42,7 +42,7 @@ def _words(law: Any) -> dict[str, Any]:
 @CLAIMS.claim(
     "scd-reference.lossless",
     CODE.function(FILE, FUNCTION, COMPUTES),
-    "Speculative Jacobi decoding emits the target's autoregressive law exactly when drafts behind a rejection are "
+    "Speculative Jacobi decoding emits exactly the target's autoregressive law when drafts behind a rejection are "
     "verified too, those accepted stay with the row of the call before, and those rejected are drawn from the residual "
     "with the row of this call.",
 )
