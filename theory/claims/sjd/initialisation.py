@@ -40,7 +40,10 @@ SIMPLE = (
     "for example, when generating images composed of many simple and repeating patterns, a token initialization "
     "correlated with the already sampled tokens can provide a more precise guess than the random initialization."
 )
-POINT_MASSES = "New drafts are scored as point masses, as in the published code, which has the horizontal ones only."
+POINT_MASSES = (
+    "New drafts are scored as point masses, as in the published code, which has the horizontal ones only, and one "
+    "draft fewer that is new: after a rejection it has one from the row behind the window."
+)
 
 
 @CLAIMS.claim(

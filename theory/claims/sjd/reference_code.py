@@ -42,7 +42,8 @@ FILE = "scheduler/jacobi_iteration_lumina_mgpt.py"
         "SpeculativeSampler.__call__, get_multi_token_for_preparation",
         "The inputs of a call are the last committed token and W - 1 drafts. It accepts drafts from the left with "
         "min(1, p/q), draws the first rejected one again from the positive part of p - q, adds a token from the row "
-        "behind the window if none is rejected, and draws the others again from the rows of this call. New drafts are "
+        "behind the window if none is rejected, and draws the others again from the rows of this call, the one behind "
+        "the window too, so that after a rejection there is a draft from its row. Other new drafts are "
         "uniform, or copies, or the likeliest token of the row to the left, always scored as point masses.",
     ),
     r"For every target and window, sequences decoded with the published loop, whose new drafts are uniform and scored "
@@ -54,7 +55,9 @@ FILE = "scheduler/jacobi_iteration_lumina_mgpt.py"
 def reference_lossless(seed: int) -> Finding:
     r"""A new draft was drawn before the tokens that stand to its left in the call that verifies it, and is a known
     value by then: given that value the point mass on it is the law of the draft, as the uniform row is before it is
-    known. The proof of sjd.theorem-1.sequence goes through for either. It matters to speed: a new draft $x$ is accepted
+    known. The proof of sjd.theorem-1.sequence goes through for either, and for the draft from the row behind the
+    window, which declares that row as those that are drawn again do; it is uniform in the loop that is enumerated here,
+    as in the paper, so that calls differ a little from the code's. It matters to speed: a new draft $x$ is accepted
     with $p(x)$ and not with $\min(1, V p(x))$.
 
     That a rejected draft is drawn again from the positive part of $p - q$ needs the residual unfiltered. It is so where

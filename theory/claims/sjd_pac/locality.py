@@ -27,10 +27,13 @@ CLAIMS = Claims("sjd-pac")
 OFFSETS = (1, 2, 3, 4, 8, 16, 32, 47, 48, 49, 64)
 PLACES = (400, 506)  # of a token, two a image, with a row and more before them
 SAMPLES = 16  # images
+LOW = 0.02  # TV from offset 4 on, at most
 BUILT_IN = (
     "A process is masked that was made local, so that claims about speed can be simulated: rows depend on tokens by "
-    "the distance on the grid, so that fall and rise are built in. This is a check of the process against Fig. 4, and "
-    f"says nothing about image models. {STAND_IN}"
+    "the distance on the grid, so that fall and rise are built in, and beyond offset 4 TV is flat by construction. The "
+    "rise is no sentence of the paper. The file that draws Fig. 4 (figs/make_figs.py of the published code) has .32, "
+    ".06, .042, .034, ..., .024 at offsets 1, 3, 5, 7, ..., 15, a slower fall, and for text .32 to .078. "
+    f"{STAND_IN}"
 )
 
 
@@ -46,8 +49,9 @@ BUILT_IN = (
         f"are the tokens above. {BUILT_IN}",
     ),
     "On the simulated image-like process with rows of 48 tokens, TV between the rows of a position before and after "
-    "the token at offset $j$ is masked, all other tokens and the noise of the call being equal, falls with $j$ up to "
-    "$j = 32$; masking the token above, at offset 48 in raster order, moves a row farther than masking one at 32.",
+    "the token at offset $j$ is masked, all other tokens and the noise of the call being equal, falls from $j = 1$ to "
+    "4 and is at most 0.02 from there to $j = 32$; masking the token above, at offset 48 in raster order, moves a row "
+    "farther than masking one at 32.",
     simulates=SIMULATES,
 )
 def row(seed: int) -> Finding:
@@ -58,14 +62,15 @@ def row(seed: int) -> Finding:
     no such fall: locality is a property of the model, not of the method.
     """
     found = perturbed(seed)
-    short = [found[offset] for offset in OFFSETS if offset <= 32]
+    short = [found[offset] for offset in OFFSETS if offset <= 4]
+    far = [found[offset] for offset in OFFSETS if 4 <= offset <= 32]
 
     def rise(offset: int) -> int:
         """1 or -1 where TV at ``offset`` is surely above or below TV at 32."""
         return _surely_above(found[offset], found[32])
 
     return Finding(
-        VERDICT_OF[min(_falls(short), rise(48))],
+        VERDICT_OF[min(_falls(short), _low(far), rise(48))],
         [
             counterexample(
                 f"image-like process, TV by offset, exact for each of {len(PLACES)} places in {SAMPLES} images: "
@@ -75,6 +80,7 @@ def row(seed: int) -> Finding:
                 numbers(offsets=list(OFFSETS), tv=[e.mean for e in found.values()]),
             ),
             rejects_mutants({"one TV at all offsets": [short[0]] * len(short)}, lambda e: _falls(e) != 1, "the fall"),
+            rejects_mutants({"TV as at offset 1": [short[0]] * len(far)}, lambda e: _low(e) != 1, "what is far"),
             rejects_mutants({"offset 64 in place of 48": 64}, lambda offset: rise(offset) != 1, "the rise"),
         ],
     )
@@ -136,6 +142,12 @@ def _falls(values: list[Estimate]) -> int:
     """-1 where a later one is surely larger than an earlier; else 1 where the first is surely larger than the last."""
     rises = any(_surely_above(later, one) == 1 for k, one in enumerate(values) for later in values[k + 1 :])
     return -1 if rises else max(0, _surely_above(values[0], values[-1]))
+
+
+def _low(values: list[Estimate]) -> int:
+    """1 where all are surely at most LOW, -1 where one is surely above."""
+    ends = [each.interval(1 - FALSE_ALARMS) for each in values]
+    return -1 if any(low > LOW for low, _ in ends) else int(all(high <= LOW for _, high in ends))
 
 
 def _surely_above(one: Estimate, other: Estimate) -> int:

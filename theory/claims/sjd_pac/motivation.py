@@ -263,8 +263,9 @@ MOST = 33  # tokens that a call with 32 drafts can commit, the one after them in
         "formalised",
         "The two are of one number, as every call of SJD follows a rejection but the first, and those after a window "
         "that was accepted whole. The paper has it in a figure alone (Fig. 1a), without the model, the prompts and the "
-        "window; that single tokens come in a row is in none. The image-like process was fitted to it, and cannot "
-        "show it.",
+        "window; that single tokens come in a row is in none. The file that draws it (figs/make_figs.py of the "
+        "published code) has .49 for one token, of shares that add up to 1.02, which look read off and are not counts. "
+        "The image-like process was fitted to it, and cannot show it.",
     ),
     "In SJD with a window of 32 on Lumina-mGPT, for which SJD-PAC prints 2.31 tokens a call, nearly half of the calls "
     "commit a single token.",

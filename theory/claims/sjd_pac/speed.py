@@ -423,8 +423,8 @@ def continuation(seed: int) -> Finding:
         f"printed. {STAND_IN}",
     ),
     "On the simulated image-like process without its long-range term and its noise, the full method of SJD-PAC with "
-    "a comb and L = 64 commits more tokens a call than the 4.51 that Table 2 prints, although SJD with L = 32 commits "
-    "no more than the 2.31 printed.",
+    "a comb and L = 64 commits more tokens a call than the 4.51 that Table 2 prints, although SJD with L = 32 is not "
+    "surely above the 2.31 printed.",
     simulates=SIMULATES,
 )
 def strictly_local(seed: int) -> Finding:
