@@ -12,7 +12,7 @@ k = 0 always. Which a, and by what prefixes are scaled, are two choices:
 
 ``final``
     ``capped``: a = min(1, r_gamma/M_{gamma-1}); lossless, and block verification in law. ``uncapped``:
-    a = min(1, r_gamma), the last step of the published code; biased.
+    a = min(1, r_gamma), the last step of the published code; biased, once the target completes it.
 ``prefix``
     what stands for P(x_1..x_k)/M_k: ``running-max`` is the above; ``none`` is P(x_1..x_k), an earlier form; ``min`` is
     min(P, Q)(x_1..x_k).

@@ -3,6 +3,7 @@
 It differs from the paper in three ways that matter to the law or the speed: the window of W tokens holds the
 last committed token and W - 1 drafts; a bonus token follows a window that is accepted whole; a new draft
 is uniform but declared as a point mass, so it is accepted with probability p(x) instead of min(1, V p(x)).
+A fourth is not here: after a rejection the code has a draft from the row behind the window, in place of a new one.
 """
 
 from __future__ import annotations
