@@ -198,9 +198,9 @@ def test_the_guide_tells_what_was_found() -> None:
     assert f"one block {told(blocks)} were found, of trees and loops {told(others)}, of batches and logits" in guide
     assert f"of batches and logits {told(batches)}." in guide
     assert f"0.15 or more it is {told([row for row in many if row['deviation'] >= 0.15])}." in guide
-    assert f"{sum(row['verdict'] == 'lossless' for row in many)} of the {len(many)} were `lossless`" in guide
-    off = " and ".join(f"{row['deviation']:.3f}" for row in many if row["verdict"] == "lossless")
-    assert f"they deviate by {off}, which is less" in guide
+    passed = [row for row in many if row["verdict"] == "lossless"]
+    still = sum(row["again"] == "lossless" for row in passed)
+    assert f"{len(passed)} of the {len(many)} were `lossless`, {still} of them with two processes as well" in guide
     assert f"It is {battery_of('tree_parents')} for trees, {battery_of('decode')} for `decode` and logits" in guide
     assert f"and {battery_of('verify')} for all others" in guide
     missed = [row for row in many if not row["found"]]
@@ -211,4 +211,4 @@ def test_the_guide_tells_what_was_found() -> None:
     assert f"{right['verdicts']['lossless']} came to `lossless`" in guide
     assert f"{right['since']} of these runs are of today's battery" in guide
     assert right["alarms"] == 0
-    assert 1 - 0.05 ** (1 / right["runs"]) < 0.0015  # as the guide says
+    assert 1 - 0.05 ** (1 / right["runs"]) < 0.001  # as the guide says
