@@ -221,16 +221,16 @@ def last_noise(seed: int) -> Finding:
     assumptions=(LAST_NOISE, INDEPENDENT_UP_TO_K),
 )
 def merging(seed: int) -> Finding:
-    r"""By "noise in the last step" all these densities exist. Given $x_k^p$ and $x_k^q$, the density of $x_0$ is the mean
-    of $p(x_0 | x_{k-1}^p)$ over $x_{k-1}^p$, and of $q(x_0 | x_{k-1}^q)$ over $x_{k-1}^q$, whatever their joint law is.
-    $\min$ is concave, so that the minimum of two means is at least the mean of the minimum: $\int \min(p(x | x_k^p), q(x
-    | x_k^q)) dx \ge E \int \min(p(x | x_{k-1}^p), q(x | x_{k-1}^q)) dx$. By "independent noise up to step k" the draft
-    follows $q(x | x_k^q)$ given both states, so that both sides are acceptances, and their means over $x_k^p$ and
-    $x_k^q$ are in the same order.
+    r"""By "noise in the last step" all these densities exist. Given $x_k^p$ and $x_k^q$, the density of $x_0$ is the
+    mean of $p(x_0 | x_{k-1}^p)$ over $x_{k-1}^p$, and of $q(x_0 | x_{k-1}^q)$ over $x_{k-1}^q$, whatever their joint
+    law is. $\min$ is concave, so that the minimum of two means is at least the mean of the minimum: $\int \min(p(x |
+    x_k^p), q(x | x_k^q)) dx \ge E \int \min(p(x | x_{k-1}^p), q(x | x_{k-1}^q)) dx$. By "independent noise up to step
+    k" the draft follows $q(x | x_k^q)$ given both states, so that both sides are acceptances, and their means over
+    $x_k^p$ and $x_k^q$ are in the same order.
 
-    Without the second assumption it fails: let $T = 2$, let $x_1^p = e$ be the draft's own last noise, $q = N(0, 1)$ and
-    $p = N(x_1^p, 1)$ in the last step. At $k = 1$ the ratio is $\exp(e^2 / 2) \ge 1$ and every draft is accepted, at $k
-    = 2$ and 3 $\int \min(N(0, 2), N(0, 1)) = 0.834$ are.
+    Without the second assumption it fails: let $T = 2$, let $x_1^p = e$ be the draft's own last noise, $q = N(0, 1)$
+    and $p = N(x_1^p, 1)$ in the last step. At $k = 1$ the ratio is $\exp(e^2 / 2) \ge 1$ and every draft is accepted,
+    at $k = 2$ and 3 $\int \min(N(0, 2), N(0, 1)) = 0.834$ are.
 
     So a step without noise is better merged than given up: with less and less noise in the last step its ratio accepts
     ever less, and in the limit nothing, while the merged one tends to what ``last-noise`` accepts.

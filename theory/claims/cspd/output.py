@@ -189,24 +189,25 @@ PROVED = said(
     "cspd.proved.bias",
     PROVED,
     r"With shared noise, the token that Algorithm 1 emits has a law within TV $\alpha |1 - 1 / \Sigma| \le |B|$ of the "
-    rf"target's, with {SIGMA}, $\alpha$ the acceptance rate, and $B$ the bias of the ratio, its mean over drafts less 1.",
+    rf"target's, with {SIGMA}, $\alpha$ the acceptance rate, and $B$ the bias of the ratio, its mean over drafts less "
+    "1.",
     assumptions=(INDEPENDENT_LAST_NOISE, CONSTANT_COVARIANCES, UNBOUNDED),
 )
 def biased(seed: int) -> Finding:
-    r"""Given both trajectories down to $x_1$, by "independent last noise" the draft follows $q = q(x_0 | x_1^q)$, and the
-    ratio is $\Sigma p / q$ with $p = p(x_0 | x_1^p)$: its mean is $\Sigma$, for "constant covariances" one number, so that
-    $B = \Sigma - 1$. Let $a = \int \min(q, \Sigma p)$. By "unbounded proposals" the law of what is emitted is $e = \min(q,
-    \Sigma p) + \frac{1 - a}{\Sigma - a} [\Sigma p - q]_+$, and $\Sigma p = \min(q, \Sigma p) + [\Sigma p - q]_+$. So $e - p =
-    (1 - \frac{1}{\Sigma}) \min(q, \Sigma p) + (\frac{1 - a}{\Sigma - a} - \frac{1}{\Sigma}) [\Sigma p - q]_+$, of which the
-    first part has the mass $a (1 - 1 / \Sigma)$ and the second minus that. Total variation is at most the mass of one of
-    them, $a |1 - 1 / \Sigma|$. For $\Sigma > 1$ that is below $a$, and below $\Sigma - 1$ as $a \le 1$; for $\Sigma < 1$ it is
-    at most $1 - \Sigma$, as $a \le \Sigma$. If $a = \Sigma < 1$ no proposal is ever accepted, $e = \Sigma p$, and the mass
-    $1 - \Sigma$ is missing. The law of the token is the mean over trajectories, and total variation is convex: $\alpha$ is
-    the mean of $a$.
+    r"""Given both trajectories down to $x_1$, by "independent last noise" the draft follows $q = q(x_0 | x_1^q)$, and
+    the ratio is $\Sigma p / q$ with $p = p(x_0 | x_1^p)$: its mean is $\Sigma$, for "constant covariances" one number,
+    so that $B = \Sigma - 1$. Let $a = \int \min(q, \Sigma p)$. By "unbounded proposals" the law of what is emitted is
+    $e = \min(q, \Sigma p) + \frac{1 - a}{\Sigma - a} [\Sigma p - q]_+$, and $\Sigma p = \min(q, \Sigma p) + [\Sigma p -
+    q]_+$. So $e - p = (1 - \frac{1}{\Sigma}) \min(q, \Sigma p) + (\frac{1 - a}{\Sigma - a} - \frac{1}{\Sigma}) [\Sigma
+    p - q]_+$, of which the first part has the mass $a (1 - 1 / \Sigma)$ and the second minus that. Total variation is
+    at most the mass of one of them, $a |1 - 1 / \Sigma|$. For $\Sigma > 1$ that is below $a$, and below $\Sigma - 1$ as
+    $a \le 1$; for $\Sigma < 1$ it is at most $1 - \Sigma$, as $a \le \Sigma$. If $a = \Sigma < 1$ no proposal is ever
+    accepted, $e = \Sigma p$, and the mass $1 - \Sigma$ is missing. The law of the token is the mean over trajectories,
+    and total variation is convex: $\alpha$ is the mean of $a$.
 
-    So for $\Sigma > 1$ a token is off by less than the share of drafts that are accepted, of which the paper prints 0.15
-    to 0.38 with shared noise. It is not that every draft is near the target: the bound knows of no distance of the two
-    models.
+    So for $\Sigma > 1$ a token is off by less than the share of drafts that are accepted, of which the paper prints
+    0.15 to 0.38 with shared noise. It is not that every draft is near the target: the bound knows of no distance of the
+    two models.
     """
     tried = [affine_chain(4, 0.8, sd, gap) for sd in (0.45, 0.5, 0.6) for gap in (0.1, 0.5)]
     sigmas = [float(np.exp(log_sigma(TARGET, draft))) for draft in tried]
