@@ -3,7 +3,7 @@
 import numpy as np
 
 TOLERANCE = 1e-7
-E = np.linspace(-12, 12, 2401)
+E = np.linspace(-18, 18, 1801)
 WEIGHT = np.exp(-(E**2) / 2) / np.exp(-(E**2) / 2).sum()
 FIRST, LAST = np.meshgrid(E, E, indexing="ij")
 
