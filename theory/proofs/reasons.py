@@ -43,6 +43,7 @@ REASONS: dict[str, str] = {
         "arithmetic to prove"
     ),
     "cspd.noiseless.cut": "continuous tokens (Gaussian kernels, quadrature or simulation), simulation",
+    "cspd.proved.bias": "an integral over normal densities: two parts of one mass and opposite signs",
     "cspd.reflection": "normal densities: the step uses exp and Phi",
     "cspd.alignment-helps": (
         "continuous tokens (Gaussian kernels, quadrature or simulation); limits, chi-squares, Gamma"

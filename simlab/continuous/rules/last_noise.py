@@ -10,8 +10,9 @@ where x_{k-1} is x_0 walked back through f_1, ..., f_{k-1}, each model through i
 ``last-step``. Where no step adds noise, k = T + 1, the state before it is nothing at all, and the ratio is that of the
 marginals, by change of variables from x_T.
 
-*Theorem.* Where f_1, ..., f_{k-1} are one to one and differentiable, the emitted token follows the target's marginal,
-whatever the joint law of the two trajectories' noise down to x_k, and an accepted token is the draft itself.
+*Theorem.* Where f_1, ..., f_{k-1} are one to one and differentiable, with determinants nowhere 0, the emitted token
+follows the target's marginal, whatever the joint law of the two trajectories' noise down to x_k, and an accepted token
+is the draft itself.
 
 *Proof.* Take steps 1 to k as one. It has the density p(x_0 | x_k) above, by change of variables, and adds noise, so
 that it is the last step of a chain to which the theorem of ``last-step`` applies. QED

@@ -20,7 +20,10 @@ from simlab.continuous.rules.last_step import LastStep
 
 @dataclass(frozen=True)
 class VarianceProduct(LastStep):
-    """CSpD's rule, the ratio of the last step times the product of variances: biased unless that product is 1."""
+    """CSpD's rule, the ratio of the last step times the product of variances.
+
+    Biased where that product is not 1, but for special pairs.
+    """
 
     name = "variance-product"
 

@@ -7,8 +7,8 @@ CODE = Repository("MarkXCloud/CSpD", "d91f721ab15307df17215d21f31ddb9159add238")
 UNBOUNDED = "unbounded proposals: after a rejection, proposals are drawn until one is accepted"
 LAST_NOISE = "noise in the last step: the last denoising step of both models adds Gaussian noise of full rank"
 INDEPENDENT_LAST_NOISE = (
-    "independent last noise: the draft's noise of the last step is independent of the target's trajectory down to "
-    "$x_1$, as it is where noise is shared step by step, and where it is not shared"
+    "independent last noise: the draft's noise of the last step is independent of both trajectories down to $x_1$, as "
+    "it is where noise is shared step by step, and where it is not shared"
 )
 KNOWN_DENSITIES = "known densities: both models' densities of a token exist and can be evaluated"
 SOMEWHERE_ABOVE = r"somewhere above: $\Sigma p(x_0 | x_1^p) > q(x_0 | x_1^q)$ at some $x_0$"

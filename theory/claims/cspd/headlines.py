@@ -11,12 +11,13 @@ HEADLINES = (
         "refuted",
         r"The product of variances $\Sigma$ in ratio and threshold says nothing about the token, and where it is not 1 "
         "the law of the token is off, but for special pairs; the appendix itself calls the ratio biased. The paper "
-        "measures FID and IS, which are another question, and says twice that theory proves that quality is maintained "
-        r"(cspd.proved).",
+        "measures FID and IS, which are another question, and says twice that theory proves that quality is "
+        "maintained: a token is off by less than the bias of the ratio, which has no bound (cspd.proved.bias).",
         r"Leave $\Sigma$ out: where the last step adds noise, as that of MAR does not, the ratio of this step alone is "
-        "exact, with noise shared or not. For MAR there are cspd.noiseless.last-noise, which needs means that are "
-        "one-to-one and six times what the target alone takes, and cspd.noiseless.target-end, with which a target that "
-        "sees the drafts commits one token a call.",
+        "exact, with noise shared or not. For MAR there are two rules, at a price: cspd.noiseless.last-noise walks "
+        "drafts back through both networks, six times the time of the target alone on the trained pair, and assumes "
+        "means that are one to one, which is not shown for MAR; with cspd.noiseless.target-end and a target that sees "
+        "drafts a call commits one token (cspd.noiseless.cut).",
     ),
     Headline(
         "cspd.theorem-1",
@@ -73,8 +74,8 @@ TAKE_HOME = (
         "Verified by the densities of the last step alone, continuous tokens have exactly the target's law, whether "
         "or not the noise of the steps is shared, if the last step of both models adds noise. It costs at most one "
         "proposal a token in the mean, and no extra inference. MAR's published sampler adds none there: its last noise "
-        "is one step earlier, and cspd.noiseless.last-noise verifies that step, for means that are one-to-one, and "
-        "walks back through both networks for it.",
+        "is one step earlier, and cspd.noiseless.last-noise verifies that step if means are one to one, which is not "
+        "shown for MAR, by walking back through both networks.",
     ),
     Result(
         "cspd.draft-length.bounds",

@@ -24,7 +24,7 @@ from simlab.continuous.rules import LastNoise, LastStep, Rule, TargetEnd
 from simlab.mutants.continuous import DraftEnd, DraftState, Uncut, UnusedVariance, WalkedByTheDraft, WithoutVolume
 from simlab.randomness import Tape
 from theory.claims.base import Claims, Evidence, Finding
-from theory.claims.cspd.assumed import UNBOUNDED
+from theory.claims.cspd.assumed import LAST_NOISE, UNBOUNDED
 from theory.claims.cspd.output import LOSSLESS, ROUGH, WRONG, excess
 from theory.claims.cspd.sequences import FALSE_ALARMS, SEQUENCES, beyond, finished
 from theory.claims.evidence import (
@@ -55,12 +55,16 @@ NOISE_BEFORE_THE_END = (
     "rank in both"
 )
 INDEPENDENT = (
-    "independent noise of step k: the draft's noise of step $k$ is independent of the target's trajectory down to "
-    "$x_k$, as it is where noise is shared step by step, and where it is not shared"
+    "independent noise of step k: the draft's noise of step $k$ is independent of both trajectories down to $x_k$, as "
+    "it is where noise is shared step by step, and where it is not shared"
 )
 ONE_TO_ONE = (
-    r"one-to-one means: the mean of each step after step $k$ is a one-to-one and differentiable function of the state, "
-    "with a determinant that is nowhere 0, in both models"
+    r"one-to-one means: the mean $f_t$ of each step after step $k$ is a one-to-one and differentiable function of the "
+    r"state with a determinant $\det f_t'$ that is nowhere 0, in both models"
+)
+INDEPENDENT_UP_TO_K = (
+    "independent noise up to step k: for each $k$ the draft's noise of steps $k$ to 1 is independent of both "
+    "trajectories down to $x_k$, as it is where noise is shared step by step, and where it is not shared"
 )
 NO_NOISE_AT_THE_END = (
     "Section 3 and App. E.2, for samplers without noise at the end",
@@ -214,21 +218,19 @@ def last_noise(seed: int) -> Finding:
     r"Verifying the token by $p(x_0 | x_k^p) / q(x_0 | x_k^q)$, with steps 1 to $k$ taken as one, accepts drafts more "
     r"often the larger $k$ is, or as often, from the ratio of the last step at $k = 1$ to that of marginals at $k = "
     "T + 1$.",
-    assumptions=(
-        "noise in the last step: the last step of both models adds Gaussian noise of full rank",
-        "independent noise of steps 1 to k: for every $k$ the draft's noise of these steps is independent of the "
-        "target's trajectory down to $x_k$, as it is where noise is shared step by step, and where it is not shared",
-    ),
+    assumptions=(LAST_NOISE, INDEPENDENT_UP_TO_K),
 )
 def merging(seed: int) -> Finding:
-    r"""By "noise in the last step" there are densities for every $k$. Given $x_k^p$ and $x_k^q$, that of $x_0$ is the
-    mean of $p(x_0 | x_{k-1}^p)$ over $x_{k-1}^p$, and of $q(x_0 | x_{k-1}^q)$ over $x_{k-1}^q$. $\min$ is concave, so
-    that the minimum of two means is at least the mean of the minimum: $\int \min(p(x | x_k^p), q(x | x_k^q)) dx \ge E
-    \int \min(p(x | x_{k-1}^p), q(x | x_{k-1}^q)) dx$. Both sides are acceptances by "independent noise of steps 1 to
-    k": given both states the draft follows $q(x_0 | x_k^q)$. Their means over $x_k^p$ and $x_k^q$ are in the same
-    order. Where the draft's last noise is a part of the target's trajectory acceptance can fall: with $x_1^p = e$ that
-    noise, $q = N(0, 1)$ and $p = N(x_1^p, 1)$ every draft is accepted at $k = 1$, and not at $k = 2$, where $p$ is
-    $N(0, 2)$.
+    r"""By "noise in the last step" all these densities exist. Given $x_k^p$ and $x_k^q$, the density of $x_0$ is the
+    mean of $p(x_0 | x_{k-1}^p)$ over $x_{k-1}^p$, and of $q(x_0 | x_{k-1}^q)$ over $x_{k-1}^q$, whatever their joint
+    law is. $\min$ is concave, so that the minimum of two means is at least the mean of the minimum: $\int \min(p(x |
+    x_k^p), q(x | x_k^q)) dx \ge E \int \min(p(x | x_{k-1}^p), q(x | x_{k-1}^q)) dx$. By "independent noise up to step
+    k" the draft follows $q(x | x_k^q)$ given both states, so that both sides are acceptances, and their means over
+    $x_k^p$ and $x_k^q$ are in the same order.
+
+    Without the second assumption it fails: let $T = 2$, let $x_1^p = e$ be the draft's own last noise, $q = N(0, 1)$
+    and $p = N(x_1^p, 1)$ in the last step. At $k = 1$ the ratio is $\exp(e^2 / 2) \ge 1$ and every draft is accepted,
+    at $k = 2$ and 3 $\int \min(N(0, 2), N(0, 1)) = 0.834$ are.
 
     So a step without noise is better merged than given up: with less and less noise in the last step its ratio accepts
     ever less, and in the limit nothing, while the merged one tends to what ``last-noise`` accepts.
@@ -291,9 +293,9 @@ def cut_blocks(seed: int) -> Finding:
     decides what $q$ is, and the ratio is taken with that $q$, but the law does not depend on it. What it does depend on
     is the condition of the target. If the target looked at drafts, its condition is that of the emitted prefix as long
     as those are what was emitted; whether the next position is verified or left for another call depends on what was
-    drawn up to this one, of which later noise is independent, so that each position, when it is made, has the target's
-    law given those before it. If it looked at the tokens before the block alone, every condition is right from the
-    start.
+    drawn up to this token, of which later noise is independent, so that each position, when it is made, has the
+    target's law given those before it. If it looked at the tokens before the block alone, every condition is right from
+    the start.
 
     Where last means differ almost surely, a call of a target that looks at drafts commits one token with this rule:
     there is nothing to gain, however many drafts are accepted. A rule that leaves accepted drafts as they are

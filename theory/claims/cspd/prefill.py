@@ -51,8 +51,8 @@ CLAIMS.summary(
         "the acceptance rate is the mean over the positions that are drafted, latency is counted in calls",
     ),
     "Where the mismatch of draft and target fades along the sequence, pre-filling tokens of the target raises the mean "
-    "acceptance of drafts at the other positions, by no more for every further token where rates are concave, and does "
-    "not raise the mean cost of a sequence where a block would not have paid.",
+    "acceptance of drafts at the other positions, by no more for every further token where rates are concave, and "
+    "does not raise the mean cost of a sequence where a block would not have paid.",
     [
         "cspd.prefill.raises",
         "cspd.prefill.diminishing",

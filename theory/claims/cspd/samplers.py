@@ -36,6 +36,10 @@ CLAIMS = Claims("cspd")
 NEAR = 1e-8
 ETAS = (0.25, 0.5, 1.0)
 
+ONE_TO_ONE = (
+    r"one to one: $x_T \to x_0$ is one to one and differentiable in both models, with a determinant that is known and "
+    "nowhere 0"
+)
 ANY_SAMPLER = said(
     "App. E.2, eq. 53",
     "The final output PDF is then determined as the cumulative product of all intermediate PDFs ... This expression is "
@@ -230,7 +234,7 @@ def _deviation(chain: Chain) -> float:
     derived("App. E.2", "What the method can use in place of the density of a trajectory."),
     r"Without noise the density of the token itself, by change of variables from $x_T$, can be verified: the marginal "
     r"rule is lossless for DDIM with $\eta = 0$ and for rectified flow.",
-    assumptions=[r"one to one: $x_T \to x_0$ is one to one in both models, with a known determinant", UNBOUNDED],
+    assumptions=[ONE_TO_ONE, UNBOUNDED],
 )
 def marginal(seed: int) -> Finding:
     r"""By "one to one" $x_0 = f(x_T)$ has the density $N(f^{-1}(x_0)) / |\det f'|$. The rule is speculative sampling

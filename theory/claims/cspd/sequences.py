@@ -61,6 +61,7 @@ BLOCK = CODE.function(
     "the algorithm.",
 )
 OURS = replace(BLOCK, relation="ours")
+LOSSLESS_RULE = "lossless rule: a verified token has the law that the target predicts for it"
 
 
 def exact(covariance: np.ndarray) -> Chain:
@@ -259,7 +260,7 @@ def calls(seed: int) -> list[Evidence]:
     "Where all drafts of a block are verified given the tokens before the block alone and rejected ones are replaced "
     "in place, each token by itself has the marginal law that it has in a sequence of the target.",
     assumptions=[
-        "lossless rule: a verified token has the law that the target predicts for it",
+        LOSSLESS_RULE,
         "exact prediction: what the target predicts for a token from the tokens before the block is its law with the "
         "tokens in between integrated out",
     ],
@@ -329,15 +330,16 @@ def token(seed: int) -> Finding:
 @CLAIMS.claim(
     "cspd.in-place.mend",
     OURS,
-    "With a rule that is lossless for each token, two changes to how the published code decodes a block give sequences "
-    "the target's law: the target sees the drafts of the block, and the block ends at its first rejection. Neither "
-    "change does so alone.",
-    assumptions=["kept drafts: an accepted draft is emitted as it is"],
+    "With a rule that is lossless for each token and leaves accepted drafts as they are, two changes to how the "
+    "published code decodes a block give sequences the target's law: the target sees the drafts of the block, and the "
+    "block ends at its first rejection. Neither change does so alone.",
+    assumptions=[LOSSLESS_RULE, "kept drafts: a token that is accepted is the draft that the target saw"],
 )
 def mend(seed: int) -> Finding:
-    r"""Both: an accepted draft is what the target has seen, by "kept drafts", so that every token is verified given the
-    tokens that stay before it, and follows the target's conditional law: sequences have the target's law by induction.
-    With a rule that changes the drafts it accepts, blocks have to end at those as well (``cspd.noiseless.cut``).
+    r"""Both: for "kept drafts" and as the block ends at a rejection, every token is verified given the tokens that stay
+    before it. By "lossless rule" it follows the target's conditional law, so that sequences have the target's law by
+    induction. A rule that changes what it accepts, as `target-end` does, has to end the block at the first token that
+    is not the draft, accepted or not (`cspd.noiseless.cut`).
 
     Seen, but the block goes on: token 1 follows $N(x/2, 1)$ for the draft $x \sim N(m, 1)$ of token 0, accepted or not.
     So its mean is $m/2$ and not 0: even its marginal is off.

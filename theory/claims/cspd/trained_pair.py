@@ -23,13 +23,13 @@ from theory.claims.sources import Source, derived, said
 
 CLAIMS = Claims("cspd")
 
-FALSE_ALARMS, POWER = 1e-6, 0.999
+FALSE_ALARMS, POWER = 1e-3, 0.999  # what is found is kept: nothing is drawn anew
 VARIED = (  # settings that last-step was also measured in without shared noise
     *(f"gamma {gamma}" for gamma in (2, 8)), *(f"prefill {count}" for count in (2, 7, 12)),
     *(f"temperature {factor}" for factor in (0.9, 0.95)), *(f"guidance {scale}" for scale in (2, 3)),
 )  # fmt: skip
 PAIR = "On the trained Fashion-MNIST pair, as simulated,"
-ON_THE_PAIR = "judged on the trained pair that comes with simlab; the paper speaks of MAR."
+ON_THE_PAIR = "judged on the trained pair that comes with simlab; the paper speaks of MAR"
 
 
 def measured() -> dict[str, Any]:
@@ -58,29 +58,33 @@ def stated(lower: Rate, higher: Rate) -> str:
     )
 
 
-def compared(pairs: dict[str, tuple[str, str]]) -> Finding:
-    """``not-refuted`` unless some setting, the first of its pair, accepts more than the second: it should not."""
+def compared(pairs: dict[str, tuple[str, str]], size: float) -> Finding:
+    """``not-refuted`` unless some setting, the first of its pair, accepts more than the second: it should not.
+
+    The check must see it where the first accepts ``size`` more, about the effect that the paper prints.
+    """
     table = measured()
     rates = {name: setting["acceptance"] for name, setting in table["settings"].items()}
 
-    def violated(by: float) -> float:
-        """The most that any pair is beyond the level, with the first rates higher by ``by``."""
+    def violated(by: float | None = None) -> float:
+        """The most that any pair is beyond the level, with the first rates ``by`` above the second where given."""
         return max(
-            against({**rates[low], "mean": rates[low]["mean"] + by}, rates[high]) for low, high in pairs.values()
+            against(rates[low] if by is None else {**rates[low], "mean": rates[high]["mean"] + by}, rates[high])
+            for low, high in pairs.values()
         )
 
     return not_refuted_if(
-        violated(0.0) == 0,
+        violated() == 0,
         simulation(
             f"{table['images']} images a setting, errors of means of images, false alarms {FALSE_ALARMS:g}: "
             + "; ".join(f"{name}: {stated(rates[low], rates[high])}" for name, (low, high) in pairs.items())
         ),
-        rejects_mutants({"the first rates higher by 1/2": 0.5}, violated, "acceptance"),
+        rejects_mutants({f"the first rates {size} above the second": size}, violated, "acceptance"),
     )
 
 
-def quoted(where: str, quote: str, seen: str) -> Source:
-    return said(where, quote, "weaker", f"{ON_THE_PAIR} {seen}")
+def quoted(where: str, quote: str, differs: str) -> Source:
+    return said(where, quote, "weaker", f"{ON_THE_PAIR}. {differs}")
 
 
 @CLAIMS.claim(
@@ -88,7 +92,7 @@ def quoted(where: str, quote: str, seen: str) -> Source:
     quoted(
         "4.3, Figure 8",
         "As the length of the draft increases, the acceptance rate tends to decline.",
-        "That it does not rise is less than the sentence; no decline is seen either.",
+        "Not to rise is less than to decline, and no decline is seen either: 0.408 to 0.412 from gamma 2 to 16",
     ),
     f"{PAIR} the share of verified drafts that last-step accepts does not rise with the draft length.",
 )
@@ -103,7 +107,8 @@ def gamma(seed: int) -> Finding:
     """
     rates, even = ({long: sharp(long, accepts).rate for long in (1, 2, 3)} for accepts in ("110", "1"))
     require(rates[2] > max(rates[1], rates[3]) and set(even.values()) == {1}, f"rates by hand are {rates}, {even}")
-    finding = compared({f"gamma = {long} against 2": (f"gamma {long}", "gamma 2") for long in (4, 8, 16)})
+    settings = {f"gamma = {long} against 2": (f"gamma {long}", "gamma 2") for long in (4, 8, 16)}
+    finding = compared(settings, 0.11)  # Table 1: 0.30 at gamma 4, 0.19 at 32
     rising = example(
         "not for every pair: drafts always (1) or never (0) accepted by position, 110 repeated: the rate of verified "
         "drafts is " + ", ".join(f"{fmt(rate)} at gamma {long}" for long, rate in rates.items()),
@@ -117,7 +122,7 @@ def gamma(seed: int) -> Finding:
     quoted(
         "3.2; Table 4",
         "employing the same ε_t reduces the expected distance ... and finally increases the acceptance rate.",
-        "That it is not lowered is less than the sentence.",
+        "Not to lower is less than to increase; what is seen is an increase in every setting",
     ),
     f"{PAIR} sharing the noise of denoising steps does not lower the acceptance of last-step, nor that of the paper's "
     "two-path ratio.",
@@ -135,7 +140,8 @@ def alignment(seed: int) -> Finding:
                 f"last-step, {setting}, independent noise against shared": (f"unaligned, {setting}", setting)
                 for setting in VARIED
             },
-        }
+        },
+        0.18,  # Table 4: 0.32 for 0.14 at gamma 4
     )
 
 
@@ -167,7 +173,7 @@ def sigma(seed: int) -> Finding:
             f"{spread['0.05']:.2f} to {spread['0.95']:.2f} in nine of ten drafts; "
             f"{stated({'mean': 0.0, 'error': 0.0}, adds)}"
         ),
-        rejects_mutants({"lower by 1": 1.0}, lowered, "acceptance"),
+        rejects_mutants({"as much the other way": 2 * adds["mean"]}, lowered, "acceptance"),
     )
 
 
@@ -176,7 +182,7 @@ def sigma(seed: int) -> Finding:
     quoted(
         "3.2",
         "Furthermore, pre-filling improves the overall acceptance rate.",
-        "That it is not lowered is less than the sentence.",
+        "Not to be accepted less is less than to improve; rates are higher by 0.02 to 0.05, which chance may explain",
     ),
     f"{PAIR} drafts behind 5, 15 and 25 % of tokens that the target draws itself are not accepted less by last-step, "
     "in the mean over positions, than all drafts are without them.",
@@ -185,7 +191,8 @@ def prefill(seed: int) -> Finding:
     r"""At a position that is drafted either way a lossless rule accepts the same (`cspd.prefill.raises`). The mean
     rises where the first positions are those that are accepted least, which is a matter of the two models: measured.
     """
-    return compared({f"none against {count} of 49": ("gamma 4", f"prefill {count}") for count in (2, 7, 12)})
+    settings = {f"none against {count} of 49": ("gamma 4", f"prefill {count}") for count in (2, 7, 12)}
+    return compared(settings, 0.08)  # Table 5: 0.33 for 0.25 at gamma 32
 
 
 @CLAIMS.claim(
@@ -199,4 +206,4 @@ def in_place(seed: int) -> Finding:
     The longer the block, the more tokens the two know apart. So in place the decline that the paper reports is to be
     expected, and whether blocks of 4 show it is measured.
     """
-    return compared({"in place against cut": ("in place", "gamma 4")})
+    return compared({"in place against cut": ("in place", "gamma 4")}, 0.11)  # as for gamma
