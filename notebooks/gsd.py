@@ -145,11 +145,11 @@ print("calls for five tokens:", {name: max(found) for name, found in calls.items
 # %% [markdown]
 # ## What comes out · `gsd.unbiased`
 #
-# The paper calls raising both masses unbiased. Of the ratio that drafts are tested with it **holds**: over a partition
-# its mean under the draft is $\sum_x q(x) P/Q = 1$, as that of $p/q$; *amplify*, $k\,p/q$, has $k$, and *addition*,
-# $(p + \varepsilon)/q$, has $1 + \varepsilon V$. It says nothing of the law: neither tokens nor groups follow the
-# target. A residual taken on groups (`gsd.unbiased.group-residual`) mends the second: draw the group from $[P - Q]_+$,
-# then the token by $p$ within it.
+# The paper calls raising both masses unbiased. Of the ratio that drafts are tested with it **holds**: over a partition,
+# not over windows, its mean under the draft is $\sum_x q(x) P/Q = 1$, as that of $p/q$; *amplify*, $k\,p/q$, has $k$,
+# and *addition*, $(p + \varepsilon)/q$, has $1 + \varepsilon V$. It says nothing of the law: neither tokens nor groups
+# follow the target. A residual taken on groups (`gsd.unbiased.group-residual`) mends the second: draw the group from
+# $[P - Q]_+$, then the token by $p$ within it.
 
 # %%
 p, q = row("1/3 1/3 1/3"), row("1/4 1/2 1/4")

@@ -208,13 +208,14 @@ for name in ("nearest", "random"):
 # ## The published code · `lantern-reference.dynamic`
 #
 # **Refuted.** Candidates of the dynamic tree are scored as point masses, which is exact without neighbours. With them
-# the code takes all of the nearest tokens out of $p$ after a rejection, also those that did not join and were not
-# counted for the draft. At $\delta = \frac15$ token 1 joins the draft 0, and token 2 does not: the same acceptance,
-# five times the TV.
+# the code takes the $k + 1$ nearest tokens out of $p$ after a rejection, also those that did not join and were not
+# counted for the draft. At $k = 1$ token 1 joins the draft 0, and token 2 cannot: the same acceptance, five times the
+# TV.
 
 # %%
-p, q, lists = row("0 1/10 4/10 5/10"), point_mass(0, 4), [[1, 2], [], [], []]
-rules = {"paper": lantern(lists, F(1, 5)), "code": make_rule("lantern-reference", neighbours=lists, delta=F(1, 5))}
+p, q, table, delta = row("0 1/10 4/10 5/10"), point_mass(0, 4), [[1, 2, 3], [], [], []], F(1, 5)
+code = make_rule("lantern-reference", neighbours=table, delta=delta, k=1)
+rules = {"paper": lantern([near[:1] for near in table], delta), "code": code}
 shown = {
     name: [rule.accept(p, q, 0), tuple(rule.residual(p, q, 0)), tuple(step_law(rule, p, q))]
     for name, rule in rules.items()

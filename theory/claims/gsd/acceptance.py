@@ -23,6 +23,7 @@ from theory.claims.evidence import (
     example,
     holds_if,
     holds_under_assumptions_if,
+    identity,
     refuted_if,
     rejects_mutants,
     require,
@@ -281,28 +282,44 @@ def speed(seed: int) -> Finding:
         "However, traditional SD methods are designed to accept only a single most-likely token, which fails to "
         "leverage this difference, leading to excessive false-negative rejections.",
         "formalised",
-        "At temperature 1, as the paper measures. At temperature 0 it is so, and at any temperature a draft is tested "
-        "by its own two probabilities, without those of tokens that are alike.",
+        "A single token is read as what a draft is tested by: its own two probabilities, without those of tokens that "
+        "are alike, which clusters count. That no draft but a likeliest token is accepted is stronger: it is so at "
+        "temperature 0, and not at temperature 1, at which the paper measures (example).",
     ),
-    r"For every $p$ and $q$ speculative sampling accepts no draft but a likeliest token of $p$.",
+    r"For every $p$, $q$ and draft $x$ speculative sampling accepts $x$ with a probability that $p(x)$ and $q(x)$ "
+    "alone decide, whatever other tokens have.",
 )
 def single_token(seed: int) -> Finding:
-    r"""It accepts every token $x$ with probability $\min(1, p(x)/q(x))$, which is 0 only where $p(x) = 0$. Of $p = (2,
-    1)/3$ and $q = (1, 2)/3$ token 1 is accepted with 1/2: as often as it may come out. In rows in which many tokens are
-    equally likely all of them are accepted, where the draft has that row as well.
+    r"""It is $\min(1, p(x)/q(x))$, in which no other token occurs; GSD's ratio has the masses of all that are in the
+    group of $x$.
+
+    It is 0 only where $p(x) = 0$, so that not the likeliest token alone is accepted. Of $p = (2, 1)/3$ and $q = (1,
+    2)/3$ token 1 is accepted with 1/2: as often as it may come out. In rows in which many tokens are equally likely all
+    of them are accepted, where the draft has that row as well.
     """
+    random = Random(seed)
+    pairs = [(random_row(random, 3), random_row(random, 3)) for _ in range(20)]
+
+    def depends(rule: Rule) -> Any:
+        """The most by which the acceptance of token 0 changes where tokens 1 and 2 change places."""
+        other = [rule.accept(p[:1] + p[:0:-1], q[:1] + q[:0:-1], 0)[()] for p, q in pairs]
+        return max(abs(rule.accept(*pair, 0)[()] - found) for pair, found in zip(pairs, other, strict=True))
+
     p, q = (Fraction(2, 3), Fraction(1, 3)), (Fraction(1, 3), Fraction(2, 3))
     other = Speculative().accept(p, q, 1)[()]
     at_zero = (Fraction(1), Fraction(0))
     require(Speculative().accept(at_zero, q, 1)[()] == 0, "at temperature 0 another token is accepted")
-    return refuted_if(
-        other > 0,
-        counterexample(
-            f"p = {fmt_row(p)}, q = {fmt_row(q)}: token 1, the less likely one, is accepted with probability "
-            f"{fmt(other)}, and {fmt(q[1] * other)} of all drafts are accepted as token 1, as many as token 0",
+    require(other > 0, "no token but the likeliest is accepted")
+    return holds_if(
+        depends(Speculative()) == 0,
+        identity(f"{len(pairs)} random pairs over three tokens: acceptance of one is as it was where others change"),
+        example(
+            f"not the likeliest alone: p = {fmt_row(p)}, q = {fmt_row(q)}: token 1, the less likely one, is accepted "
+            f"with probability {fmt(other)}, and {fmt(q[1] * other)} of all drafts are accepted as token 1, as many as "
+            "token 0; at temperature 0, p = (1, 0), it is rejected",
             numbers("speculative", p=p, q=q, x=1, accepted=other, share=q[1] * other, share_likeliest=q[0]),
         ),
-        control("at temperature 0, p = (1, 0), the same draft is rejected"),
+        rejects_mutants({"groups of tokens 0, 1 and of token 2": Grouped(LABELS)}, depends, "what others have"),
     )
 
 
@@ -384,8 +401,8 @@ def centred(seed: int) -> Finding:
     As Python takes the slice, nor does it hold the token at place $i$ for every $V$, $G$ and $i$. For $i < \lfloor G/2
     \rfloor$ the start is negative; it then counts from the end, and the slice is empty or holds other tokens unless
     $\lfloor G/2 \rfloor$ reaches round the whole list. $G = 1$ is empty everywhere. Read so, the $\lfloor G/2 \rfloor$
-    least likely tokens are rejected even where $p = q$; pseudo-code need not be meant so, and the published code falls
-    back to $p/q$ where the slice is empty.
+    least likely tokens are rejected even where $p = q$, in a vocabulary of at least $2 \lfloor G/2 \rfloor$ tokens;
+    pseudo-code need not be meant so, and the published code falls back to $p/q$ where the slice is empty.
     """
     cases = {"centred": OVERLAPPING, "clamped": (weights(1, 2, 4), weights(1, 1, 0))}
     rules = {window: window_rule(window, 3, len(p)) for window, (p, _) in cases.items()}

@@ -42,8 +42,8 @@ HEADLINES = (
         "holds",
         "Over a partition the mean of the group ratio is 1, as that of p/q; amplify's is k and addition's 1 + epsilon "
         "V.",
-        "It says nothing of the output's law, which is neither p by token nor p' by group; a residual over groups "
-        "restores the second (gsd.unbiased.group-residual).",
+        "Not over Algorithm 3's windows, where it can be 13/12 or 35/36. It says nothing of the output's law, which is "
+        "neither p by token nor p' by group; a residual over groups restores the second (gsd.unbiased.group-residual).",
     ),
     Headline(
         "gsd.naive-lossy",

@@ -94,18 +94,22 @@ def dynamic_lossless(seed: int) -> Finding:
 def dynamic_residual(seed: int) -> Finding:
     r"""For a point mass on $x$, $[p_A - q]_+$ is $p$ outside $A$, the neighbours that the bound lets join. The code
     sets $p$ to zero on $k + 1$ tokens as soon as one has joined: those that did not join have not been paid for in the
-    accept probability, and are lost. Where they have all that is left, it draws from all tokens alike, those of target
-    probability 0 included. The two agree where all that is set to zero has joined.
+    accept probability, and are lost. The last of them, the $(k + 1)$-th, never joins, not even where all $k$ do. Where
+    they have all that is left, it draws from all tokens alike, those of target probability 0 included. The two agree
+    where none joins, or where all that has not joined of what is set to zero has no mass.
     """
-    half, none = Fraction(1, 2), Fraction(0)
+    half, third, none = Fraction(1, 2), Fraction(1, 3), Fraction(0)
     lost, nothing = (none, none, half, half), (none, none, Fraction(1))
-    few, most = Fraction(1, 3), Fraction(3, 4)
-    require(apart(lost, most) == 0, "the residuals differ where all neighbours have joined")
+    require(apart((none, half, half), third) == 0, "the residuals differ where no neighbour joins")
+    require(apart((none, half / 2, none, 3 * half / 2), third) == 0, "they differ where what is lost has no mass")
     return refuted_if(
-        apart(lost, few) > 0 and apart(nothing, half) > 0,
-        _shown(lost, few, "token 2 is lost although it has not joined"),
+        apart(lost, third) > 0 and apart(nothing, half) > 0,
+        _shown(lost, third, "token 2 is lost although it cannot join"),
         _shown(nothing, half, "nothing is left, and all tokens are drawn alike, those of probability 0 included"),
-        control(f"the same comparison at delta = {fmt(most)}, where both neighbours join, finds no difference"),
+        control(
+            f"the same comparison at delta = {fmt(third)} finds no difference at p = (0, 1/2, 1/2), where no neighbour "
+            "joins, nor at (0, 1/4, 0, 3/4), where the second has no mass"
+        ),
     )
 
 
@@ -117,24 +121,27 @@ def apart(p: Any, delta: Fraction) -> Fraction:
 def _shown(p: Any, delta: Fraction, why: str) -> Evidence:
     """A row where paper and code draw from different residuals after candidate 0."""
     (paper, code), lists = _residuals(p, delta), _lists(p)
-    q, rule = point_mass(0, len(p)), LanternReference(lists, delta)
+    q, rule = point_mass(0, len(p)), LanternReference(lists, delta, 1)
     spent, gained = tv(step_law(rule, p, q), p), acceptance(rule, p, q) - alpha(p, q)
     return counterexample(
-        f"p = {fmt_row(p)}, delta = {fmt(delta)}, candidate 0 rejected, its neighbours {list(lists[0])}: the paper "
-        f"draws from {fmt_row(paper)}, the code from {fmt_row(code)}: {why}; TV spent {fmt(spent)} for {fmt(gained)} "
-        "of acceptance gained",
-        described("lantern-reference", {"neighbours": lists, "delta": delta}, p, q, paper=paper, code=code),
+        f"p = {fmt_row(p)}, delta = {fmt(delta)}, k = 1, candidate 0 rejected, its nearest tokens "
+        f"{list(lists[0])}: the paper draws from {fmt_row(paper)}, the code from {fmt_row(code)}: {why}; TV spent "
+        f"{fmt(spent)} for {fmt(gained)} of acceptance gained",
+        described("lantern-reference", {"neighbours": lists, "delta": delta, "k": 1}, p, q, paper=paper, code=code),
     )
 
 
 def _lists(p: Any) -> tuple[tuple[int, ...], ...]:
-    """Tokens 1 and 2 are neighbours of the candidate 0."""
-    return ((1, 2), *((),) * (len(p) - 1))
+    """The table of the code, which has all other tokens, for candidate 0: nearest first."""
+    return (tuple(range(1, len(p))), *((),) * (len(p) - 1))
 
 
 def _residuals(p: Any, delta: Fraction) -> tuple[tuple, tuple]:
+    """What either draws from with k = 1."""
     q, lists = point_mass(0, len(p)), _lists(p)
-    return tuple(Lantern(lists, delta).residual(p, q, 0)), tuple(LanternReference(lists, delta).residual(p, q, 0))
+    rules = Lantern([row[:1] for row in lists], delta), LanternReference(lists, delta, 1)
+    paper, code = (tuple(rule.residual(p, q, 0)) for rule in rules)
+    return paper, code
 
 
 # The static tree -----------------------------------------------------------------------------------------------
@@ -182,26 +189,26 @@ def static_residual(seed: int) -> Finding:
     example the paper never draws the neighbour, and the code draws it with probability $1/2$.
     """
     p, q = (Fraction(0), Fraction(1, 2), Fraction(1, 2)), point_mass(0, 3)
-    lists = ((1,), (), ())
+    lists = ((1, 2), (), ())
 
     def residuals(delta: Fraction) -> tuple[tuple, tuple]:
-        paper, code = Lantern(lists, delta), LanternReference(lists, delta, tree="static")
+        paper, code = Lantern([row[:1] for row in lists], delta), LanternReference(lists, delta, 1, "static")
         return tuple(paper.residual(p, q, 0)), tuple(code.residual(p, q, 0))
 
     joins, stays_out = Fraction(1), Fraction(1, 3)
     require(tv(*residuals(stays_out)) == 0, "the residuals differ where no neighbour joins")
     paper, code = residuals(joins)
-    rule = LanternReference(lists, joins, tree="static")
+    rule = LanternReference(lists, joins, 1, "static")
     spent, gained = tv(step_law(rule, p, q), p), acceptance(rule, p, q) - alpha(p, q)
     return refuted_if(
         tv(paper, code) > 0,
         counterexample(
-            f"p = {fmt_row(p)}, q = {fmt_row(q)}, token 1 the neighbour of 0, delta = {fmt(joins)}: after 0 is "
+            f"p = {fmt_row(p)}, q = {fmt_row(q)}, k = 1, token 1 the nearest of 0, delta = {fmt(joins)}: after 0 is "
             f"rejected the paper draws from {fmt_row(paper)}, the code from {fmt_row(code)}; TV spent {fmt(spent)} for "
             f"{fmt(gained)} of acceptance gained",
             described(
                 "lantern-reference",
-                {"neighbours": lists, "delta": joins, "tree": "static"},
+                {"neighbours": lists, "delta": joins, "k": 1, "tree": "static"},
                 p,
                 q,
                 paper=paper,

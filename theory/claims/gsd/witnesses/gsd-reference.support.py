@@ -9,6 +9,7 @@ def recompute(examples):
     assert p == sorted(p)
     assert p[7] == 0
     assert q[7] == 1
+    assert max(entry["distances"][7]) < 0.5
     accepted = sum(mass for mass in p[0:14] if mass < Fraction(15, 100))
     law = [(1 - accepted) * mass for mass in p]  # p has none of what is drafted, so that all of it is drawn from
     law[7] = accepted

@@ -8,11 +8,11 @@ from _shared import admitted, read, scaled
 def recompute(examples):
     found = []
     for entry in examples:
-        (p,), near, delta = read(entry, "p"), entry["neighbours"][0], F(entry["exact"]["delta"])
-        few = near[: admitted(p, near, delta.__gt__)]
+        (p,), near, k, delta = read(entry, "p"), entry["neighbours"][0], entry["k"], F(entry["exact"]["delta"])
+        few = near[: admitted(p, near[:k], delta.__gt__)]
         paper = scaled([0 if y == 0 or y in few else m for y, m in enumerate(p)])
-        joined = admitted(p, near, delta.__ge__)
-        code = scaled([0 if y == 0 or (joined and y in near) else m for y, m in enumerate(p)])
+        joined = admitted(p, near[:k], delta.__ge__)
+        code = scaled([0 if y == 0 or (joined and y in near[: k + 1]) else m for y, m in enumerate(p)])
         keep = p[0] + sum(p[y] for y in near[:joined])
         law = [(1 - keep) * m + (keep if y == 0 else 0) for y, m in enumerate(code)]
         assert paper != code

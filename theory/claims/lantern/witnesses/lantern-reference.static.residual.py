@@ -8,8 +8,8 @@ from _shared import one_sibling, read, scaled
 def recompute(examples):
     (entry,) = examples
     (p, q), delta = read(entry, "p", "q"), F(entry["exact"]["delta"])
-    accepted, law, left = one_sibling(p, q, entry["neighbours"], delta, len(p))
-    (near,) = entry["neighbours"][0]
+    accepted, law, left = one_sibling(p, q, entry["neighbours"], delta, entry["k"])
+    (near,) = entry["neighbours"][0][: entry["k"]]
     assert p[near] < delta
     moved = [p[0] + p[near] if y == 0 else 0 if y == near else m for y, m in enumerate(p)]
     paper = scaled([max(a - b, F(0)) for a, b in zip(moved, q)])
