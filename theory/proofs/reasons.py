@@ -16,8 +16,11 @@ REASONS: dict[str, str] = {
         "table it is arithmetic on the law of steps"
     ),
     "gsd.speed": "calls of sequences of any length: a coupling of positions; acceptance is gsd.theorem-1",
+    "gsd.single-token": "a quotient of two masses, in which no other occurs: nothing to prove",
+    "gsd.avoids-explosion": "one quotient, bounded by one term of its denominator",
     "gsd.naive-lossy.printed": "published numbers (Table 1)",
     "lantern.concentrated": "one term of a sum of minima, for rows of any size",
+    "lantern.not-catastrophic": "sequences of any length: a coupling of positions; one token is lantern.output-bound",
     "lantern.metric": "KL: logarithms, and one numeric example",
     "lantern.jsd": "published numbers (Table 4)",
     "lantern.jsd.bits": "Jensen-Shannon divergence: logarithms and floats (moved_js_bits)",

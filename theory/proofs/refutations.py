@@ -17,16 +17,18 @@ from typing import NamedTuple
 import numpy as np
 
 from simlab.rules import Grouped, Lantern, LanternReference, MarsReference, Rule, make_rule
+from theory.acceptance import alpha
 from theory.claims.baselines.baselines import shortfall
 from theory.claims.gsd.acceptance import lost, window_rule
 from theory.claims.gsd.output import emits_impossible, windowed
 from theory.claims.gsd.reference_code import RULE
+from theory.claims.lantern.neighbours import FARTHEST, LINE, NEAREST
 from theory.claims.lantern.reference_code import apart
 from theory.claims.lossy.mars import UNRELAXED, one_child
 from theory.claims.registry import collected
 from theory.claims.scd.reference_code import told
 from theory.distances import tv, wasserstein1
-from theory.exact import step_law
+from theory.exact import acceptance, step_law
 from theory.example_processes import point_mass
 from theory.symbolic.small_rows import Row, smallest
 
@@ -119,13 +121,15 @@ def leaves_the_bound(p: Row, q: Row, delta: Row) -> bool:
 
 
 def moves_farther(p: Row, q: Row, delta: Row) -> bool:
-    """That nearest neighbours move mass farther than others, of three tokens on a line."""
-    if len(p) < 3 or not delta[0] > 0:
+    """That nearest neighbours move mass farther than the farthest, of four tokens on a line, and gain as much."""
+    if len(p) != len(LINE) or not delta[0] > 0:
         return False
-    line = [[abs(x - y) for y in range(3)] for x in range(3)]
-    laws = (step_law(Lantern(lists, delta[0]), p, q) for lists in ([[1], [0], [1]], [[1], [0], [0]]))
-    one, other = (wasserstein1(law, p, line) for law in laws)
-    return bool(one > other)
+    rules = [Lantern(lists, delta[0]) for lists in (NEAREST, FARTHEST)]
+    accepted, same = (acceptance(rule, p, q) for rule in rules)
+    if not accepted == same > alpha(p, q):
+        return False
+    one, other = (wasserstein1(step_law(rule, p, q), p, LINE) for rule in rules)
+    return bool(one > other + 1e-9)
 
 
 def residual_differs(excluded: bool) -> Fails:

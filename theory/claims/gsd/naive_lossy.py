@@ -191,10 +191,10 @@ def _gained(rule: Rule, p: Any, q: Any) -> Any:
 def explode_amplify(seed: int) -> Finding:
     r"""Let $p$ be uniform over $k m$ tokens and $q$ over $m \ge 1/\eta$ of them. Then $k p = q$ where a draft can be:
     all are accepted, the law is $q$, and $\mathrm{TV}(q, p) = 1 - 1/k$. That does not need a small $q(x)$: with $m = 1$
-    and $q(x) = 1$ it is as much. It is never more: amplify emits no token more
-    than $k$ times as often as $p$ does, since a token with $q > p$ is accepted with mass $\min(q, k p)$ and gets
-    nothing from the residual, and one with $q \le p$ ends at $p$ or below. So for every set $A$ of tokens
-    $\mathrm{law}(A) - p(A) \le \min(1, k p(A)) - p(A) \le 1 - 1/k$.
+    and $q(x) = 1$ it is as much. It is never more: amplify emits no token more than $k$ times as often as $p$ does,
+    since a token with $q > p$ is accepted with mass $\min(q, k p)$ and gets nothing from the residual, and one with $q
+    \le p$ ends at $p$ or below. So for every set $A$ of tokens $\mathrm{law}(A) - p(A) \le \min(1, k p(A)) - p(A) \le
+    1 - 1/k$.
 
     For addition $(p(x) + \epsilon)/q(x) \ge \epsilon/q(x) \ge 1$ for every token, so nothing is rejected and the law is
     $q$. Speculative Jacobi decoding, on which GSD is built, starts new drafts uniform: where they are scored with the

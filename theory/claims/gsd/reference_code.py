@@ -47,11 +47,11 @@ def embedded(size: int) -> dict[str, Any]:
 def reference_acceptance(seed: int) -> Finding:
     r"""As in Algorithm 3, windows around the drafted token overlap: what $q$ has too much of on one token is charged to
     those that have it in their windows. Let $p = (1, 2, 3, 5)/11$ and $q = (1, 2, 1, 0)/4$ on the four likeliest of 14
-    tokens, and both 0 on the others. Their windows hold the tokens that are next to them in rank, but for $5/11$,
-    which is too far from all, and all embeddings are near enough: their ratios are $(3/11)/(3/4)$, $6/11$ and
-    $(5/11)/(3/4)$. Acceptance is $1/11 + 3/11 + 5/33 = 17/33$, the lossless rule's $1/11 + 2/11 + 1/4 = 23/44$. Nothing
-    depends on the order of equal probabilities, and of fewer tokens the slice of the code is not empty for the 7 lowest
-    ranks: a negative start counts from the end.
+    tokens, and both 0 on the others. Their windows hold the tokens that are next to them in rank, but for $5/11$, which
+    is too far from all, and all embeddings are near enough: their ratios are $(3/11)/(3/4)$, $6/11$ and $(5/11)/(3/4)$.
+    Acceptance is $1/11 + 3/11 + 5/33 = 17/33$, the lossless rule's $1/11 + 2/11 + 1/4 = 23/44$. Nothing depends on the
+    order of equal probabilities, and of fewer tokens the slice of the code is not empty for the 7 lowest ranks: a
+    negative start counts from the end.
     """
     rule: Rule = make_rule("gsd-reference", **embedded(14))
     p, q = weights(*[0] * 10, 1, 2, 3, 5), weights(*[0] * 10, 1, 2, 1, 0)

@@ -189,8 +189,8 @@ def _gathered(size: int, drafted: int) -> tuple[Any, Any, list[list[int]]]:
         "ensures it for all rows is stronger, and false: the last example.",
     ),
     r"For every $N$, $n$ and $\epsilon > 0$ there is a bound $\delta > 0$, $\epsilon / (N n)$, with which images of "
-    r"$N$ tokens are within TV $\epsilon$ of the target's, for every target, lists of neighbours, and drafts with rows "
-    r"that give at most $n$ tokens $q(x) > 0$.",
+    r"$N$ tokens are within TV $\epsilon$ of the target's, for every target, lists of neighbours, and drafts whose "
+    r"rows give at most $n$ tokens $q(x) > 0$.",
 )
 def not_catastrophic(seed: int) -> Finding:
     r"""Whether a token is a verified draft or its replacement, or one drawn from $p$, given the prefix its law is

@@ -241,7 +241,7 @@ def lantern_quality(seed: int) -> Finding:
     above sampled. Whether 23 % is substantial no printed number decides.
     """
     ledger = published()
-    same = {own.line: base.value for own, base in _fastest(ledger).values()}
+    same = {own.line: Fraction(base.value) for own, base in _fastest(ledger).values()}
     found = judged(
         _as_good,
         ("scores", "are no worse than plain decoding's", "are worse than plain decoding's"),
