@@ -1,4 +1,4 @@
-"""SJD-PAC as its published code runs it, with each of its departures from the paper apart.
+"""SJD-PAC as its published code runs it after its first call, with each of four departures from the paper apart.
 
 KangJialiang/SJD-PAC, commit 4fbc099f7f76, scheduler/sjd_pac_iteration_lumina_mgpt.py, SJDPACSpeculativeSampler. The
 tree is full, the nodes of one position share their candidates, the token that adaptive continuation has left is the
@@ -33,7 +33,7 @@ class PublishedState(NamedTuple):
 
 @dataclass(frozen=True)
 class PublishedPac(Decoder[PublishedState]):
-    """The published loop. Of each choice but the shape the first is the code's, the second what the proofs ask for.
+    """The published loop, its first call mended. Of each choice but the shape the first is the code's, the second what the proofs ask for.
 
     Attributes
     ----------
@@ -55,8 +55,11 @@ class PublishedPac(Decoder[PublishedState]):
 
     Notes
     -----
-    In the authors' favour the candidates of the first call are shared and drawn without replacement, as later ones are.
-    No draft behind the end of a sequence is accepted, either: where one goes on, the code's ``longest`` path depends on
+    The candidates of the first call are shared and drawn without replacement, as later ones are. In the code every node
+    has a uniform token of its own there, so that siblings may repeat, while they are scored as if they could not: that
+    changes the law by itself, and the size of what other departures do.
+
+    In the authors' favour no draft behind the end of a sequence is accepted: where one goes on, the code's ``longest`` path depends on
     them, and so does the law of the last tokens, which is that of a longer process.
 
     Tokens of images begin at 0 here, so token 0, on which the code puts 1e-20 in every residual (line 198), is one of

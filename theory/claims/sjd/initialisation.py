@@ -65,7 +65,8 @@ def spatial_simple(seed: int) -> Finding:
     On this picture that is arithmetic. A draft that is drawn again comes from the row that the next call computes, and
     is always accepted. So with random initialisation every other call rejects its first, uniform, draft and commits
     one token; the next accepts the 14 drafts that were drawn again, rejects the uniform one behind them, and commits
-    15. That is 16 tokens in two calls, but for the uniform drafts that are accepted by chance, one in 256. Every
+    15. That is 16 tokens in two calls, but for the uniform drafts that are accepted by chance, one in 256; in the published
+    code, whose first call leaves a draft from the row behind the window as well, it is 17. Every
     initialisation whose new drafts are accepted more often is faster.
     """
     found: dict[str, Speed] = {

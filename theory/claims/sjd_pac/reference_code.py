@@ -110,13 +110,21 @@ CASES = (
         "is taken if its own coins come up, whether or not a candidate before it is accepted too, the longest of all "
         "(174 to 176). A draft of the tree behind the first rejection is redrawn from the residual after the last of "
         "its siblings (187 to 195), which is token 0 where nothing is left (198), and declared with p. A window "
-        "accepted as a whole is followed by a uniform token (199 to 206).",
+        "accepted as a whole is followed by a uniform token (199 to 206). In the first call every node has a uniform "
+        "token of its own (get_multi_token_for_preparation, called at 762), scored as if no sibling could repeat.",
     ),
     "For every target, number of candidates, depth and window, sequences decoded with the published loop of SJD-PAC "
     "have the autoregressive law.",
 )
 def reference_lossless(seed: int) -> Finding:
-    r"""Each of four departures changes the law; the paper's proofs have none of them.
+    r"""Each of four departures changes the law, and the first call does; the paper's proofs have none of them. The laws
+    here are of the loop with its first call mended: there, too, nodes of a position share candidates, which are drawn
+    without replacement.
+
+    *First call.* Siblings that are drawn independently may repeat. Against $p = (1/2, 1/2, 0)$ a 2 beside a 2 leaves
+    nothing, so that with two candidates for one token no token of the target comes in 1/9 of all sequences, but the
+    code's token 0. With $p = (3/5, 2/5, 0)$ a 0 comes with 28/45. Of 8,192 tokens, the four candidates
+    behind a node repeat one with about 6/8192, in the first call of an image alone.
 
     *Siblings.* Given a draft that has stayed, App. A.3 asks for candidates from $q$ without it, where $q$ is its row of
     the last call. The code draws them from the residual that it would have been replaced from, and scores them as if
@@ -135,7 +143,7 @@ def reference_lossless(seed: int) -> Finding:
     *After.* If all drafts are accepted, the next token is the first of the padding, which is uniform, and is committed.
     With 64 nodes, K = 4 and D = 3 that takes 45 accepted drafts.
 
-    Mended it is SJD-PAC with a full tree whose nodes share candidates, the left token first and a bonus token
+    With all of this mended it is SJD-PAC with a full tree whose nodes share candidates, the left token first and a bonus token
     (pac.combined, pac.readings.shared): siblings from the declared row without the draft, a path found in turn, the own
     residual, and a token from the row behind the window.
     """
@@ -167,7 +175,7 @@ def reference_lossless(seed: int) -> Finding:
             for case, each in zip(CASES, found, strict=True)
         ),
         enumeration(
-            "without its departure the law of each example is the target's; without all "
+            "with the first call mended: without its departure the law of each example is the target's; without all "
             "four the loop has the laws of sequences and of calls of sjd-pac with a full tree, shared candidates and a "
             "bonus, on the same processes"
         ),

@@ -1,4 +1,7 @@
-"""The published sampler is followed column by column: every draw, every coin and every path, as the code has them."""
+"""The published sampler is followed column by column: every draw, every coin and every path, as the code has them.
+
+Its first call is mended: there, too, the second candidate of a column is another one than the first.
+"""
 
 from fractions import Fraction
 from itertools import product
