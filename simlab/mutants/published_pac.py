@@ -33,7 +33,9 @@ class PublishedState(NamedTuple):
 
 @dataclass(frozen=True)
 class PublishedPac(Decoder[PublishedState]):
-    """The published loop, its first call mended. Of each choice but the shape the first is the code's, the second what the proofs ask for.
+    """The published loop, its first call mended.
+
+    Of each choice but the shape the first is the code's, the second what the proofs ask for.
 
     Attributes
     ----------
@@ -59,8 +61,8 @@ class PublishedPac(Decoder[PublishedState]):
     has a uniform token of its own there, so that siblings may repeat, while they are scored as if they could not: that
     changes the law by itself, and the size of what other departures do.
 
-    In the authors' favour no draft behind the end of a sequence is accepted: where one goes on, the code's ``longest`` path depends on
-    them, and so does the law of the last tokens, which is that of a longer process.
+    In the authors' favour no draft behind the end of a sequence is accepted: where one goes on, the code's ``longest``
+    path depends on them, and so does the law of the last tokens, which is that of a longer process.
 
     Tokens of images begin at 0 here, so token 0, on which the code puts 1e-20 in every residual (line 198), is one of
     them: it is what comes where nothing else is left. If there is only one token for two candidates, the second is one

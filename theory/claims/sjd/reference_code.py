@@ -49,10 +49,10 @@ class RowBehind(PointMassSjd):
         FILE,
         "SpeculativeSampler.__call__, get_multi_token_for_preparation",
         "The inputs of a call are the last committed token and W - 1 drafts. It accepts drafts from the left with "
-        "min(1, p/q), draws the first rejected one again from the positive part of p - q, draws the others again from the "
-        "rows of this call, and with them a token from the row behind the window, committed if none is rejected and a "
-        "draft if one is: a call that commits i tokens needs i - 1 new drafts. New drafts are uniform, or copies, or "
-        "the likeliest token of the row to the left, always scored as point masses.",
+        "min(1, p/q), draws the first rejected one again from the positive part of p - q, and the others from the rows "
+        "of this call, with a token from the row behind the window, which is committed if none is rejected and a draft "
+        "if one is: a call that commits i tokens needs i - 1 new drafts. New drafts are uniform, or copies, or the "
+        "likeliest token of the row to the left, always scored as point masses.",
     ),
     r"For every target and window, sequences decoded with the published loop, whose new drafts are uniform and scored "
     r"as point masses, have the autoregressive law.",

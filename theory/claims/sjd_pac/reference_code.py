@@ -121,10 +121,10 @@ def reference_lossless(seed: int) -> Finding:
     here are of the loop with its first call mended: there, too, nodes of a position share candidates, which are drawn
     without replacement.
 
-    *First call.* Siblings that are drawn independently may repeat. Against $p = (1/2, 1/2, 0)$ a 2 beside a 2 leaves
-    nothing, so that with two candidates for one token no token of the target comes in 1/9 of all sequences, but the
-    code's token 0. With $p = (3/5, 2/5, 0)$ a 0 comes with 28/45. Of 8,192 tokens, the four candidates
-    behind a node repeat one with about 6/8192, in the first call of an image alone.
+    *First call.* Siblings that are drawn independently may repeat. With two candidates for the first token, whose row
+    is (3/5, 2/5, 0), a 0 comes with 28/45; with (1/2, 1/2, 0) a 2 beside a 2 leaves nothing, and with 1/9 the code's
+    token 0 comes, which is no token of an image. Of 8,192 tokens, the four candidates behind a node repeat one with
+    about 6/8192, in the first call of an image alone.
 
     *Siblings.* Given a draft that has stayed, App. A.3 asks for candidates from $q$ without it, where $q$ is its row of
     the last call. The code draws them from the residual that it would have been replaced from, and scores them as if
@@ -143,9 +143,9 @@ def reference_lossless(seed: int) -> Finding:
     *After.* If all drafts are accepted, the next token is the first of the padding, which is uniform, and is committed.
     With 64 nodes, K = 4 and D = 3 that takes 45 accepted drafts.
 
-    With all of this mended it is SJD-PAC with a full tree whose nodes share candidates, the left token first and a bonus token
-    (pac.combined, pac.readings.shared): siblings from the declared row without the draft, a path found in turn, the own
-    residual, and a token from the row behind the window.
+    With all of this mended it is SJD-PAC with a full tree whose nodes share candidates, the left token first and a
+    bonus token (pac.combined, pac.readings.shared): siblings from the declared row without the draft, a path found in
+    turn, the own residual, and a token from the row behind the window.
     """
     found = []
     for case in CASES:
