@@ -1,4 +1,4 @@
-"""SJD-PAC as its published code runs it after its first call, with each of four departures from the paper apart.
+"""SJD-PAC as its published code runs it, with each of its departures from the paper apart.
 
 KangJialiang/SJD-PAC, commit 4fbc099f7f76, scheduler/sjd_pac_iteration_lumina_mgpt.py, SJDPACSpeculativeSampler. The
 tree is full, the nodes of one position share their candidates, the token that adaptive continuation has left is the
@@ -33,9 +33,7 @@ class PublishedState(NamedTuple):
 
 @dataclass(frozen=True)
 class PublishedPac(Decoder[PublishedState]):
-    """The published loop, its first call mended.
-
-    Of each choice but the shape the first is the code's, the second what the proofs ask for.
+    """The published loop. Of each choice but the shape the first is the code's, the second what the proofs ask for.
 
     Attributes
     ----------
@@ -54,13 +52,13 @@ class PublishedPac(Decoder[PublishedState]):
     after
         What follows a window that is accepted whole: a ``uniform`` token (lines 199 to 206), or one from the ``row``
         there.
+    first
+        The candidates of the first call: ``independent``, so that siblings may repeat, while they are scored as if they
+        could not (lines 346 to 359, called at 762), for two candidates at one position; or ``shared`` and drawn without
+        replacement, as later ones are, which is the default: it changes the size of what other departures do.
 
     Notes
     -----
-    The candidates of the first call are shared and drawn without replacement, as later ones are. In the code every node
-    has a uniform token of its own there, so that siblings may repeat, while they are scored as if they could not: that
-    changes the law by itself, and the size of what other departures do.
-
     In the authors' favour no draft behind the end of a sequence is accepted: where one goes on, the code's ``longest``
     path depends on them, and so does the law of the last tokens, which is that of a longer process.
 
@@ -79,16 +77,20 @@ class PublishedPac(Decoder[PublishedState]):
     path: Literal["longest", "in-turn"] = "longest"
     redrawn: Literal["last", "own"] = "last"
     after: Literal["uniform", "row"] = "uniform"
+    first: Literal["independent", "shared"] = "shared"
 
     @property
     def lossless(self) -> bool:
-        return (self.siblings, self.path, self.redrawn, self.after) == ("declared", "in-turn", "own", "row")
+        found = self.siblings, self.path, self.redrawn, self.after, self.first
+        return found == ("declared", "in-turn", "own", "row", "shared")
 
     def init(self, process: Process, randomness: Randomness, batch: int) -> PublishedState:
         tokens = process.buffer(batch, process.length + self.window + 1)
         uniform = np.broadcast_to(process.uniform, (batch, self.window, process.vocabulary))
         tokens[:, : self.window] = randomness.draw(uniform, tokens[:, 0], Purpose.TARGET)
-        siblings = without(uniform[:, : self.depth], tokens[:, : self.depth])
+        siblings = uniform[:, : self.depth]
+        if self.first == "shared":
+            siblings = without(siblings, tokens[:, : self.depth])
         return PublishedState(tokens, 0 * tokens[:, 0], uniform, siblings)
 
     def step(

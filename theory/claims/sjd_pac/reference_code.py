@@ -25,7 +25,13 @@ CODE = Repository("KangJialiang/SJD-PAC", "4fbc099f7f765b6b363a767da317c0fb8ad4a
 FILE = "scheduler/sjd_pac_iteration_lumina_mgpt.py"
 NODES = 64  # the paper's L, and the code's max_num_new_tokens
 
-MENDED: dict[str, Any] = {"siblings": "declared", "path": "in-turn", "redrawn": "own", "after": "row"}
+MENDED: dict[str, Any] = {
+    "siblings": "declared",
+    "path": "in-turn",
+    "redrawn": "own",
+    "after": "row",
+    "first": "shared",
+}
 HALF = Fraction(1, 2)
 Rows = dict[str, Sequence[Fraction | int]]  # by prefix
 FROM_FIRST: Rows = {"": (1, 0, 0), "0": (HALF / 2, 0, 1 - HALF / 2), "1": (0, HALF, HALF), "2": (0, HALF, HALF)}
@@ -47,7 +53,13 @@ class Case(NamedTuple):
         return TableProcess(len(self.rows[""]), length, lambda prefix: self.rows["".join(map(str, prefix))])
 
     def decoder(self, *mended: str) -> PublishedPac:
-        return PublishedPac(self.window, depth=self.depth, **{one: MENDED[one] for one in (*self.beside, *mended)})
+        changed = {one: MENDED[one] for one in (*self.beside, *mended)}
+        return PublishedPac(self.window, depth=self.depth, **({"first": self.first} | changed))
+
+    @property
+    def first(self) -> str:
+        """The candidates of the first call, which are the code's where nothing else departs."""
+        return "independent" if self.departure == "first" else "shared"
 
     @property
     def nodes(self) -> int:
@@ -56,6 +68,7 @@ class Case(NamedTuple):
 
 
 CASES = (
+    Case("first", 1, 2, {"": (Fraction(3, 5), Fraction(2, 5), 0)}, "a single token with (3/5, 2/5, 0)"),
     Case(
         "siblings",
         1,
@@ -117,9 +130,9 @@ CASES = (
     "have the autoregressive law.",
 )
 def reference_lossless(seed: int) -> Finding:
-    r"""Each of four departures changes the law, and the first call does; the paper's proofs have none of them. The laws
-    here are of the loop with its first call mended: there, too, nodes of a position share candidates, which are drawn
-    without replacement.
+    r"""The first call changes the law, and each of four departures does; the paper's proofs have none of them. All laws
+    but that of the first example are of the loop with its first call mended: there, too, nodes of a position share
+    candidates, which are drawn without replacement.
 
     *First call.* Siblings that are drawn independently may repeat. With two candidates for the first token, whose row
     is (3/5, 2/5, 0), a 0 comes with 28/45; with (1/2, 1/2, 0) a 2 beside a 2 leaves nothing, and with 1/9 the code's
@@ -167,6 +180,7 @@ def reference_lossless(seed: int) -> Finding:
                     candidates=2,
                     depth=case.depth + 1,
                     nodes=case.nodes,
+                    first=case.first,
                     mended=case.beside,
                     rows=case.rows,
                     **each,
@@ -175,8 +189,8 @@ def reference_lossless(seed: int) -> Finding:
             for case, each in zip(CASES, found, strict=True)
         ),
         enumeration(
-            "with the first call mended: without its departure the law of each example is the target's; without all "
-            "four the loop has the laws of sequences and of calls of sjd-pac with a full tree, shared candidates and a "
+            "with the first call mended but in the first example; without its departure the law of each is the "
+            "target's, and without all five the loop has the laws of sequences and of calls of sjd-pac with a full tree, shared candidates and a "
             "bonus, on the same processes"
         ),
         control("the same check finds no difference where a departure is mended, nor for sjd-pac itself"),
