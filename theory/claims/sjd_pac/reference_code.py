@@ -100,7 +100,7 @@ CASES = (
         2,
         3,
         FROM_FIRST,
-        "the rows of the first example, with siblings from the declared row: the last of them leaves nothing",
+        "the rows of the second example, with siblings from the declared row: the last of them leaves nothing",
         ("siblings",),
     ),
     Case(
@@ -190,8 +190,8 @@ def reference_lossless(seed: int) -> Finding:
         ),
         enumeration(
             "with the first call mended but in the first example; without its departure the law of each is the "
-            "target's, and without all five the loop has the laws of sequences and of calls of sjd-pac with a full tree, shared candidates and a "
-            "bonus, on the same processes"
+            "target's, and without all five the loop has the laws of sequences and of calls of sjd-pac with a full "
+            "tree, shared candidates and a bonus, on the same processes"
         ),
         control("the same check finds no difference where a departure is mended, nor for sjd-pac itself"),
     )
