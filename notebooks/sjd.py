@@ -136,7 +136,8 @@ typeset(pd.DataFrame(found, ["TV on the two tokens above", "for all rows", "it f
 #
 # Every call commits a token, so there are never more calls than tokens (**holds**). Six tokens of two kinds, each like
 # the last with $\frac45$: the exact law of the number of calls. *Jacobi* iterates the same window without a test; the
-# published code holds one draft fewer and scores new ones as point masses.
+# published code holds one draft fewer and scores new ones as point masses; that after a rejection it has a draft from
+# the row behind the window in the place of a new one is left out here (`sjd-reference.lossless`).
 
 # %%
 chain = sticky_process(F(4, 5), 2, 6)

@@ -1,9 +1,11 @@
 """Speculative Jacobi decoding as its published reference code runs it.
 
-It differs from the paper in three ways that matter to the law or the speed: the window of W tokens holds the
-last committed token and W - 1 drafts; a bonus token follows a window that is accepted whole; a new draft
-is uniform but declared as a point mass, so it is accepted with probability p(x) instead of min(1, V p(x)).
-A fourth is not here: after a rejection the code has a draft from the row behind the window, in place of a new one.
+It differs from the paper in four ways that matter to the law or the speed. Three are here: the window of W tokens
+holds the last committed token and W - 1 drafts; a bonus token follows a window that is accepted whole; a new draft
+is uniform but declared as a point mass, so it is accepted with probability p(x) instead of min(1, V p(x)). The fourth
+is not: after a rejection the row behind the window gives the code a draft, too, with that row as its q, so that a call
+that commits i tokens needs i - 1 new drafts. Here, as in the paper, it needs i: speeds are of the paper's loop with
+the code's scoring.
 """
 
 from __future__ import annotations

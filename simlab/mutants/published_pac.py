@@ -52,12 +52,15 @@ class PublishedPac(Decoder[PublishedState]):
     after
         What follows a window that is accepted whole: a ``uniform`` token (lines 199 to 206), or one from the ``row``
         there.
+    first
+        The candidates of the first call: ``independent``, so that siblings may repeat, while they are scored as if they
+        could not (lines 346 to 359, called at 762), for two candidates at one position; or ``shared`` and drawn without
+        replacement, as later ones are, which is the default: it changes the size of what other departures do.
 
     Notes
     -----
-    In the authors' favour the candidates of the first call are shared and drawn without replacement, as later ones are.
-    No draft behind the end of a sequence is accepted, either: where one goes on, the code's ``longest`` path depends on
-    them, and so does the law of the last tokens, which is that of a longer process.
+    In the authors' favour no draft behind the end of a sequence is accepted: where one goes on, the code's ``longest``
+    path depends on them, and so does the law of the last tokens, which is that of a longer process.
 
     Tokens of images begin at 0 here, so token 0, on which the code puts 1e-20 in every residual (line 198), is one of
     them: it is what comes where nothing else is left. If there is only one token for two candidates, the second is one
@@ -74,16 +77,20 @@ class PublishedPac(Decoder[PublishedState]):
     path: Literal["longest", "in-turn"] = "longest"
     redrawn: Literal["last", "own"] = "last"
     after: Literal["uniform", "row"] = "uniform"
+    first: Literal["independent", "shared"] = "shared"
 
     @property
     def lossless(self) -> bool:
-        return (self.siblings, self.path, self.redrawn, self.after) == ("declared", "in-turn", "own", "row")
+        found = self.siblings, self.path, self.redrawn, self.after, self.first
+        return found == ("declared", "in-turn", "own", "row", "shared")
 
     def init(self, process: Process, randomness: Randomness, batch: int) -> PublishedState:
         tokens = process.buffer(batch, process.length + self.window + 1)
         uniform = np.broadcast_to(process.uniform, (batch, self.window, process.vocabulary))
         tokens[:, : self.window] = randomness.draw(uniform, tokens[:, 0], Purpose.TARGET)
-        siblings = without(uniform[:, : self.depth], tokens[:, : self.depth])
+        siblings = uniform[:, : self.depth]
+        if self.first == "shared":
+            siblings = without(siblings, tokens[:, : self.depth])
         return PublishedState(tokens, 0 * tokens[:, 0], uniform, siblings)
 
     def step(

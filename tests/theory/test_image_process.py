@@ -206,12 +206,17 @@ def test_continuation_alone(alone: float, verdict: str, monkeypatch: pytest.Monk
     assert decided(monkeypatch, pac_scale, "pac.ablation.continuation", of) == verdict
 
 
-@pytest.mark.parametrize(("local", "verdict"), [(7.0, "not-refuted"), (4.0, "refuted"), (4.5, "not-decided")])
-def test_whether_a_strictly_local_process_predicts(local: float, verdict: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("local", "sjd", "verdict"),
+    [(7.0, 2.2, "not-refuted"), (4.0, 2.2, "refuted"), (4.5, 2.2, "not-decided"), (7.0, 3.0, "refuted")],
+)
+def test_whether_a_strictly_local_process_predicts(
+    local: float, sjd: float, verdict: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def of(decoder: Any, **changes: Any) -> float:
         if isinstance(decoder, SjdPac):
             return local if changes.get("floor") == 0 else 4.4
-        return 2.2
+        return sjd
 
     assert decided(monkeypatch, pac_scale, "pac.ablation.strictly-local", of) == verdict
 
@@ -261,6 +266,7 @@ def test_whether_a_reading_predicts(pd: float, half: float, verdict: str, monkey
         ({48: 0.4}, "not-decided"),
         ({1: 0.4, 16: 0.6, 48: 0.4}, "refuted"),
         ({32: 0.4}, "refuted"),
+        ({1: 0.4, 16: 0.05, 48: 0.4}, "not-decided"),
     ],
 )
 def test_whether_influence_falls_and_rises(tv: dict[int, float], verdict: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -41,8 +41,8 @@ SIMPLE = (
     "correlated with the already sampled tokens can provide a more precise guess than the random initialization."
 )
 POINT_MASSES = (
-    "New drafts are scored as point masses, as in the published code, which has the horizontal ones only, and one "
-    "draft fewer that is new: after a rejection it has one from the row behind the window."
+    "New drafts are scored as point masses, as in the published code, which has the horizontal ones only; they are as "
+    "many as in the paper's loop, one for each committed token."
 )
 
 
@@ -68,7 +68,8 @@ def spatial_simple(seed: int) -> Finding:
     On this picture that is arithmetic. A draft that is drawn again comes from the row that the next call computes, and
     is always accepted. So with random initialisation every other call rejects its first, uniform, draft and commits
     one token; the next accepts the 14 drafts that were drawn again, rejects the uniform one behind them, and commits
-    15. That is 16 tokens in two calls, but for the uniform drafts that are accepted by chance, one in 256. Every
+    15. That is 16 tokens in two calls, but for the uniform drafts that are accepted by chance, one in 256; in the
+    published code, where the row behind the window gives a draft as well (sjd-reference.lossless), it is 17. Every
     initialisation whose new drafts are accepted more often is faster.
     """
     found: dict[str, Speed] = {

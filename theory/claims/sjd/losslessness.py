@@ -227,10 +227,11 @@ def honesty_gap(decoder: Decoder, process: TableProcess) -> Fraction:
     ],
 )
 def independence(seed: int) -> Finding:
-    r"""The draft $x$ is drawn from a row that is a function of $J_{j-1}$, with a uniform of its own. The tokens to its
-    left come from uniforms of theirs, from rows that are functions of $J_{j-1}$ and of what was declared before, as the
-    residual of a rejected draft is; so do the coins. By independent uniforms $x$ is independent of all of these given
-    $J_{j-1}$, which is the equation. A copied
+    r"""The row that $x$ is drawn from is a function of $J_{j-1}$, and by independent uniforms the uniform that it is
+    drawn with is independent of all others, of this call and of earlier ones. All else that $J_j$ depends on is
+    determined by these others: the tokens to the left of $x$, the coins that decide what is committed, and the token
+    that replaces a rejected draft, whose row $[p - q]^+$ has the $q$ of a call before. So given $J_{j-1}$, $x$ is
+    independent of $J_j$, which is the equation. A copied
     draft is not independent of the token that it copies; its declared q is then the point mass on its value, under
     which it follows $q$ given the tokens to its left, all that sjd.theorem-1 needs. One uniform for all draws of a call
     breaks the equation, and with it the output law.

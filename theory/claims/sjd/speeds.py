@@ -2,7 +2,8 @@
 
 Statements about a model are judged on :mod:`theory.image_process`: at best they are *not refuted* by it. A window of W
 is as in the published code: W inputs of a call, of which one is committed and W - 1 are drafts. So W = 1 is
-autoregression.
+autoregression. New drafts are those of the paper's loop, one for each committed token; the code has one less, and a
+draft from the row behind the window (sjd-reference.lossless).
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ HEADLINES = (
         "A retained draft still follows its declared row given all that stands to its left, and candidates drawn "
         "without replacement and verified in turn recover the target's row, so both arguments go through together.",
         "If the retained token is kept, it is verified first, since last it would change the law; it may be dropped. "
-        "The published code departs from the proofs in its first call and in four places behind it, and is not "
-        "lossless (sjd-pac-reference.lossless).",
+        "The published code departs from the proofs in four places, besides its first call, whose siblings may repeat, "
+        "and is not lossless (sjd-pac-reference.lossless).",
     ),
     Headline(
         "pac.retention",

@@ -96,8 +96,8 @@ LOSSLESS = ("ar", "eagle", "sjd")  # besides SJD-PAC
     "of every method of the table.",
 )
 def state_of_the_art(seed: int) -> Finding:
-    """A comparison of printed numbers, within rounding. The nearest is, in speedup, SJD on Emu3 and MS-COCO, 2.01
-    beside 3.25, and in step compression EAGLE-2 on Lumina-mGPT, 2.94 beside 4.51.
+    """A comparison of printed numbers, within rounding. The nearest in speedup is SJD on Emu3 with MS-COCO, 2.01 beside
+    3.25; in step compression it is EAGLE-2 on Lumina-mGPT with MS-COCO, 2.94 beside 4.51.
 
     Among all methods of the table, lossy ones too, SJD-PAC is ahead in neither column throughout. In steps SJD2 is
     ahead on Emu3 with both sets of prompts, 5.62 to 4.31 and 4.72 to 4.59; in latency GSD is on Lumina-mGPT with

@@ -25,7 +25,13 @@ CODE = Repository("KangJialiang/SJD-PAC", "4fbc099f7f765b6b363a767da317c0fb8ad4a
 FILE = "scheduler/sjd_pac_iteration_lumina_mgpt.py"
 NODES = 64  # the paper's L, and the code's max_num_new_tokens
 
-MENDED: dict[str, Any] = {"siblings": "declared", "path": "in-turn", "redrawn": "own", "after": "row"}
+MENDED: dict[str, Any] = {
+    "siblings": "declared",
+    "path": "in-turn",
+    "redrawn": "own",
+    "after": "row",
+    "first": "shared",
+}
 HALF = Fraction(1, 2)
 Rows = dict[str, Sequence[Fraction | int]]  # by prefix
 FROM_FIRST: Rows = {"": (1, 0, 0), "0": (HALF / 2, 0, 1 - HALF / 2), "1": (0, HALF, HALF), "2": (0, HALF, HALF)}
@@ -47,7 +53,13 @@ class Case(NamedTuple):
         return TableProcess(len(self.rows[""]), length, lambda prefix: self.rows["".join(map(str, prefix))])
 
     def decoder(self, *mended: str) -> PublishedPac:
-        return PublishedPac(self.window, depth=self.depth, **{one: MENDED[one] for one in (*self.beside, *mended)})
+        changed = {one: MENDED[one] for one in (*self.beside, *mended)}
+        return PublishedPac(self.window, depth=self.depth, **({"first": self.first} | changed))
+
+    @property
+    def first(self) -> str:
+        """The candidates of the first call, which are the code's where nothing else departs."""
+        return "independent" if self.departure == "first" else "shared"
 
     @property
     def nodes(self) -> int:
@@ -56,6 +68,7 @@ class Case(NamedTuple):
 
 
 CASES = (
+    Case("first", 1, 2, {"": (Fraction(3, 5), Fraction(2, 5), 0)}, "a single token with (3/5, 2/5, 0)"),
     Case(
         "siblings",
         1,
@@ -87,7 +100,7 @@ CASES = (
         2,
         3,
         FROM_FIRST,
-        "the rows of the first example, with siblings from the declared row: the last of them leaves nothing",
+        "the rows of the second example, with siblings from the declared row: the last of them leaves nothing",
         ("siblings",),
     ),
     Case(
@@ -110,17 +123,21 @@ CASES = (
         "is taken if its own coins come up, whether or not a candidate before it is accepted too, the longest of all "
         "(174 to 176). A draft of the tree behind the first rejection is redrawn from the residual after the last of "
         "its siblings (187 to 195), which is token 0 where nothing is left (198), and declared with p. A window "
-        "accepted as a whole is followed by a uniform token (199 to 206). Nodes of the first call are independent "
-        "uniform tokens (346 to 359, 762), of which siblings may be alike, and are scored as the others.",
+        "accepted as a whole is followed by a uniform token (199 to 206). In the first call every node has a uniform "
+        "token of its own (get_multi_token_for_preparation, called at 762), scored as if no sibling could repeat.",
     ),
     "For every target, number of candidates, depth and window, sequences decoded with the published loop of SJD-PAC "
     "have the autoregressive law.",
 )
 def reference_lossless(seed: int) -> Finding:
-    r"""Each of four departures behind the first call changes the law; the paper's proofs have none of them. The first
-    call is a fifth, siblings that may be alike and are scored as if they could not. It comes once, and of 8,192 tokens
-    two of four siblings are alike in 0.07 % of nodes; here it is mended, its candidates shared and drawn without
-    replacement, so that each example shows one departure alone.
+    r"""The first call changes the law, and each of four departures does; the paper's proofs have none of them. All laws
+    but that of the first example are of the loop with its first call mended: there, too, nodes of a position share
+    candidates, which are drawn without replacement.
+
+    *First call.* Siblings that are drawn independently may repeat. With two candidates for the first token, whose row
+    is (3/5, 2/5, 0), a 0 comes with 28/45; with (1/2, 1/2, 0) a 2 beside a 2 leaves nothing, and with 1/9 the code's
+    token 0 comes, which is no token of an image. Of 8,192 tokens, the four candidates behind a node repeat one with
+    about 6/8192, in the first call of an image alone.
 
     *Siblings.* Given a draft that has stayed, App. A.3 asks for candidates from $q$ without it, where $q$ is its row of
     the last call. The code draws them from the residual that it would have been replaced from, and scores them as if
@@ -139,9 +156,9 @@ def reference_lossless(seed: int) -> Finding:
     *After.* If all drafts are accepted, the next token is the first of the padding, which is uniform, and is committed.
     With 64 nodes, K = 4 and D = 3 that takes 45 accepted drafts.
 
-    Mended it is SJD-PAC with a full tree whose nodes share candidates, the left token first and a bonus token
-    (pac.combined, pac.readings.shared): siblings from the declared row without the draft, a path found in turn, the own
-    residual, and a token from the row behind the window.
+    With all of this mended it is SJD-PAC with a full tree whose nodes share candidates, the left token first and a
+    bonus token (pac.combined, pac.readings.shared): siblings from the declared row without the draft, a path found in
+    turn, the own residual, and a token from the row behind the window.
     """
     found = []
     for case in CASES:
@@ -163,6 +180,7 @@ def reference_lossless(seed: int) -> Finding:
                     candidates=2,
                     depth=case.depth + 1,
                     nodes=case.nodes,
+                    first=case.first,
                     mended=case.beside,
                     rows=case.rows,
                     **each,
@@ -171,9 +189,9 @@ def reference_lossless(seed: int) -> Finding:
             for case, each in zip(CASES, found, strict=True)
         ),
         enumeration(
-            "without its departure, and with candidates of the first call drawn without replacement, the law of each "
-            "example is the target's; without all four the loop has the laws of sequences and of calls of sjd-pac "
-            "with a full tree, shared candidates and a bonus, on the same processes"
+            "with the first call mended but in the first example; without its departure the law of each is the "
+            "target's, and without all five the loop has the laws of sequences and of calls of sjd-pac with a full "
+            "tree, shared candidates and a bonus, on the same processes"
         ),
         control("the same check finds no difference where a departure is mended, nor for sjd-pac itself"),
     )

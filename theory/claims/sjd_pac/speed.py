@@ -23,9 +23,10 @@ import scipy
 from simlab.decoders import Decoder, Sjd, SjdAc, SjdPac, SjdPd
 from simlab.statistics import paired
 from theory.claims.base import Claims, Evidence, Finding, Verdict
-from theory.claims.evidence import counterexample, rejects_mutants, require, simulation
+from theory.claims.evidence import counterexample, example, rejects_mutants, simulation
 from theory.claims.format import numbers
 from theory.claims.sjd.speeds import ERRORS
+from theory.claims.sjd_pac import figures
 from theory.claims.sources import derived, said
 from theory.image_process import STAND_IN, Comparison, Speed, committed_of, compare, speed
 from theory.published import ledger
@@ -219,8 +220,8 @@ LENGTHS = (1, 2, 4, 8, 16)  # tokens a call: from the short to the long ones
         "formalised",
         "Where a run is short and where it is long is not said: judged is each of five lengths. Of SJD the stand-in "
         "was fitted to the share of calls that commit one token, and of the full method, as a comb, to the tokens a "
-        "call; the other shares are predictions. The full method has 64 nodes, SJD 32 drafts, as in two rows of Table "
-        f"2: that the window grows is a part of the shift. {STAND_IN}",
+        "call; the other shares are predictions, of SJD beside those of Fig. 1a. The full method has 64 nodes, SJD 32 "
+        f"drafts, as in two rows of Table 2: that the window grows is a part of the shift. {STAND_IN}",
     ),
     "On the simulated image-like process, with a comb and with the tree of the published code, a larger share of the "
     "calls of the full method with 64 nodes than of SJD with 32 drafts commits more than 1, 2, 4, 8 and 16 tokens.",
@@ -233,6 +234,7 @@ def reshapes(seed: int) -> Finding:
     """
     sjd = _shares(Sjd(32), seed)
     full = {tree: _shares(make(SjdPac, 64), seed) for tree, make in TREES.items()}
+    drawn = {length: figures.above(length) for length in LENGTHS if length < len(figures.SHARES)}
 
     def shift(one: np.ndarray, other: np.ndarray) -> int:
         """1 where the first surely has the larger share at every length, -1 where surely a smaller one at some."""
@@ -254,6 +256,12 @@ def reshapes(seed: int) -> Finding:
                     sjd=sjd.mean(axis=1),
                     **{tree.replace(" ", "_"): shares.mean(axis=1) for tree, shares in full.items()},
                 ),
+            ),
+            example(
+                f"{figures.DRAWN} shares of SJD's calls, by which "
+                + ", ".join(f"{share:.1%} commit more than {length}" for length, share in drawn.items())
+                + " tokens",
+                numbers(lengths=list(drawn), sjd=list(drawn.values())),
             ),
             rejects_mutants(
                 {"SJD against itself": (sjd, sjd), "exchanged": (sjd, *full.values())[:2]},
@@ -423,8 +431,8 @@ def continuation(seed: int) -> Finding:
         f"printed. {STAND_IN}",
     ),
     "On the simulated image-like process without its long-range term and its noise, the full method of SJD-PAC with "
-    "a comb and L = 64 commits more tokens a call than the 4.51 that Table 2 prints, although SJD with L = 32 is not "
-    "surely above the 2.31 printed.",
+    "a comb and L = 64 commits more tokens a call than the 4.51 that Table 2 prints, and SJD with L = 32 less than a "
+    "fifth more than the 2.31 printed.",
     simulates=SIMULATES,
 )
 def strictly_local(seed: int) -> Finding:
@@ -442,7 +450,7 @@ def strictly_local(seed: int) -> Finding:
     }
     images = {"strictly local": 10, "with a floor": 4, "with floor and noise, as fitted": GLIMPSE}
     found = {name: speed(full, seed, images[name], **changes) for name, changes in variants.items()}
-    base = speed(Sjd(32), seed, GLIMPSE, **variants["strictly local"])
+    base = speed(Sjd(32), seed, MANY, **variants["strictly local"])
     printed = printed_compression("2", "sjd+pd+ac", L=64)
     first = printed_compression("2", "sjd", L=32)
 
@@ -451,21 +459,30 @@ def strictly_local(seed: int) -> Finding:
         low, high = full.mean.interval(1 - ALARMS)
         return int(low > printed) - int(high < printed)
 
-    require(base.mean.interval(1 - ALARMS)[0] <= first, "SJD commits more than is printed of it")
+    def near(sjd: Speed) -> int:
+        """1 or -1 where ``sjd`` surely commits less or more than a fifth above what is printed."""
+        low, high = sjd.mean.interval(1 - ALARMS)
+        return int(high < 1.2 * first) - int(low > 1.2 * first)
+
     return Finding(
-        VERDICT_OF[more(found["strictly local"])],
+        VERDICT_OF[min(more(found["strictly local"]), near(base))],
         [
             counterexample(
                 "image-like process, tokens a call of the full method with L = 64: "
                 + "; ".join(f"{name} {value}, n = {images[name]}" for name, value in found.items())
                 + f"; printed {printed}; {ERRORS}; at a false-alarm rate of {ALARMS:g}. SJD with L = 32, strictly "
-                f"local: {base}; printed {first}",
+                f"local: {base}, n = {MANY}; printed {first}",
                 numbers(compression={name: value.mean.mean for name, value in found.items()}),
             ),
             rejects_mutants(
                 {"with floor and noise, as fitted": found["with floor and noise, as fitted"]},
                 lambda speed_: more(speed_) != 1,
                 "more than is printed",
+            ),
+            rejects_mutants(
+                {"the full method in its place": found["strictly local"]},
+                lambda sjd: near(sjd) != 1,
+                "what SJD commits",
             ),
         ],
     )

@@ -81,7 +81,7 @@ def jacobi_tree(path: Path, nodes: int = 8, width: int = 2, depth: int = 3) -> A
 
     What is between two calls of it is written out: the path that it takes is committed, and the token behind it, below
     which the tree is filled with the tokens that it returns. All tokens are those of an image. The first tree repeats
-    no candidate, in the authors' favour: theirs does, which is rare where there are thousands of tokens.
+    no candidate: theirs does, which changes the law by itself, and is rare where there are thousands of tokens.
     """
     import torch
 

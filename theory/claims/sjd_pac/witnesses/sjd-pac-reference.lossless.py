@@ -1,4 +1,7 @@
-"""The published sampler is followed column by column: every draw, every coin and every path, as the code has them."""
+"""The published sampler is followed column by column: every draw, every coin and every path, as the code has them.
+
+Where the first call is mended the second candidate of a column is another one than the first there, too.
+"""
 
 from fractions import Fraction
 from itertools import product
@@ -44,7 +47,7 @@ def draws(pmfs):
         yield [x for x, _ in each], mass
 
 
-def emitted(levels, window, rows, declared):
+def emitted(levels, window, rows, declared, first):
     """The law of the sequence, two candidates at each of the first ``levels`` columns of ``window`` drafts.
 
     The second is drawn as published, or from the ``declared`` row without the first.
@@ -117,7 +120,8 @@ def emitted(levels, window, rows, declared):
 
     law, states = {}, {}
     for tokens, mass in draws([uniform] * min(window, length)):
-        states[(), tuple((x, without(uniform, x), uniform) for x in tokens)] = mass
+        beside = [without(uniform, x) if first == "shared" else uniform for x in tokens]
+        states[(), tuple((x, row, uniform) for x, row in zip(tokens, beside))] = mass
     while states:
         further = {}
         for (prefix, columns), mass in states.items():
@@ -136,7 +140,7 @@ def recompute(examples):
         k, depth, rows = entry["candidates"], entry["depth"], entry["rows"]
         assert k == 2
         window = depth - 1 + entry["nodes"] - (k**depth - 1)
-        law = emitted(depth - 1, window, rows, "siblings" in entry["mended"])
+        law = emitted(depth - 1, window, rows, "siblings" in entry["mended"], entry["first"])
         target = {}
         for tokens in product(range(len(rows[""])), repeat=1 + max(map(len, rows))):
             mass = Fraction(1)
