@@ -20,7 +20,9 @@ from simlab.certify.shapes.events import (
     BEFORE,
     CERTAIN,
     EXAMINED,
+    FEW,
     FORCED,
+    HALVES,
     NEXT,
     PAIR,
     Classify,
@@ -34,6 +36,7 @@ SURE = 0.2  # the part of blocks with two certain drafts in turn, where a coin t
 AGAIN, AS_CERTAIN = 0.6, 2 / 3  # the part of blocks in which an earlier row is hard too, and of these with two certain
 CERTAINLY = 0.5  # the part of blocks in which a row before the one that is hard, or behind it, is nearly certain
 WHOLLY = 0.25  # of these the part in which it is certain
+HALF = 0.2  # of rows behind the one that is hard the part with two tokens instead
 
 Place = tuple[int, Array]  # of an outcome, and the labels [V] of its tokens
 
@@ -43,8 +46,8 @@ class DrawnBlock:
     """A block, and the places that are looked at: ``at``, the next one, and one before, or ``None``.
 
     ``kind`` says how q differs from p at the first of them; it is empty for the bonus. ``apart`` is how many positions
-    before it the other hard row is, 0 where there is none, ``certain`` the place whose row is nearly certain, and
-    ``forced`` the one whose row is certain, where tokens have the label 0 or, all others, 1.
+    before it the other hard row is, 0 where there is none. ``beside`` is a place whose row is nearly certain,
+    certain, or of two tokens, with the name of that kind of events: a certain token has the label 0, two have 0 and 1.
     """
 
     block: Block
@@ -53,14 +56,13 @@ class DrawnBlock:
     before: Place | None
     kind: str = ""
     apart: int = 0
-    certain: Place | None = None
-    forced: Place | None = None
+    beside: tuple[str, Place] | None = None
     greedy: bool = False  # whether each token is certain; then none is looked at
 
     @property
     def places(self) -> tuple[Place, ...]:
         """All of them."""
-        looked_at = self.before, self.at, self.next, self.certain, self.forced
+        looked_at = self.before, self.at, self.next, self.beside and self.beside[1]
         return tuple(place for place in looked_at if place is not None)
 
     def completed(self, tokens: Array, rng: np.random.Generator) -> Array:
@@ -93,13 +95,13 @@ def drawn_block(size: int, gamma: int, rng: np.random.Generator, maker: RowMaker
     around = _around(ends, gamma, maker, rng)
     anew = {ends, ends + 1, around.before, around.again, around.certain}
     p, q = np.empty((gamma + 1, size)), np.empty((gamma, size))
-    labels, kinds, forced = dict[int, Array](), dict[int, str](), None
+    labels, kinds = dict[int, Array](), dict[int, str]()
+    special = _special(around.certain == ends + 1, rng)
     for i in range(gamma + 1):
         of = maker.row(size, rng) if i in anew else rows.turned(one, int(rng.integers(size)))
         if i == around.certain:
-            forced = i if rng.random() < WHOLLY else None
-            of = rows.nearly_certain(of) if forced is None else rows.wholly_certain(of)
-        p[i], labels[i] = of.p, of.labels
+            of = SPECIAL[special](of, rng)
+        p[i], labels[i] = of.p, rows.labels_of_few(of) if i == around.certain and special in FEW else of.labels
         if i < gamma and (i in around.sure or (i == around.certain and not (maker.alike and rng.random() < 0.5))):
             kinds[i], q[i] = "two certain", rows.likeliest(of)
         elif i == around.again:
@@ -119,9 +121,22 @@ def drawn_block(size: int, gamma: int, rng: np.random.Generator, maker: RowMaker
         place(around.before if around.before != around.certain else None),
         kinds.get(ends, ""),
         0 if around.again is None else ends - around.again,
-        place(around.certain if forced is None else None),
-        None if forced is None else (forced, (p[forced] == 0).astype(np.int8)),
+        None if around.certain is None else (special, (around.certain, labels[around.certain])),
     )
+
+
+SPECIAL: dict[str, Callable[[Row, np.random.Generator], Row]] = {
+    CERTAIN: lambda of, rng: rows.nearly_certain(of),
+    FORCED: rows.wholly_certain,
+    HALVES: rows.two_alike,
+}
+
+
+def _special(behind: bool, rng: np.random.Generator) -> str:
+    """Which row a place has beside the one where blocks mostly end; few blocks would pass one with two tokens."""
+    if behind and rng.random() < HALF:
+        return HALVES
+    return FORCED if rng.random() < WHOLLY else CERTAIN
 
 
 class _Around(NamedTuple):
@@ -157,9 +172,11 @@ def events_of(drawn: tuple[DrawnBlock, ...], starts: tuple[int, ...]) -> tuple[E
         EXAMINED: [(look(block.at, start),) for block, start in both],
         NEXT: [(look(block.next, start),) for block, start in both if block.next],
         BEFORE: [(look(block.before, start),) for block, start in both if block.before],
-        CERTAIN: [(look(block.certain, start),) for block, start in both if block.certain],
+        **{
+            kind: [(look(block.beside[1], start),) for block, start in both if block.beside and block.beside[0] == kind]
+            for kind in SPECIAL
+        },
         PAIR: [(look(block.at, start), look(block.next, start)) for block, start in both if block.next],
-        FORCED: [(look(block.forced, start),) for block, start in both if block.forced],
     }
     apart = {EXAMINED: drawn[0].apart if len(drawn) == 1 else 0}
     return tuple(at_places(name, count, groups, apart.get(name, 0)) for name, groups in kinds.items() if groups)

@@ -15,10 +15,15 @@ EXAMINED, NEXT, BEFORE, LAST = "the token looked at", "the next token", "an earl
 PAIR, NEIGHBOURS = PARTED = "both together", "neighbours in the batch"  # two tokens each
 BRANCH = "an earlier token of the branch"  # of a tree: the next one of the branch, or another
 CERTAIN = "a token that is nearly certain"  # next to the token looked at, or before it
-FORCED = "a token that is certain"
-TWO = {BRANCH: ("the branch", "another"), FORCED: ("it", "another")}  # kinds that tell one token from all others
+FORCED, HALVES = "a token that is certain", "one token of two"
+# of kinds that tell a token or two from all others, what there is, and how often it comes
+FEW = {
+    BRANCH: (("the branch", "another"), (1 - EASY, EASY)),
+    FORCED: (("it", "another"), (1.0, 0.0)),
+    HALVES: (("one", "the other", "neither"), (0.5, 0.5, 0.0)),
+}
 EACH = "each token, place by place"  # where all tokens of a call have the law of those looked at
-EVENTS = (EXAMINED, NEXT, BEFORE, LAST, *PARTED, BRANCH, CERTAIN, FORCED, EACH)
+EVENTS = (EXAMINED, NEXT, BEFORE, LAST, *PARTED, BRANCH, CERTAIN, FORCED, HALVES, EACH)
 PLACES = 128  # that are counted one by one, at most
 CLASSES = {
     2: ("one half", "the other half"),
@@ -36,12 +41,10 @@ def at(place: int, labels: Array) -> Classify:
 
 def law_of(name: str, count: int) -> Array:
     """The law of a kind of events, of tokens in so many classes."""
-    if name == BRANCH:
-        return np.array([1 - EASY, EASY])
+    if name in FEW:
+        return np.array(FEW[name][1])
     if name == CERTAIN:
         return certain_law(count)
-    if name == FORCED:
-        return np.array([1.0, 0.0])
     if name not in PARTED:
         return LAWS[count]
     heavy = float(LAWS[count][HEAVY[count]])
@@ -55,8 +58,8 @@ def at_places(name: str, count: int, groups: Iterable[Sequence[Classify]], dista
 
 
 def _look(name: str, count: int, classify: Classify) -> Look:
-    if name in TWO:
-        return Look(classify, 2, TWO[name].__getitem__)
+    if name in FEW:
+        return Look(classify, len(FEW[name][0]), FEW[name][0].__getitem__)
     if name in PARTED:
         return Look(partial(_heavy, HEAVY[count], classify), 2, ("another", "heavy").__getitem__)
     return Look(classify, count, CLASSES[count].__getitem__)

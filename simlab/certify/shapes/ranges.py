@@ -191,12 +191,12 @@ def _size(low: int, high: int, usual: tuple[int, ...], rng: np.random.Generator)
     if within and rng.random() < USUAL_SHARE:
         return int(rng.choice(within))
     if rng.random() < EDGES:
-        centre = 1 << int(rng.integers(low.bit_length() - 1, high.bit_length() + 1))
-        if rng.random() < 1 / 3 and high >= TILE:
-            centre = TILE * int(rng.integers(max(1, low // TILE), high // TILE + 1))
-        size = centre + int(rng.integers(-1, 2))
-        if low <= size <= high:
-            return size
+        powers = [1 << k for k in range(low.bit_length() - 1, high.bit_length() + 1)]
+        tile = TILE * int(rng.integers(low // TILE, high // TILE + 1))
+        for centres in (powers, [tile]) if rng.random() < 2 / 3 else ([tile], powers):
+            edges = [size for centre in centres for size in range(centre - 1, centre + 2) if low <= size <= high]
+            if edges:
+                return int(rng.choice(edges))
     return min(high, max(low, round(exp(rng.uniform(log(low), log(high + 1))) - 0.5)))
 
 

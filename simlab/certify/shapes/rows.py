@@ -78,9 +78,28 @@ def nearly_certain(of: Row) -> Row:
     return Row(_massed(of.labels, of.weights, certain_law(of.count)), of.labels, of.weights)
 
 
-def wholly_certain(of: Row) -> Row:
-    """The same row with all of its mass in the likeliest heavy token."""
-    return Row(likeliest(of), of.labels, of.weights)
+def wholly_certain(of: Row, rng: np.random.Generator) -> Row:
+    """The same row with all of its mass in a token, the only one that is heavy."""
+    return _only(of, [_anywhere(of, rng)])
+
+
+def two_alike(of: Row, rng: np.random.Generator) -> Row:
+    """The same row with half of its mass in a token, the only one that is heavy, and half in another."""
+    first, other = _anywhere(of, rng), _anywhere(of, rng)
+    return _only(of, [first, other if other != first else (first + 1) % len(of.p)])
+
+
+def _anywhere(of: Row, rng: np.random.Generator) -> int:
+    """A token of any class, or any token where there are two classes: often one at an end, where kernels go wrong."""
+    return int(rng.choice(np.flatnonzero(of.labels == rng.integers(of.count))))
+
+
+def _only(of: Row, tokens: list[int]) -> Row:
+    """The same row with all of its mass in these tokens, alike; the first of them is heavy, and no other is."""
+    heavy, labels, p = HEAVY[of.count], of.labels.copy(), np.zeros_like(of.p)
+    labels[labels == heavy] = len(LAWS[of.count]) - 1
+    labels[tokens[0]], p[tokens] = heavy, 1 / len(tokens)
+    return Row(p, labels, of.weights)
 
 
 def certain_law(count: int) -> Array:
@@ -133,6 +152,11 @@ def _massed(labels: Array, weights: Array, masses: Array) -> Array:
     """Weights scaled so that each class has its mass."""
     total = np.bincount(labels, weights, len(masses))
     return np.asarray(weights * (masses / np.where(total > 0, total, 1))[labels])
+
+
+def labels_of_few(of: Row) -> Array:
+    """Labels ``[V]`` of a row of which few tokens have mass: 0 of heavy ones, 1 of others, of the rest their number."""
+    return np.where(of.p > 0, of.labels != HEAVY[of.count], np.count_nonzero(of.p)).astype(np.int8)
 
 
 def likeliest(of: Row) -> Array:

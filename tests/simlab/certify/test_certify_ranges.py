@@ -14,7 +14,7 @@ from experiments.bench.memory import GIB, peak_of
 from simlab.certify import CONTRACTS, certify
 from simlab.certify.registry import makes
 from simlab.certify.shapes.drawing import cells
-from simlab.certify.shapes.ranges import LARGEST, MOST, PRESETS, Ranges, Shape, limits, numbers, parsed
+from simlab.certify.shapes.ranges import LARGEST, MOST, PRESETS, Ranges, Shape, V, limits, numbers, parsed
 from simlab.mutants.gated.correct import CORRECT
 from tests.support.certify import verifier
 
@@ -153,3 +153,11 @@ def test_ranges_know_their_shapes() -> None:
     assert cells(CONTRACTS["verify"].axes, {"V": 64}) == tuple(
         cell for cell in cells(CONTRACTS["verify"].axes, {}) if cell.of["V"][1] <= 64
     )
+
+
+@pytest.mark.exact
+def test_a_large_vocabulary_is_often_next_to_a_power_of_two() -> None:
+    """Each of the edges of the uppermost band comes among a few sizes, where indices pass 16 bits and 17."""
+    rng, band = np.random.default_rng(0), Ranges({"V": (65_537, 262_144)})
+    drawn = {band.draw((V,), rng)["V"] for _ in range(200)}
+    assert drawn >= {65_537, *(131_072 + by for by in (-1, 0, 1)), 262_143, 262_144}

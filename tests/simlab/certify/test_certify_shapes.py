@@ -28,6 +28,7 @@ from simlab.certify.shapes.events import (
     CERTAIN,
     EXAMINED,
     FORCED,
+    HALVES,
     LAST,
     NEIGHBOURS,
     NEXT,
@@ -104,6 +105,16 @@ def test_ends_and_parts_of_a_large_vocabulary_are_classes() -> None:
 
 
 @pytest.mark.exact
+def test_rows_of_one_token_or_two_often_have_it_at_an_end() -> None:
+    """Where the last tile is a part of a tile, and where indices pass 16 bits: in a few rows of either kind."""
+    size, rng = 70_000, np.random.default_rng(0)
+    for make in (rows.wholly_certain, rows.two_alike):
+        tokens = [np.flatnonzero(make(rows.row(size, rng), rng).p) for _ in range(60)]
+        assert any((found >= size // 64 * 64).any() for found in tokens)
+        assert any((found >= 1 << 16).any() for found in tokens)
+
+
+@pytest.mark.exact
 @pytest.mark.parametrize("passed", [rows.nearly, rows.certain, rows.same])
 @pytest.mark.parametrize("positions", [1, 8, 96])
 def test_a_block_gets_past_its_easy_rows(passed: Any, positions: int) -> None:
@@ -121,7 +132,7 @@ def test_a_block_gets_past_its_easy_rows(passed: Any, positions: int) -> None:
 def test_what_is_counted_of_a_block_has_the_law_that_is_stated(name: str) -> None:
     """Over all outcomes of small blocks, by the target's rows; every kind of events is among them."""
     contract, seen = CONTRACTS[name], set[str]()
-    for seed in range(48):
+    for seed in range(96):
         size = 9 if seed % 4 == 0 and "batch" not in {axis.name for axis in contract.axes} else SMALL["V"]
         shape = Shape(tuple((axis.name, (SMALL | {"V": size})[axis.name]) for axis in contract.axes))
         case: Any = contract.drawn(shape, np.random.default_rng(seed))
@@ -134,6 +145,7 @@ def test_what_is_counted_of_a_block_has_the_law_that_is_stated(name: str) -> Non
     wanted = {EXAMINED, NEXT, PAIR} | ({LAST, NEIGHBOURS} if name == "verify_batch" else set())
     assert seen >= wanted | ({BEFORE, CERTAIN} if name.startswith("verify") else set())
     assert FORCED in seen or name.startswith("chain")
+    assert HALVES in seen or name in ("draft", "chain_logits")
 
 
 @pytest.mark.exact
