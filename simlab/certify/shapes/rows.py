@@ -34,6 +34,7 @@ DRAFTS = {  # masses of classes under q in rows that are hard: what p has more o
 RARE = 5  # the class of rare tokens, of seven
 CERTAINTY = 61 / 64  # the mass of heavy tokens in a row that is nearly certain
 FEW, LEAST_KEPT = 1 / 4, 6  # the part of rows of which few tokens have mass, and how many at least: one of each class
+AT_AN_END = 1 / 2  # of the only tokens of a row the part that are the first of the vocabulary, or the last
 EASY = 1 / 32  # the most that is rejected at a position before the one that is looked at
 
 
@@ -90,7 +91,9 @@ def two_alike(of: Row, rng: np.random.Generator) -> Row:
 
 
 def _anywhere(of: Row, rng: np.random.Generator) -> int:
-    """A token of any class, or any token where there are two classes: often one at an end, where kernels go wrong."""
+    """The first token or the last, where kernels go wrong, half of the time, else one of any class."""
+    if rng.random() < AT_AN_END:
+        return int(rng.choice([0, len(of.p) - 1]))
     return int(rng.choice(np.flatnonzero(of.labels == rng.integers(of.count))))
 
 
