@@ -36,7 +36,7 @@ SURE = 0.2  # the part of blocks with two certain drafts in turn, where a coin t
 AGAIN, AS_CERTAIN = 0.6, 2 / 3  # the part of blocks in which an earlier row is hard too, and of these with two certain
 CERTAINLY = 0.5  # the part of blocks in which a row before the one that is hard, or behind it, is nearly certain
 WHOLLY = 0.25  # of these the part in which it is certain
-HALF = 0.2  # of rows behind the one that is hard the part with two tokens instead
+HALF = 0.4  # of rows behind the one that is hard the part with two tokens instead
 
 Place = tuple[int, Array]  # of an outcome, and the labels [V] of its tokens
 
