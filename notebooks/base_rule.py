@@ -126,7 +126,7 @@ print(rate, law, sep="\n")
 # $\gamma$ drafts in a row are verified from the left until one is rejected. What comes after is drawn from the
 # residual or, if all were accepted, from the next row of the target: the *bonus*. Below, mistakes seen in real code,
 # each enumerated exactly on three random processes: how far the law of the first $n$ tokens is from the target's.
-# Three have the first token right, so a test of single tokens does not see them.
+# Three have the first token right, so a test of first tokens does not see them.
 
 # %%
 right = make_decoder("speculative", gamma=2)
@@ -205,8 +205,8 @@ typeset(faster)
 #
 # **Holds**, and is not in the paper: whatever a rule does with one draft, it accepts at most $1 - \mathrm{TV}(p, q)$
 # plus the TV between its law $r$ and $p$. For what is accepted of a token is at most $q$ and at most $r$, and $\min(q,
-# r) \le \min(q, p) + \max(r - p, 0)$, one token at a time. *Amplify* is on the frontier, whatever the rows; groups of
-# tokens are below it at some.
+# r) \le \min(q, p) + \max(r - p, 0)$, one token at a time. *Amplify* with $k \ge 1$ is on the frontier, whatever the
+# rows; groups of tokens are below it at some.
 
 
 # %%

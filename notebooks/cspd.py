@@ -18,10 +18,10 @@
 # a draft be verified all the same, and is what comes out the target's law?**
 #
 # CSpD takes the ratio of two *trajectories*, one of each model, that share the draft $x_0$ and the noise of all steps.
-# Nearly all cancels: $\rho(x) = \Sigma\,p(x)/q(x)$, with $p$ and $q$ the densities of the last step and $\Sigma$ a
-# product of variances of the others. A draft is accepted with $\min(1, \rho)$; if not, proposals from $p$ are made
-# until one is taken, each with $\max(0, 1 - 1/\rho)$. Drag $\Sigma$, and the distance of two last steps $N(\text{gap},
-# 1)$ and $N(0, 1)$.
+# Nearly all cancels: $\rho(x) = \Sigma\,p(x)/q(x)$, with $p$ and $q$ the densities of the last step and $\Sigma$ the
+# product of $\sqrt{|\Sigma_q|/|\Sigma_p|}$ over the others. A draft is accepted with $\min(1, \rho)$; if not, proposals
+# from $p$ are made until one is taken, each with $\max(0, 1 - 1/\rho)$. Drag $\Sigma$, and the distance of two last
+# steps $N(\text{gap}, 1)$ and $N(0, 1)$.
 
 # %% tags=["hide-input"] jupyter={"source_hidden": true}
 from math import exp, log, sqrt
@@ -148,8 +148,8 @@ typeset(found, 2)
 # That it lowers $\mathbb{E}|x^q - x^p|^2$ of one step by $2\,\mathrm{tr}\sqrt{\Sigma^q \Sigma^p}$ **holds under the
 # assumption** that means are given and covariances commute: of each direction $\sigma_q^2 + \sigma_p^2 - (\sigma_q -
 # \sigma_p)^2 = 2\sigma_q\sigma_p$. That it raises acceptance **holds under the assumption** that the draft is near the
-# target: its own noise bounds the two-path ratio, by `most` below, however good the draft is. For last means two
-# deviations apart it is the other way round ($T = 100$, 16 dimensions).
+# target: its own noise below a shared $x_T$ bounds the two-path ratio, by `most` below, however good the draft is. For
+# last means two deviations apart it is the other way round ($T = 100$, 16 dimensions).
 
 
 # %%

@@ -18,10 +18,10 @@
 # groups?**
 #
 # GSD accepts a draft $x$ by the masses of its group $C(x)$, with $\min(1, P(C(x))/Q(C(x)))$, and draws from the usual
-# residual $[p - q]_+$ after a rejection. Its Theorem 1 says that this never accepts less than speculative sampling,
-# "even if the clustering function dynamically changes at each decoding step". Each dot below is a pair of random rows
-# over 12 tokens: for a partition in threes the answer is yes. The windows of Algorithm 3, around each drafted token
-# another one, are read in three ways, and each loses somewhere.
+# residual $[p - q]_+$ after a rejection. Its Theorem 1 says that over a partition this never accepts less than
+# speculative sampling, and its section 4.1 that this is so "even if the clustering function dynamically changes at each
+# decoding step". Each dot below is a pair of random rows over 12 tokens: for a partition in threes the answer is yes.
+# The windows of Algorithm 3, around each drafted token another one, are read in three ways, and each loses somewhere.
 
 # %% tags=["hide-input"] jupyter={"source_hidden": true}
 from fractions import Fraction as F
@@ -146,8 +146,9 @@ print("calls for five tokens:", {name: max(found) for name, found in calls.items
 # ## What comes out · `gsd.unbiased`
 #
 # The paper calls raising both masses unbiased. Of the ratio that drafts are tested with it **holds**: over a partition,
-# not over windows, its mean under the draft is $\sum_x q(x) P/Q = 1$, as that of $p/q$; *amplify*, $k\,p/q$, has $k$,
-# and *addition*, $(p + \varepsilon)/q$, has $1 + \varepsilon V$. It says nothing of the law: neither tokens nor groups
+# not over windows, its mean under a draft with mass in every group is $\sum_x q(x) P/Q = 1$, as that of $p/q$ where $q$
+# has mass wherever $p$ has; for a $q$ without zeros *amplify*, $k\,p/q$, has $k$, and *addition*,
+# $(p + \varepsilon)/q$, has $1 + \varepsilon V$. It says nothing of the law: neither tokens nor groups
 # follow the target. A residual taken on groups (`gsd.unbiased.group-residual`) mends the second: draw the group from
 # $[P - Q]_+$, then the token by $p$ within it.
 
@@ -182,8 +183,8 @@ typeset(pd.DataFrame(far, ["TV"]))
 # ## Against the naive rules · `gsd.naive-lossy`
 #
 # In the paper's Table 1 no row of amplify or addition is as good as one of GSD in both calls and score, FID or CLIP;
-# five of eight lie between GSD's rows in calls, three have fewer than any of them. TV does not explain it: amplify
-# spends exactly what it gains, for all rows, and GSD more at some (`gsd.naive-lossy.tv`).
+# five of eight lie between GSD's rows in calls, three have fewer than any of them. TV does not explain it: amplify,
+# with $k \ge 1$, spends exactly what it gains, for all rows, and GSD more at some (`gsd.naive-lossy.tv`).
 
 # %%
 naive = make_rule("amplify", k=2)

@@ -25,8 +25,8 @@ class KSeq(Verifier):
     Raises ``ValueError`` for a ``rho`` below 1. See Sun et al., arXiv 2310.15141, K-SEQ.
     """
 
-    # between 1 and K; the smallest valid one of each pair of rows if it is not said. That is irrational for K > 1, so
-    # exact rows are then taken as floats
+    # between 1 and K; the smallest valid one of each pair of rows if it is not said. For K > 1 that can be irrational,
+    # so exact rows are then taken as floats
     rho: Number | None = None
     takes: ClassVar[tuple[type[Candidates], ...]] = (Independent,)
 

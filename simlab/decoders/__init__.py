@@ -74,7 +74,7 @@ def make_decoder(name: str, **parameters: Any) -> Decoder:
 
 
 def verifies(decoder: Decoder) -> bool:
-    """Whether a decoder verifies drafts one by one by a rule."""
+    """Whether a decoder verifies all its drafts one by one by a rule."""
     trees = CandidateTree | DynamicTree | Traversal
     by_themselves = Autoregressive | Block | Hierarchical | Jacobi | SjdBlock | SjdPv | Skipping | trees
     return not isinstance(decoder, by_themselves)

@@ -1,8 +1,8 @@
 """Initialisation of new drafts: SJD, section 4.2.
 
 On a raster-order grid with ``columns`` columns, a new draft copies (a token, or a pmf) from a *source* position: the
-nearest one to the left or above that is not new itself. Its source is the position itself where it starts at random,
-as at an edge, where there is no neighbour.
+nearest one to the left or above that is not new itself, or the first position of a line, or column, that is wholly
+new. That one, and one at an edge, where there is no neighbour, starts at random and is its own source.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Jacobi decoding under sampling: a window of tokens is iterated until they stop changing.
 
-Song et al. 2021, as described in SJD, section 3.2. Every iteration draws each token of the window from its row; a token
-is final once all tokens before it are final and unchanged, because then its row was the right one. ``noise`` says
-whether iterations share their randomness:
+After Song et al. 2021; SJD, section 3.2, describes it with the likeliest token of each row. Here every iteration draws
+each token of the window from its row; a token is final once all tokens before it are final and unchanged, because then
+its row was the right one. ``noise`` says whether iterations share their randomness:
 
 ``fresh``
     every iteration draws with new randomness. A draft survives only if the same token is drawn again.
@@ -50,7 +50,7 @@ class Jacobi(Decoder[JacobiState]):
 
     References
     ----------
-    Song et al. 2021, as described in SJD, section 3.2.
+    Song et al. 2021; its greedy form in SJD, section 3.2.
     """
 
     window: int

@@ -1,7 +1,8 @@
 """How the drafts behind the first rejection are renewed for the next call of a window.
 
-What is verified in the next call is accepted with probability 1 - TV of its row now and its row then, however it was
-drawn. What the renewal changes is how often the token stays the same, and with it the rows to its right:
+A draft that follows the row declared for it is accepted by the lossless rule in the next call with probability 1 - TV
+of its row now and its row then, however it was drawn. What the renewal changes is how often the token stays the same,
+and with it the rows to its right:
 
 =====================  ======================================================  =============================
 renewal                token                                                   declared q

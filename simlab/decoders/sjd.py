@@ -1,7 +1,8 @@
 """Speculative Jacobi decoding (SJD): Jacobi iteration over a window of drafts, verified as in speculative decoding.
 
 Teng et al., "Accelerating auto-regressive text-to-image generation with training-free speculative Jacobi
-decoding", sections 4.1 and 4.2; GSD, Algorithms 4 and 5, is the same loop with another rule. In each step
+decoding", sections 4.1 and 4.2; GSD, Algorithm 5, is the same loop with another rule, but prints, as its Algorithm 4,
+that drafts behind a rejection stay while the rows of this call become their q, which is biased. In each step
 
 1. one call of the target computes the rows p of all W drafts x of the window;
 2. the drafts are verified from the left, with the pmfs they were drawn from as q, up to the first rejection;
@@ -24,7 +25,8 @@ initial            token of a new position                declared q
 ``sample-above``   drawn from the row of the token above  that row
 =================  =====================================  ==============================================
 
-At an edge of the grid, and before the first call, there is no neighbour: the token is uniform.
+At an edge of the grid there is no neighbour: the token is uniform. Where a whole line, or column, is new, as before the
+first call, its first token is: ``repeat`` copies it, with a point mass for each copy, and ``sample`` draws all alike.
 """
 
 from __future__ import annotations

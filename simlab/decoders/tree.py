@@ -1,6 +1,6 @@
 """The shape of a tree of drafts: a chain with more candidates at its first positions.
 
-SJD-PAC, section 4.1: "a shallow, wide tree" of ``candidates`` K a node for the first ``depth`` D positions, of which
+SJD-PAC, section 4.1, "Shallow, Wide Tree": one of ``candidates`` K a node for the first ``depth`` D positions, of which
 one path, the first, is extended to a chain of ``window`` tokens. The paper leaves open whether every node of the
 tree has K children or only those of the chain:
 

@@ -104,7 +104,7 @@ class Rule(ABC):
         Returns
         -------
         Array
-            ``float[..., V]``: the residual; p where it has no mass.
+            ``float[..., V]``: the residual; where it has no mass p, or what the rule says.
 
         Raises
         ------

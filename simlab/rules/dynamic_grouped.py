@@ -34,7 +34,7 @@ class DynamicGrouped(RatioRule):
     Attributes
     ----------
     size
-        G, the width of the window in ranks, >= 1.
+        G, >= 1: a ``centred`` window has 2 (G // 2) + 1 ranks, the others 2 (G // 2), which is none at G = 1.
     max_gap
         Tokens y of the window stay if ``|p(y) - p(x)|`` is at most this, >= 0; ``None``: all stay.
     max_distance

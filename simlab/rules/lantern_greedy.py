@@ -1,9 +1,9 @@
 """LANTERN at temperature 0: accept a draft if it is the likeliest token once its neighbourhood is counted for it.
 
-LANTERN, section 3.3, last paragraph: "accept x if x = argmax p_A(. given D = x)". After a rejection that argmax is
-emitted, which is what [p_A - q]+ becomes. The paper leaves open which p is meant: the softmax row of the model, or
-the point mass that temperature 0 makes of it. The rule takes the row it is given; the claims under ``lantern.greedy``
-judge both.
+LANTERN, section 3.3, last paragraph: x is accepted if it is argmax p_A(. given D = x), the paper's q. After a rejection
+that argmax is emitted, which is what [p_A - q]+ becomes. The paper leaves open which p is meant: the softmax row of the
+model, or the point mass that temperature 0 makes of it. The rule takes the row it is given; the claims under
+``lantern.greedy`` judge both.
 """
 
 from __future__ import annotations

@@ -3,8 +3,9 @@
 The question is that of V. Tran-Thien's "mentored decoding" (An optimal lossy variant of speculative decoding,
 2023), which bounds the Kullback-Leibler divergence of the output to the target; here the bound is on TV, and the
 answer has a closed form. Let t = min(1, tv/TV(p, q)) and let the target be p_t = p + t (q - p). Speculative sampling of
-p_t emits p_t, which is tv away from p, and accepts 1 - TV(p_t, q) = 1 - (1 - t) TV(p, q) = alpha + tv: all that any
-rule with one candidate can (:func:`theory.acceptance.frontier`). Its residual is [p_t - q]+ = [p - q]+.
+p_t emits p_t, which is s = min(tv, TV(p, q)) away from p, and accepts 1 - TV(p_t, q) = 1 - (1 - t) TV(p, q) =
+alpha + s: all that any rule with one candidate can (:func:`theory.acceptance.frontier`). Its residual is [p_t - q]+ =
+[p - q]+.
 """
 
 from __future__ import annotations

@@ -159,7 +159,7 @@ class Ratio(ABC):
 
 
 class Densities(Ratio):
-    """The mixtures' own densities: lossless, and no rule accepts more."""
+    """The mixtures' own densities: lossless, and no lossless rule accepts more."""
 
     name = "densities"
 

@@ -70,7 +70,7 @@ class TrajectoryPair(NamedTuple):
         return TrajectoryPair(self.target.only(rows), self.draft.only(rows))
 
     def log_sigma(self) -> np.ndarray:
-        """``[B]``: log Sigma, the product of variances; CSpD, eq. 8."""
+        """``[B]``: log Sigma, of the draft's standard deviations over the target's; CSpD, eq. 8."""
         return self.draft.log_volumes() - self.target.log_volumes()
 
 

@@ -2,7 +2,7 @@
 
     rho(x) = p(x) / q(x),  proposals are tokens of the target
 
-Speculative sampling for densities: lossless, and no rule accepts more drafts. It needs marginals in closed form.
+Speculative sampling for densities: lossless, and no lossless rule accepts more. It needs marginals in closed form.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ with phi the standard normal density: the ratio of ``last-step``, and one propos
 
 *Theorem.* The emitted token follows the target's marginal, whatever the joint law of the two trajectories down to x_1,
 as long as the last noise z and the coin are independent of it; a draft is kept with probability 2 Phi(-|D| / 2), which
-no rule exceeds.
+no rule exceeds that emits the target's last step given both trajectories down to x_1.
 
 *Proof.* Given both trajectories down to x_1 a rejected z has the density [phi(z) - phi(z + D)]+. The reflection R takes
 D to -D, keeps lengths and volumes, and is its own inverse. So z' = R z has the density [phi(R z') - phi(R z' + D)]+ =

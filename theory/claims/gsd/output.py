@@ -1,4 +1,7 @@
-"""Claims about what GSD emits: the law of tokens, of groups and of sequences, and tokens that the target excludes."""
+"""Claims about what GSD emits: the law of tokens, of groups and of sequences, and tokens that the target excludes.
+
+And what its printed form of SJD emits.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from simlab.decoders import Sjd
+from simlab.mutants.decoders import TailRelabelled
 from simlab.rules import Addition, Amplify, Grouped, Rule, Speculative, make_rule
 from theory.claims.base import Claims, Evidence, Finding
 from theory.claims.evidence import (
@@ -26,9 +31,10 @@ from theory.claims.evidence import (
 from theory.claims.format import fmt, fmt_row, numbers
 from theory.claims.gsd.acceptance import LABELS, PAIR, group_masses, mean_ratio, weights
 from theory.claims.proven import over_more_tokens, proven
+from theory.claims.sjd.losslessness import deviation, two_tokens
 from theory.claims.sources import derived, said
 from theory.distances import kl, tv
-from theory.exact import acceptance, step_law
+from theory.exact import acceptance, sequence_law, step_law, target_law
 from theory.search import Pmf
 
 CLAIMS = Claims("gsd")
@@ -345,3 +351,41 @@ def _tv_of_sequences(law: Any, p: Pmf, n: int) -> float:
             each = (exp(ways + sum(c * x for c, x in zip(counts, row, strict=True))) for row in (one, other))
             spent += abs(next(each) - next(each)) / 2
     return spent
+
+
+# SJD as it is printed ------------------------------------------------------------------------------------------
+
+
+@CLAIMS.claim(
+    "gsd.sjd-printed",
+    said(
+        "2.3 and Algorithm 4",
+        "the correctness of the output distribution is ensured regardless of the choice of q",
+        "formalised",
+        "Said of speculative sampling, as the reason why SJD, “provided in Algorithm 4”, may draft with earlier rows. "
+        "Its last line but one keeps the drafts behind a rejection, and takes the rows of this call for their q. SJD "
+        "draws them again from those rows (sjd.theorem-1), as the published code of GSD does; then nothing is lost. "
+        "Algorithm 5 prints the same line.",
+    ),
+    r"For every target and window, Algorithm 4 emits sequences with the target's law, $\hat X_{0:L-k} \leftarrow "
+    r"\hat X_{k:L}$ and $q_{0:L-k} \leftarrow p_{k:L}$ being carried out as printed.",
+)
+def sjd_printed(seed: int) -> Finding:
+    r"""Every $q$ is as good as another, but the draft has to follow it. A draft that is kept was drawn from its old
+    row, and is now scored as if drawn from the row of this call. Let there be two tokens and two drafts, at first drawn
+    uniformly. If the first one is rejected the second stays: it is uniform, and is accepted with $\min(1, p/q)$, where
+    $q$ is the target's row after the rejected token, and $p$ that after the token that replaces it.
+    """
+    row = weights(1, 2)
+    process, printed, drawn_again = two_tokens(row, row), TailRelabelled(2), Sjd(2)
+    law, off = sequence_law(printed, process, Speculative())[0], deviation(printed, process)
+    require(deviation(drawn_again, process) == 0, "SJD does not have the target's law")
+    return refuted_if(
+        off > 0,
+        counterexample(
+            f"two tokens, two drafts, the first row (1/3, 2/3), the next one (1/3, 2/3) after token 0 and (2/3, 1/3) "
+            f"after token 1: the law of both tokens is off by TV {fmt(off)}",
+            numbers(p={"": row, "0": row, "1": row[::-1]}, window=2, law=law, target=target_law(process), tv=off),
+        ),
+        control("the same check finds that the drafts drawn again from the rows of the call have the target's law"),
+    )
