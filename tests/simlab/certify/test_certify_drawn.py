@@ -155,7 +155,7 @@ WRONG = {  # what is wrong in a part of shapes that has to be hit: contract, sha
         "draft",
         "V=300,gamma=9",
         implementation("the token before repeated", GATED["rows of at most 2 tokens with mass"], "draft"),
-        32,
+        64,
     ),
 }
 
@@ -189,7 +189,7 @@ def test_what_is_wrong_at_one_place_of_a_sequence_is_told_of_that_place() -> Non
 def test_odd_sums_are_told_of_a_case_that_has_such_counts(name: str, shape: str) -> None:
     """Not all cases count the same kinds, and the one that is told is not the last that was called."""
     region = region_of(shape, name=name)
-    asked = next(region.rounds(12 * CALLS))
+    asked = next(region.rounds(24 * CALLS))
     for one in asked:
         call(region, one, reference(name), 0.0)
     kinds, told = [kind for key, kind, _ in region.pools if key == ("all", 0)], list[str]()
