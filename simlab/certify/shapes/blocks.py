@@ -20,10 +20,10 @@ from simlab.certify.shapes.events import (
     BEFORE,
     CERTAIN,
     EXAMINED,
-    FEW,
     FORCED,
     HALVES,
     NEXT,
+    ONE_OR_TWO,
     PAIR,
     Classify,
     at,
@@ -101,7 +101,7 @@ def drawn_block(size: int, gamma: int, rng: np.random.Generator, maker: RowMaker
         of = maker.row(size, rng) if i in anew else rows.turned(one, int(rng.integers(size)))
         if i == around.certain:
             of = SPECIAL[special](of, rng)
-        p[i], labels[i] = of.p, rows.labels_of_few(of) if i == around.certain and special in FEW else of.labels
+        p[i], labels[i] = of.p, rows.labels_of_few(of) if i == around.certain and special in ONE_OR_TWO else of.labels
         if i < gamma and (i in around.sure or (i == around.certain and not (maker.alike and rng.random() < 0.5))):
             kinds[i], q[i] = "two certain", rows.likeliest(of)
         elif i == around.again:

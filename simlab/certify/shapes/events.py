@@ -17,7 +17,7 @@ BRANCH = "an earlier token of the branch"  # of a tree: the next one of the bran
 CERTAIN = "a token that is nearly certain"  # next to the token looked at, or before it
 FORCED, HALVES = "a token that is certain", "one token of two"
 # of kinds that tell a token or two from all others, what there is, and how often it comes
-FEW = {
+ONE_OR_TWO = {
     BRANCH: (("the branch", "another"), (1 - EASY, EASY)),
     FORCED: (("it", "another"), (1.0, 0.0)),
     HALVES: (("one", "the other", "neither"), (0.5, 0.5, 0.0)),
@@ -41,8 +41,8 @@ def at(place: int, labels: Array) -> Classify:
 
 def law_of(name: str, count: int) -> Array:
     """The law of a kind of events, of tokens in so many classes."""
-    if name in FEW:
-        return np.array(FEW[name][1])
+    if name in ONE_OR_TWO:
+        return np.array(ONE_OR_TWO[name][1])
     if name == CERTAIN:
         return certain_law(count)
     if name not in PARTED:
@@ -58,8 +58,8 @@ def at_places(name: str, count: int, groups: Iterable[Sequence[Classify]], dista
 
 
 def _look(name: str, count: int, classify: Classify) -> Look:
-    if name in FEW:
-        return Look(classify, len(FEW[name][0]), FEW[name][0].__getitem__)
+    if name in ONE_OR_TWO:
+        return Look(classify, len(ONE_OR_TWO[name][0]), ONE_OR_TWO[name][0].__getitem__)
     if name in PARTED:
         return Look(partial(_heavy, HEAVY[count], classify), 2, ("another", "heavy").__getitem__)
     return Look(classify, count, CLASSES[count].__getitem__)
