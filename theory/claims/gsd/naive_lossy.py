@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simlab.rules import Addition, Amplify, Grouped, Lantern, Rule
-from theory.acceptance import alpha
 from theory.claims.base import Claims, Evidence, Finding
 from theory.claims.evidence import described, example, holds_if, identity, rejects_mutants, require
 from theory.claims.format import fmt, fmt_row, numbers
@@ -165,10 +164,6 @@ def naive_lossy_tv(seed: int) -> Finding:
 
 def _spent(rule: Rule, p: Any, q: Any) -> Any:
     return tv(step_law(rule, p, q), np.array(p, dtype=object))
-
-
-def _gained(rule: Rule, p: Any, q: Any) -> Any:
-    return acceptance(rule, p, q) - alpha(p, q)
 
 
 # Where q(x) is small --------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from theory.claims.evidence import example, holds_if, identity, rejects_mutants,
 from theory.claims.format import fmt_row, numbers
 from theory.claims.lantern.relaxation import Case, cases, each_token
 from theory.claims.sources import derived, said
-from theory.distances import js
+from theory.distances import js, tv
 
 CLAIMS = Claims("lantern")
 
@@ -75,9 +75,6 @@ def metric(seed: int) -> Finding:
 
     asymmetry, longer = violations(kl)
 
-    def total_variation(p: Any, q: Any) -> float:
-        return float(sum(abs(x - y) for x, y in zip(p, q, strict=True)) / 2)
-
     return holds_if(
         asymmetry > 0 and longer > 0 and detour(symmetric_js, first, last, HALVES) > 0,
         example(
@@ -90,7 +87,7 @@ def metric(seed: int) -> Finding:
             numbers(p=first, r=last, middle=HALVES, whole=whole, half=half),
         ),
         rejects_mutants(
-            {"TV": total_variation},
+            {"TV": tv},
             lambda divergence: float(min(violations(divergence)) <= 1e-12),
             "what is no metric",
         ),
