@@ -174,14 +174,12 @@ def _one_step_chains(seed: int) -> list[tuple[np.ndarray, np.ndarray, tuple[Chai
     for d in (2, 3, 4):
         turn = np.linalg.qr(random.normal(size=(d, d)))[0]
         p, q = (turn * random.uniform(0.3, 2, d) @ turn.T for _ in range(2))
-        chains = [_one_step(root_of(root @ root), random.normal(size=d)) for root in (p, q)]
+        flat = np.zeros((1, d, d))
+        chains = [
+            Chain(flat, flat, random.normal(size=(1, d)), root_of(root @ root)[None], np.eye(d)) for root in (p, q)
+        ]
         found.append((p, q, (chains[0], chains[1])))
     return found
-
-
-def _one_step(root: np.ndarray, mean: np.ndarray) -> Chain:
-    nothing = np.zeros((1, *root.shape))
-    return Chain(nothing, nothing, mean[None], root[None], np.eye(len(root)))
 
 
 def _lowered(target: Chain, draft: Chain, given: tuple[np.ndarray, np.ndarray] | None = None) -> list[float]:
