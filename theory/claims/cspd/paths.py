@@ -37,10 +37,6 @@ CLAIMS = Claims("cspd")
 Root = tuple[tuple[Any, Any], tuple[Any, Any]]  # a root of a covariance, 2 x 2
 NEAR = 1e-9  # float64 against float64, for numbers of order 10
 
-THEOREM = (
-    "Setting ε_t^p = ε_t^q in reparameterization reduces the expected distance E[||x_{t-1}^q − x_{t-1}^p||²] between "
-    "x_{t-1}^p and x_{t-1}^q by 2 · tr[√(Σ_t^q Σ_t^p)]"
-)
 COMMUTING = r"commuting covariances: $\Sigma_t^q \Sigma_t^p = \Sigma_t^p \Sigma_t^q$, as for diagonal ones"
 SYMMETRIC = "symmetric roots: the noise is multiplied with the symmetric root of the covariance"
 GIVEN = r"given means: $\mu_t^q$ and $\mu_t^p$ are fixed numbers, not random"
@@ -78,7 +74,8 @@ def diagonal(first: Any, second: Any) -> np.ndarray:
     "cspd.theorem-1",
     said(
         "Theorem 1; eqs. 30 to 45",
-        THEOREM,
+        "Setting ε_t^p = ε_t^q in reparameterization reduces the expected distance E[||x_{t-1}^q − x_{t-1}^p||²] "
+        "between x_{t-1}^p and x_{t-1}^q by 2 · tr[√(Σ_t^q Σ_t^p)]",
         "formalised",
         "read for one step whose means and covariances are given; the paper does not name the covariances, and those "
         "of DDPM, which it uses, are diagonal and so commute",

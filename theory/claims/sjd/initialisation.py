@@ -31,14 +31,6 @@ from theory.image_process import FALSE_ALARMS, FEW, Speed, compare
 
 CLAIMS = Claims("sjd")
 
-GENERAL = (
-    "We observe that the token initialization with spatial priors has a marginal influence on the speed of general "
-    "image generation."
-)
-SIMPLE = (
-    "for example, when generating images composed of many simple and repeating patterns, a token initialization "
-    "correlated with the already sampled tokens can provide a more precise guess than the random initialization."
-)
 POINT_MASSES = (
     "New drafts are scored as point masses, as in the published code, which has the horizontal ones only; they are as "
     "many as in the paper's loop, one for each committed token."
@@ -49,7 +41,8 @@ POINT_MASSES = (
     "sjd.spatial-speed",
     said(
         "5.4, Fig. 9",
-        SIMPLE,
+        "for example, when generating images composed of many simple and repeating patterns, a token initialization "
+        "correlated with the already sampled tokens can provide a more precise guess than the random initialization.",
         "formalised",
         "A more precise guess is read as more tokens a call. The picture is an example of what can be, not a model: "
         "its rows do not depend on the tokens, so that the effect is built in. How large it is on a model, Fig. 9 "
@@ -101,7 +94,8 @@ def _box_speed(decoder: Decoder, seed: int) -> Speed:
     "sjd.spatial-speed.general",
     said(
         "5.2",
-        GENERAL,
+        "We observe that the token initialization with spatial priors has a marginal influence on the speed of "
+        "general image generation.",
         "formalised",
         "Marginal is read as less than a tenth; Tables 1, 2, 4 and 5 print differences of 0.4 % to 5.5 %. "
         f"{POINT_MASSES} {PROCESS}",

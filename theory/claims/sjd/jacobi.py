@@ -38,11 +38,6 @@ from theory.image_process import FALSE_ALARMS, FEW, Speed, image
 
 CLAIMS = Claims("sjd")
 
-ONLY_GREEDY = (
-    "On the contrary, the Jacobi decoding can only accelerate the greedy sampling (top-1 sampling), which is useless "
-    "for image generation."
-)
-
 
 SJD, FRESH, FIXED = Sjd(drafts(16)), Jacobi(drafts(16)), Jacobi(drafts(16), "fixed")
 
@@ -51,7 +46,8 @@ SJD, FRESH, FIXED = Sjd(drafts(16)), Jacobi(drafts(16)), Jacobi(drafts(16), "fix
     "sjd.jacobi-sampling",
     said(
         "5.4",
-        ONLY_GREEDY,
+        "On the contrary, the Jacobi decoding can only accelerate the greedy sampling (top-1 sampling), which is "
+        "useless for image generation.",
         "formalised",
         "The published code draws with fresh randomness in every call. What is printed of it with sampling is a step "
         f"compression of {PRINTED_JACOBI} on Lumina-mGPT and up to {MOST_JACOBI} on Anole (Tables 1, 2, 4, 5): that "

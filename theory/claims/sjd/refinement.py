@@ -84,11 +84,6 @@ APPENDIX_F = (
     "the draft tokens in the next iterations), we observe that the model requires over two thousand forward passes to "
     "generate images rather than one thousand forward passes."
 )
-SPATIAL_PRIOR = (
-    "Although our token initializations with spatial prior (e.g., horizontal repeat) are slightly better than the "
-    "random token initialization in replacing the unaccepted tokens, its performance is still much worse than directly "
-    "refining the unaccepted tokens."
-)
 
 CLAIMS.summary(
     "sjd.refinement",
@@ -172,7 +167,9 @@ def _calls_of_coins(share: Fraction, width: int, length: int) -> Fraction:
     "sjd.refinement.repeat",
     said(
         "F",
-        SPATIAL_PRIOR,
+        "Although our token initializations with spatial prior (e.g., horizontal repeat) are slightly better than the "
+        "random token initialization in replacing the unaccepted tokens, its performance is still much worse than "
+        "directly refining the unaccepted tokens.",
         "formalised",
         "Almost no acceleration is read as fewer than 1.1 tokens a call: over two thousand calls for the 2,357 tokens "
         "of an image are fewer than 1.18. Much worse is read as less than two thirds of those with refinement, where "
