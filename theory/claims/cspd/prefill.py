@@ -19,13 +19,7 @@ from simlab.decoders import SpeculativeDecoder
 from simlab.processes import TableProcess
 from simlab.rules import Speculative
 from theory.claims.base import Claims, Evidence, Finding
-from theory.claims.evidence import (
-    example,
-    holds_under_assumptions_if,
-    rejects_mutants,
-    require,
-    small_scale,
-)
+from theory.claims.evidence import example, holds_under_assumptions_if, rejects_mutants, require, small_scale
 from theory.claims.format import fmt, fmt_row, numbers
 from theory.claims.proven import proven
 from theory.claims.sources import said

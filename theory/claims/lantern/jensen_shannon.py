@@ -63,11 +63,9 @@ def metric(seed: int) -> Finding:
     """
     first, last = (Fraction(1), Fraction(0)), (Fraction(0), Fraction(1))
 
-    def root(p: Any, q: Any) -> float:
-        return symmetric_js(p, q) ** 0.5
-
     whole, half = symmetric_js(first, last), symmetric_js(first, HALVES)
-    require(detour(root, first, last, HALVES) <= 0, "the root of the Jensen-Shannon divergence is no metric")
+    far = detour(lambda p, q: symmetric_js(p, q) ** 0.5, first, last, HALVES)
+    require(far <= 0, "the root of the Jensen-Shannon divergence is no metric")
     a, b, c = HALVES, (Fraction(1, 4), Fraction(3, 4)), (Fraction(1, 10), Fraction(9, 10))
 
     def violations(divergence: Any) -> tuple[float, float]:
