@@ -108,11 +108,7 @@ def output_sum(seed: int) -> Finding:
     )
 
 
-_SPREAD = (
-    (Fraction(1, 10), Fraction(1, 10), Fraction(1, 10), Fraction(1, 5), Fraction(1, 2)),
-    (Fraction(1, 2), Fraction(3, 10), Fraction(1, 5), Fraction(0), Fraction(0)),
-    [[1, 2, 3], [0, 2], [1, 3], [], []],
-)
+_SPREAD = weights(1, 1, 1, 2, 5), weights(5, 3, 2, 0, 0), [[1, 2, 3], [0, 2], [1, 3], [], []]
 
 
 def gathered(p: Any, lists: Any, delta: Fraction) -> Any:
