@@ -12,27 +12,13 @@ from theory.claims.base import Verdict
 
 @dataclass(frozen=True)
 class Headline:
-    """One headline claim of a paper.
+    """One headline claim of a paper."""
 
-    Attributes
-    ----------
-    claim
-        The id of the claim that decides it.
-    says
-        The headline in the field's words: losslessness, a bound, a mechanism or speed.
-    verdict
-        The verdict that ``why`` explains; a test compares it with the one that is found.
-    why
-        One sentence: why the verdict is what it is.
-    mend
-        One sentence: what would mend it, or how far it goes. Empty where there is nothing to mend.
-    """
-
-    claim: str
-    says: str
-    verdict: Verdict
-    why: str
-    mend: str = ""
+    claim: str  # the id of the claim that decides it
+    says: str  # the headline in the field's words: losslessness, a bound, a mechanism or speed
+    verdict: Verdict  # what ``why`` explains; a test compares it with the one that is found
+    why: str  # one sentence: why the verdict is what it is
+    mend: str = ""  # one sentence: what would mend it, or how far it goes; empty where there is nothing to mend
 
 
 @dataclass(frozen=True)

@@ -51,22 +51,9 @@ class Blocks(NamedTuple):
 def blocks_of(target: Process, draft: Process, gammas: Sequence[int]) -> Mapping[int, Blocks]:
     """Exact means for each draft length, of processes whose rows depend on the position and the last token alone.
 
-    Parameters
-    ----------
-    target, draft
-        Processes of N tokens; rows that depend on more than the last token are not noticed.
-    gammas
-        Draft lengths, 1 to N - 1.
-
-    Returns
-    -------
-    Mapping of int to Blocks
-        By draft length.
-
-    Raises
-    ------
-    ValueError
-        If a gamma is below 1, or a block of it does not fit in a sequence.
+    ``target``, ``draft``: processes of N tokens; rows that depend on more than the last token are not noticed.
+    ``gammas``: draft lengths, 1 to N - 1. Raises ``ValueError`` if a gamma is below 1, or a block of it does not fit in
+    a sequence.
     """
     for gamma in gammas:
         if check_at_least("gamma", gamma, 1) >= target.length:
@@ -120,17 +107,8 @@ def _rows(target: Process, draft: Process) -> Iterator[tuple[np.ndarray, np.ndar
 def blocks_seen(found: Simulation, gamma: int) -> np.ndarray:
     """Blocks of each simulated sequence that fit in whole, with their accepted and verified drafts.
 
-    Parameters
-    ----------
-    found
-        A simulation of B sequences with draft length ``gamma``.
-    gamma
-        The draft length.
-
-    Returns
-    -------
-    numpy.ndarray
-        ``float64[B, 3]``: blocks, accepted drafts, verified drafts.
+    ``found``: a simulation of B sequences with draft length ``gamma``. Returns ``float64[B, 3]``: blocks, accepted
+    drafts, verified drafts.
     """
     committed, length = found.committed, found.tokens.shape[1]
     first = np.cumsum(committed, axis=1) - committed
@@ -159,24 +137,10 @@ class Sampled(NamedTuple):
 def blocks_sampled(found: Simulation, gamma: int, confidence: float) -> Sampled:
     """Mean tokens a block, and the formula at the acceptance rate, from the means over simulated sequences.
 
-    Parameters
-    ----------
-    found
-        A simulation of B sequences with draft length ``gamma``.
-    gamma
-        The draft length.
-    confidence
-        With which all bounds hold together, between 0 and 1.
-
-    Returns
-    -------
-    Sampled
-        Estimates with their bounds.
-
-    Notes
-    -----
-    Ratios of means lie between the ratios of their bounds (:func:`simlab.statistics.mean_interval`); no more drafts are
-    accepted than are verified, nor more than gamma a block.
+    ``found``: a simulation of B sequences with draft length ``gamma``. ``confidence``: with which all bounds hold
+    together, between 0 and 1. Ratios of means lie between the ratios of their bounds
+    (:func:`simlab.statistics.mean_interval`); no more drafts are accepted than are verified, nor more than gamma a
+    block.
     """
     each, length = 1 - (1 - confidence) / 3, found.tokens.shape[1]
     seen = blocks_seen(found, gamma).T
@@ -195,44 +159,19 @@ def _ratio(one: Between, other: Between, most: float) -> Between:
 
 
 class Rated(NamedTuple):
-    """Mean tokens a block, and two acceptance rates.
+    """Mean tokens a block, and two acceptance rates."""
 
-    Attributes
-    ----------
-    tokens
-        The accepted drafts and one more.
-    rate
-        The mean rate over blocks or positions.
-    verified_rate
-        That of the verified drafts.
-    """
-
-    tokens: Any
-    rate: Any
-    verified_rate: Any
+    tokens: Any  # the accepted drafts and one more
+    rate: Any  # the mean rate over blocks or positions
+    verified_rate: Any  # that of the verified drafts
 
 
 def mixed_blocks(rates: Sequence[Any], weights: Sequence[Any], gamma: int) -> Rated:
     """Blocks that have one acceptance rate each: r with probability w.
 
-    Parameters
-    ----------
-    rates
-        The rates r, in [0, 1]; floats or ``Fraction``.
-    weights
-        The probability w of each, which sum to one.
-    gamma
-        The draft length, at least 1.
-
-    Returns
-    -------
-    Rated
-        Means over blocks, in the arithmetic of the rates.
-
-    Raises
-    ------
-    ValueError
-        If a rate is outside [0, 1], gamma below 1, or there are more rates than weights or fewer.
+    ``rates``: the rates r, in [0, 1]; floats or ``Fraction``. ``weights``: the probability w of each, which sum to one.
+    ``gamma``: the draft length, at least 1. Returns means over blocks, in the arithmetic of the rates. Raises
+    ``ValueError`` if a rate is outside [0, 1], gamma below 1, or there are more rates than weights or fewer.
     """
     both = list(zip(rates, weights, strict=True))
     accepted = sum(w * (expected_tokens(r, gamma) - 1) for r, w in both)
@@ -243,24 +182,9 @@ def mixed_blocks(rates: Sequence[Any], weights: Sequence[Any], gamma: int) -> Ra
 def two_regions(easy: Any, hard: Any, stay: Any, gamma: int) -> Rated:
     """Positions of two kinds that follow each other as a chain, where a draft is accepted at the rate of its position.
 
-    Parameters
-    ----------
-    easy, hard
-        The two acceptance rates; floats or ``Fraction``.
-    stay
-        The probability that the next position is of the same kind.
-    gamma
-        The draft length.
-
-    Returns
-    -------
-    Rated
-        Means in the long run: the kind of the position at which blocks begin follows its stationary law.
-
-    Raises
-    ------
-    ValueError
-        If there is no stationary law, or several.
+    ``easy``, ``hard``: the two acceptance rates; floats or ``Fraction``. ``stay``: the probability that the next
+    position is of the same kind. ``gamma``: the draft length. Returns means in the long run: the kind of the position
+    at which blocks begin follows its stationary law. Raises ``ValueError`` if there is no stationary law, or several.
     """
     same, other = np.eye(2, dtype=int), np.eye(2, dtype=int)[::-1]
     turn = stay * same + (1 - stay) * other

@@ -40,17 +40,8 @@ class EmittedSequences(NamedTuple):
 
 
 def laws_of(rule: Rule) -> Laws:
-    """The one-step laws of ``rule``, compiled.
-
-    Parameters
-    ----------
-    rule
-        A verification rule that has a compiled form.
-
-    Returns
-    -------
-    Callable
-        From rows p and q ``float64[B, V]`` to the laws of the next tokens, ``float64[B, V]``.
+    """The one-step laws of ``rule``, which has a compiled form: from rows p and q ``float64[B, V]`` to the laws of the
+    next tokens, ``float64[B, V]``.
     """
     return lambda p, q: np.stack([compiled_step(rule, *rows).law for rows in zip(p, q, strict=True)])
 
@@ -58,19 +49,9 @@ def laws_of(rule: Rule) -> Laws:
 def follow(target: Process, draft: Process, laws: Laws, tape: Tape) -> EmittedSequences:
     """Draw one sequence for each replicate of ``tape`` from the one-step ``laws``.
 
-    Parameters
-    ----------
-    target, draft
-        Processes of N tokens.
-    laws
-        From rows p and q ``[B, V]`` to the laws of the next tokens, such as :func:`laws_of` gives.
-    tape
-        Random numbers, with B replicates.
-
-    Returns
-    -------
-    EmittedSequences
-        Statistics of the sequences, ``float64[B, N]`` each.
+    ``target``, ``draft``: processes of N tokens. ``laws``: from rows p and q ``[B, V]`` to the laws of the next tokens,
+    such as :func:`laws_of` gives. ``tape``: random numbers, with B replicates. Returns statistics of the sequences,
+    ``float64[B, N]`` each.
     """
     batch = len(tape.replicates)
     tokens = np.zeros((batch, target.length), np.int64)
@@ -101,21 +82,10 @@ class Distance(NamedTuple):
 
 
 def distance(followed: EmittedSequences, n: int, confidence: float) -> Distance:
-    """TV between the laws of the first ``n`` tokens, with its bounds.
+    """TV between the laws of the first ``n`` tokens, 1 to N, with its bounds.
 
-    Parameters
-    ----------
-    followed
-        Sequences drawn from the rule's laws, by :func:`follow`.
-    n
-        Tokens, 1 to N.
-    confidence
-        With which each bound holds, between 0 and 1.
-
-    Returns
-    -------
-    Distance
-        ``coupled`` and ``summed`` are upper bounds that hold with the same confidence.
+    ``followed``: sequences drawn from the rule's laws, by :func:`follow`. ``confidence``: with which each bound holds,
+    between 0 and 1; ``coupled`` and ``summed`` are upper bounds that hold with the same.
     """
     values = -np.expm1(np.minimum(followed.log_ratio[:, n - 1], 0.0))
     least, most = mean_interval(values, confidence, 0, 1)
@@ -127,26 +97,11 @@ def distance(followed: EmittedSequences, n: int, confidence: float) -> Distance:
 
 
 def directed(honest: EmittedSequences, lossy: EmittedSequences, n: int, confidence: float) -> float:
-    """A lower confidence bound for the TV of ``n`` tokens from their likelihood under the target.
+    """A lower confidence bound, at least 0, for the TV of ``n`` tokens, 1 to N, from their likelihood under the target.
 
-    Parameters
-    ----------
-    honest
-        Sequences of the target itself.
-    lossy
-        Sequences that the rule emits.
-    n
-        Tokens, 1 to N.
-    confidence
-        With which the bound holds, between 0 and 1.
+    ``honest``: sequences of the target itself. ``lossy``: sequences that the rule emits. ``confidence``: with which the
+    bound holds, between 0 and 1.
 
-    Returns
-    -------
-    float
-        At least 0.
-
-    Notes
-    -----
     The event is a likelihood below the median of the first half of ``honest``; its frequency is counted in the second
     half and in all of ``lossy``. Two proportions share 1 - ``confidence`` equally.
     """

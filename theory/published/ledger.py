@@ -73,39 +73,21 @@ class Interval:
 
 @dataclass(frozen=True)
 class Row:
-    """One printed number.
+    """One printed number: what is text are the entries of the columns of these names, some of which may be empty."""
 
-    Attributes
-    ----------
-    line
-        Its line in the file.
-    paper, table, dataset, target, draft, method, metric
-        Entries of the columns of these names; some may be empty.
-    params
-        Names and values of the parameters; what has no value has the empty one.
-    value
-        The number, as printed.
-    std
-        The standard deviation printed beside it, if any.
-    decimals
-        Digits printed after the point.
-    cut
-        Whether digits were cut off, not rounded.
-    """
-
-    line: int
+    line: int  # in the file
     paper: str
     table: str
     dataset: str
     target: str
     draft: str
     method: str
-    params: Mapping[str, str]
+    params: Mapping[str, str]  # names and values of the parameters; what has no value has the empty one
     metric: str
-    value: Decimal
-    std: Decimal | None
-    decimals: int
-    cut: bool
+    value: Decimal  # as printed
+    std: Decimal | None  # the standard deviation printed beside it, if any
+    decimals: int  # digits printed after the point
+    cut: bool  # whether digits were cut off, not rounded
 
     @property
     def unit(self) -> Fraction:

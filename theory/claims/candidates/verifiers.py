@@ -32,6 +32,7 @@ from theory.claims.base import Claims, Finding
 from theory.claims.evidence import enumeration, example, holds_if, identity, not_refuted_if, rejects_mutants, search
 from theory.claims.format import fmt, fmt_row, numbers
 from theory.claims.leviathan.speculative_rule import random_pairs
+from theory.claims.lossy.truncation import PAIR
 from theory.claims.proven import over_more_tokens, proven
 from theory.claims.sources import derived, said
 from theory.distances import tv
@@ -39,8 +40,7 @@ from theory.distances import tv
 CLAIMS = Claims("candidates")
 Row = tuple[Fraction, ...]
 
-P = Fraction(1, 2), Fraction(3, 10), Fraction(1, 5)
-Q = Fraction(1, 5), Fraction(3, 10), Fraction(1, 2)
+P, Q = PAIR
 WAYS: list[tuple[Verifier, Candidates]] = [
     (Recursive(), Independent()),
     (Recursive(), WithoutReplacement()),
@@ -112,16 +112,6 @@ def lossless(seed: int) -> Finding:
     )
 
 
-SPECTR = said(
-    "arXiv 2310.15141, abstract",
-    "We then propose a valid draft selection algorithm whose acceptance probability is (1-1/e)-optimal "
-    "multiplicatively.",
-    "formalised",
-    "The algorithm is K-SEQ at the smallest valid rho, for independent candidates; optimal is what any lossless method "
-    "can accept of them.",
-)
-
-
 def share(make: Callable[[int], KSeq], p: Row, q: Row, count: int) -> float:
     """What it accepts of what could be; nan where its law is not p."""
     emitted, accepted = of(make(count), Independent(), p, q, count)
@@ -133,7 +123,14 @@ def share(make: Callable[[int], KSeq], p: Row, q: Row, count: int) -> float:
 
 @CLAIMS.claim(
     "candidates.k-seq",
-    SPECTR,
+    said(
+        "arXiv 2310.15141, abstract",
+        "We then propose a valid draft selection algorithm whose acceptance probability is (1-1/e)-optimal "
+        "multiplicatively.",
+        "formalised",
+        "The algorithm is K-SEQ at the smallest valid rho, for independent candidates; optimal is what any lossless "
+        "method can accept of them.",
+    ),
     r"For every $p$, $q$ and $K$, K-SEQ at the smallest valid $\rho$ emits the law $p$, and accepts one of $K$ "
     r"independent candidates with at least $1 - 1/e$ times the largest probability of any lossless method.",
 )
@@ -197,15 +194,17 @@ def greedy(seed: int) -> Finding:
 
 
 HU = "arXiv 2502.18779, abstract"
-BETTER = (
-    "Our results show that the draft sampling method strongly influences the optimal acceptance rate, with sampling "
-    "without replacement outperforming sampling with replacement."
-)
 
 
 @CLAIMS.claim(
     "candidates.replacement",
-    said(HU, BETTER, "formalised", "For the optimal acceptance of one position, and every p and q instead of a mean."),
+    said(
+        HU,
+        "Our results show that the draft sampling method strongly influences the optimal acceptance rate, with "
+        "sampling without replacement outperforming sampling with replacement.",
+        "formalised",
+        "For the optimal acceptance of one position, and every p and q instead of a mean.",
+    ),
     r"For every $p$, $q$ and $K$, the most that a lossless method can accept of $K$ candidates drawn without "
     r"replacement is at least what it can accept of $K$ candidates drawn with replacement.",
 )

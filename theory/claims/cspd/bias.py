@@ -134,12 +134,6 @@ def eq_15_first_order(seed: int) -> Finding:
         far, close = (left(away, delta) for delta in NEARBY)
         return close / far if close > 0.2 * far else 0.0
 
-    def inverted(pair: TrajectoryPair) -> np.ndarray:
-        return -shared_end(pair)
-
-    def own_end(pair: TrajectoryPair) -> np.ndarray:
-        return pair.target.states - pair.draft.states
-
     ratios = {d: bounds(SP, (1 + d) * SP)[0] / d for d in (0.1, 0.01, 0.001)}
     require(all(ratio >= 1 / (1 + d) for d, ratio in ratios.items()), "by hand it is more")
     return holds_under_assumptions_if(
@@ -155,7 +149,12 @@ def eq_15_first_order(seed: int) -> Finding:
             numbers(sd_p=SP, delta=list(ratios), ratio=list(ratios.values())),
         ),
         rejects_mutants(
-            {"Yp - Yq inverted": inverted, "each with an x_0 of its own": own_end}, stays, "the bias to first order"
+            {
+                "Yp - Yq inverted": lambda pair: -shared_end(pair),
+                "each with an x_0 of its own": lambda pair: pair.target.states - pair.draft.states,
+            },
+            stays,
+            "the bias to first order",
         ),
     )
 

@@ -46,14 +46,6 @@ MAIN, OTHERS = ("1", "2"), ("4", "5", "7")  # tables that print rates for severa
 POSITIONS = 4  # counted in enumerations
 
 LOSSLESS = "lossless: whatever was decided before it, a committed token follows the target's law given its prefix"
-OWN_PREFIX = (
-    "own prefix: a draft is accepted with a probability that depends on what was decided before it through its prefix "
-    "alone"
-)
-TRUNCATION = (
-    "truncation: a block ends with its first rejected draft, or with a token of the target's own, which is not "
-    r"verified, behind $\gamma$ accepted drafts"
-)
 POOLED = "pooled counts: accepted and verified drafts are summed over sequences, and drafts behind the end left out"
 
 # The bounds --------------------------------------------------------------------------------------------------------
@@ -93,7 +85,14 @@ def chained(rows: dict[str, tuple[int, int]]) -> Rows:
     r"target. It does not depend on the draft length $\gamma$, and if $\alpha$ is the share of verified drafts that "
     r"are accepted at $\gamma$, then $\alpha / (1 + \alpha / \gamma) \le \bar a \le "
     r"(\alpha + \alpha / \gamma) / (1 + \alpha / \gamma)$.",
-    assumptions=[LOSSLESS, OWN_PREFIX, TRUNCATION, POOLED],
+    assumptions=[
+        LOSSLESS,
+        "own prefix: a draft is accepted with a probability that depends on what was decided before it through its "
+        "prefix alone",
+        "truncation: a block ends with its first rejected draft, or with a token of the target's own, which is not "
+        r"verified, behind $\gamma$ accepted drafts",
+        POOLED,
+    ],
 )
 def bounds_of_the_mean(seed: int) -> Finding:
     r"""Let $a(x_{<n})$ be the probability that a draft at position $n$ behind the prefix $x_{<n}$ is accepted, and $X$

@@ -11,7 +11,6 @@ import numpy as np
 
 from simlab.continuous import affine_chain
 from simlab.continuous.models.chains import Chain
-from simlab.continuous.models.trajectories import TrajectoryPair
 from simlab.continuous.rules import Path, TwoPath
 from theory.claims.base import Claims, Evidence, Finding
 from theory.claims.cspd.ratios import FULL, mean_ratio
@@ -53,11 +52,7 @@ class Logs(NamedTuple):
 def logs(coupling: Coupling) -> Logs:
     """From the log densities themselves, which are quadratics in the noise; entropies from the determinants."""
     target, draft = coupling.target, coupling.draft
-
-    def under_target(pair: TrajectoryPair) -> np.ndarray:
-        return under(target, coupling.given[0], pair.draft.states)
-
-    base = coupling.quadratic(under_target).mean
+    base = coupling.quadratic(lambda pair: under(target, coupling.given[0], pair.draft.states)).mean
     return Logs(
         coupling.quadratic(lambda pair: log_path(pair.target, pair.draft.states[0])).mean - base,
         coupling.quadratic(lambda pair: log_path(pair.target)).mean - base,

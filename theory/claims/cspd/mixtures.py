@@ -18,13 +18,6 @@ from theory.continuous.mixture_law import emitted, matched, overlap
 CLAIMS = Claims("cspd")
 EXACT = 1e-9  # a TV below this is 0, up to the error of the quadrature
 
-COMPATIBLE = said(
-    "App. E.1, eq. 52",
-    "[Our] method is compatible with GMMs by computing p(x), q(x), and p'(x).",
-    "formalised",
-    "Compatible is read as lossless.",
-)
-
 
 def line(weights: list, means: list, sds: list) -> Mixture:
     """A mixture on the line."""
@@ -51,7 +44,12 @@ def off(ratio: Ratio) -> float:
 
 @CLAIMS.claim(
     "cspd.mixtures",
-    COMPATIBLE,
+    said(
+        "App. E.1, eq. 52",
+        "[Our] method is compatible with GMMs by computing p(x), q(x), and p'(x).",
+        "formalised",
+        "Compatible is read as lossless.",
+    ),
     r"For Gaussian mixtures $p$ and $q$, accepting a draft with probability $\min(1, p(x) / q(x))$ and drawing from "
     r"$p'(x) = [p - q]_+ / Z$ by acceptance-rejection sampling after a rejection emits $x \sim p$; acceptance is $1 - "
     r"TV(p, q)$.",

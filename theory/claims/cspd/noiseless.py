@@ -5,7 +5,7 @@ Results of ours: CSpD and its published code take the last kernel's density wher
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import islice, pairwise, product
@@ -103,10 +103,24 @@ def alarm(rule: Rule, case: Mismatch, seed: int, tests: int) -> float:
     return beyond(sequence_p(autoregressive(models[0]), tokens, CELLS), tests)
 
 
-def by_simulation(rules: tuple[Rule, ...], tried: list[Mismatch], seed: int) -> float:
-    """The most that any of the rules is beyond the level, over every third pair."""
-    some = tried[::3]
-    return max(alarm(rule, case, seed, len(some) * len(rules)) for rule in rules for case in some)
+def judged(off: float, rules: tuple[Rule, ...], seed: int, seen: Evidence, wrong: Mapping[str, Rule]) -> Finding:
+    """The finding on a law of the token: that of :func:`pairs` is ``off`` by quadrature, and the decoder's own tokens,
+    with shared and with independent noise, are tested on every third pair, those of ``wrong`` rules on the first.
+    """
+    tried, tests = pairs(), len(rules) * len(pairs()[::3])
+    return holds_under_assumptions_if(
+        off == 0 and max(alarm(rule, case, seed, tests) for rule in rules for case in tried[::3]) == 0,
+        identity(
+            f"by quadrature, {len(tried)} pairs on the line, k = 2 and k = T + 1: no law of the token is more than "
+            f"{LOSSLESS} off"
+        ),
+        simulation(
+            "the decoder itself, with shared and with independent noise, follows the target's law "
+            f"({even(1, CELLS).stated(SEQUENCES, FALSE_ALARMS)})"
+        ),
+        seen,
+        rejects_mutants(wrong, lambda rule: alarm(rule, tried[0], seed, 1), "tokens of the decoder"),
+    )
 
 
 # A token --------------------------------------------------------------------------------------------------------
@@ -132,37 +146,25 @@ def target_end(seed: int) -> Finding:
     another function of $x_{k-1}$; if $x_k^p$ is the draft's $x_k^q$, what comes out follows $\int p(. | x_k) q(x_k)$;
     and a ratio of step 1, by a variance that no noise is drawn with, compares densities that no token follows.
     """
-    tried = pairs()
 
     def deviation(ending: Callable[[Chain, Chain], Chain]) -> float:
         """The TV from the target's token of what is emitted where the means of one of the two end it; the largest."""
         found = []
-        for _, target, draft, given in tried:
+        for _, target, draft, given in pairs():
             law = emitted(without_end(target), without_end(draft), given, LastStep(), **ROUGH)
             found.append(tv_from_target(moved(law, end_map(ending(target, draft)), given[0]), target, given))
         return excess(max(found))
 
-    simulated = by_simulation((TargetEnd(), TargetEnd(aligned=False)), tried, seed)
-    return holds_under_assumptions_if(
-        deviation(lambda target, draft: target) == 0 and simulated == 0,
-        identity(
-            f"by quadrature, {len(tried)} pairs on the line, k = 2 and k = T + 1: no law of the token is more than "
-            f"{LOSSLESS} off"
-        ),
-        simulation(
-            "the decoder itself, with shared and with independent noise, follows the target's law "
-            f"({even(1, CELLS).stated(SEQUENCES, FALSE_ALARMS)})"
-        ),
+    return judged(
+        deviation(lambda target, draft: target),
+        (TargetEnd(), TargetEnd(aligned=False)),
+        seed,
         rejects_mutants({"the draft's means at the end": lambda target, draft: draft}, deviation, "the law"),
-        rejects_mutants(
-            {
-                "the draft's means at the end": DraftEnd(),
-                "x_k of the draft for the target": DraftState(),
-                "the variance of step 1, which no noise is drawn with": UnusedVariance(),
-            },
-            lambda rule: alarm(rule, tried[0], seed, 1),
-            "tokens of the decoder",
-        ),
+        {
+            "the draft's means at the end": DraftEnd(),
+            "x_k of the draft for the target": DraftState(),
+            "the variance of step 1, which no noise is drawn with": UnusedVariance(),
+        },
     )
 
 
@@ -185,30 +187,18 @@ def last_noise(seed: int) -> Finding:
     the rule is that of marginals. The determinants are part of the density: without them a target whose means contract
     more than the draft's is short of drafts.
     """
-    tried = pairs()
 
     def deviation(rule: Rule) -> float:
         """The TV from the target's token of what a rule emits for chains of merged steps; the largest."""
-        laws = ((emitted(merged(p), merged(q), given, rule, **ROUGH), p, given) for _, p, q, given in tried)
+        laws = ((emitted(merged(p), merged(q), given, rule, **ROUGH), p, given) for _, p, q, given in pairs())
         return excess(max(tv_from_target(*each) for each in laws))
 
-    simulated = by_simulation((LastNoise(), LastNoise(aligned=False)), tried, seed)
-    return holds_under_assumptions_if(
-        deviation(LastStep()) == 0 and simulated == 0,
-        identity(
-            f"by quadrature, {len(tried)} pairs on the line, k = 2 and k = T + 1: no law of the token is more than "
-            f"{LOSSLESS} off"
-        ),
-        simulation(
-            "the decoder itself, with shared and with independent noise, follows the target's law "
-            f"({even(1, CELLS).stated(SEQUENCES, FALSE_ALARMS)})"
-        ),
+    return judged(
+        deviation(LastStep()),
+        (LastNoise(), LastNoise(aligned=False)),
+        seed,
         rejects_mutants({"ratio 1 % too large": WRONG["ratio 1 % too large"]}, deviation, "the law"),
-        rejects_mutants(
-            {"without the determinants": WithoutVolume(), "walked back by the draft's means": WalkedByTheDraft()},
-            lambda rule: alarm(rule, tried[0], seed, 1),
-            "tokens of the decoder",
-        ),
+        {"without the determinants": WithoutVolume(), "walked back by the draft's means": WalkedByTheDraft()},
     )
 
 

@@ -37,10 +37,6 @@ CLAIMS = Claims("cspd")
 Root = tuple[tuple[Any, Any], tuple[Any, Any]]  # a root of a covariance, 2 x 2
 NEAR = 1e-9  # float64 against float64, for numbers of order 10
 
-THEOREM = (
-    "Setting ε_t^p = ε_t^q in reparameterization reduces the expected distance E[||x_{t-1}^q − x_{t-1}^p||²] between "
-    "x_{t-1}^p and x_{t-1}^q by 2 · tr[√(Σ_t^q Σ_t^p)]"
-)
 COMMUTING = r"commuting covariances: $\Sigma_t^q \Sigma_t^p = \Sigma_t^p \Sigma_t^q$, as for diagonal ones"
 SYMMETRIC = "symmetric roots: the noise is multiplied with the symmetric root of the covariance"
 GIVEN = r"given means: $\mu_t^q$ and $\mu_t^p$ are fixed numbers, not random"
@@ -78,7 +74,8 @@ def diagonal(first: Any, second: Any) -> np.ndarray:
     "cspd.theorem-1",
     said(
         "Theorem 1; eqs. 30 to 45",
-        THEOREM,
+        "Setting ε_t^p = ε_t^q in reparameterization reduces the expected distance E[||x_{t-1}^q − x_{t-1}^p||²] "
+        "between x_{t-1}^p and x_{t-1}^q by 2 · tr[√(Σ_t^q Σ_t^p)]",
         "formalised",
         "read for one step whose means and covariances are given; the paper does not name the covariances, and those "
         "of DDPM, which it uses, are diagonal and so commute",
@@ -174,14 +171,12 @@ def _one_step_chains(seed: int) -> list[tuple[np.ndarray, np.ndarray, tuple[Chai
     for d in (2, 3, 4):
         turn = np.linalg.qr(random.normal(size=(d, d)))[0]
         p, q = (turn * random.uniform(0.3, 2, d) @ turn.T for _ in range(2))
-        chains = [_one_step(root_of(root @ root), random.normal(size=d)) for root in (p, q)]
+        flat = np.zeros((1, d, d))
+        chains = [
+            Chain(flat, flat, random.normal(size=(1, d)), root_of(root @ root)[None], np.eye(d)) for root in (p, q)
+        ]
         found.append((p, q, (chains[0], chains[1])))
     return found
-
-
-def _one_step(root: np.ndarray, mean: np.ndarray) -> Chain:
-    nothing = np.zeros((1, *root.shape))
-    return Chain(nothing, nothing, mean[None], root[None], np.eye(len(root)))
 
 
 def _lowered(target: Chain, draft: Chain, given: tuple[np.ndarray, np.ndarray] | None = None) -> list[float]:

@@ -19,13 +19,7 @@ from simlab.decoders import SpeculativeDecoder
 from simlab.processes import TableProcess
 from simlab.rules import Speculative
 from theory.claims.base import Claims, Evidence, Finding
-from theory.claims.evidence import (
-    example,
-    holds_under_assumptions_if,
-    rejects_mutants,
-    require,
-    small_scale,
-)
+from theory.claims.evidence import example, holds_under_assumptions_if, rejects_mutants, require, small_scale
 from theory.claims.format import fmt, fmt_row, numbers
 from theory.claims.proven import proven
 from theory.claims.sources import said
@@ -104,21 +98,6 @@ def falling(ledger: Ledger, metric: str, share: str) -> list[str]:
 # Acceptance ----------------------------------------------------------------------------------------------------------
 
 
-LAST_STEP = (
-    r"last step: a draft is accepted with probability $\min(1, p(x \mid x_1^p) / q(x \mid x_1^q))$, the ratio of the "
-    r"last denoising step, and that step has one standard deviation $s$ in both models"
-)
-SHARED = "shared noise: both models denoise a token on the same noise"
-AFFINE = (
-    "affine steps: the mean of each denoising step is affine in its state and in the condition, and its covariance is "
-    "fixed, the same in both"
-)
-FADING = (
-    r"fading mismatch: the conditions of the two models differ by $\delta \rho^n$ at position $n$, with $\delta \neq "
-    r"0$ and $0 < \rho < 1$, whatever the prefix"
-)
-
-
 @CLAIMS.claim(
     "cspd.prefill.raises",
     said(
@@ -134,7 +113,15 @@ FADING = (
     r"If the conditions of two models that are otherwise equal differ by $\delta \rho^n$ at position $n$, with $\delta "
     r"\neq 0$ and $0 < \rho < 1$, then every further pre-filled token raises the mean acceptance of the drafts at the "
     r"positions that are left.",
-    assumptions=[FADING, AFFINE, SHARED, LAST_STEP],
+    assumptions=[
+        r"fading mismatch: the conditions of the two models differ by $\delta \rho^n$ at position $n$, with $\delta "
+        r"\neq 0$ and $0 < \rho < 1$, whatever the prefix",
+        "affine steps: the mean of each denoising step is affine in its state and in the condition, and its "
+        "covariance is fixed, the same in both",
+        "shared noise: both models denoise a token on the same noise",
+        r"last step: a draft is accepted with probability $\min(1, p(x \mid x_1^p) / q(x \mid x_1^q))$, the ratio of "
+        r"the last denoising step, and that step has one standard deviation $s$ in both models",
+    ],
 )
 def raises(seed: int) -> Finding:
     r"""With affine steps and shared noise the noise cancels from the gap of the means of the last kernels: at position

@@ -86,17 +86,13 @@ def residual(seed: int) -> Finding:
 
 # The threshold ------------------------------------------------------------------------------------------------------
 
-EQUIVALENT = (
-    "We can compute α_s by gathering Σ and sampling x_0 from the Gaussian distribution, thereby completing the "
-    "acceptance-rejection sampling to obtain samples equivalent to those derived from sampling p'(Y)."
-)
-
 
 @CLAIMS.claim(
     "cspd.corollary-1",
     said(
         "Corollary 1, eq. 50",
-        EQUIVALENT,
+        "We can compute α_s by gathering Σ and sampling x_0 from the Gaussian distribution, thereby completing the "
+        "acceptance-rejection sampling to obtain samples equivalent to those derived from sampling p'(Y).",
         "formalised",
         "$p'(Y)$ is read as in eq. 50, with the densities of two trajectories that share $x_0$ and whose other states "
         "are given. Read of eq. 5's residual of one trajectory it is not so, but for a single step: examples.",

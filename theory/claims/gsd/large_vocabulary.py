@@ -214,7 +214,8 @@ def explode_scale(seed: int) -> Finding:
             f"V = {MANY}, {CONTEXTS} contexts of {entropies(Contexts(flat.p, flat.q)).mean():.1f} bits, TV(p, q) "
             f"{float(np.mean(tv(flat.p, flat.q))):.3f}; mean acceptance and TV of the law: "
             + ", ".join(
-                f"{accepted('flat', rule):.4f} and {_tv(rule, flat.p, flat.q):.3f} at epsilon = {e}"
+                f"{accepted('flat', rule):.4f} and {np.mean(tv(step_law(rule, flat.p, flat.q), flat.p)):.3f} "
+                f"at epsilon = {e}"
                 for e, rule in zip(ADDENDS, rules, strict=True)
             )
         ),
@@ -224,7 +225,3 @@ def explode_scale(seed: int) -> Finding:
             "what is accepted",
         ),
     )
-
-
-def _tv(rule: Rule, p: np.ndarray, q: np.ndarray) -> float:
-    return float(np.mean(tv(step_law(rule, p, q), p)))

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simlab.rules import Addition, Amplify, Grouped, Lantern, Rule
-from theory.acceptance import alpha
 from theory.claims.base import Claims, Evidence, Finding
 from theory.claims.evidence import described, example, holds_if, identity, rejects_mutants, require
 from theory.claims.format import fmt, fmt_row, numbers
 from theory.claims.gsd.acceptance import LABELS, PAIR, weights
+from theory.claims.lantern.output import gathered
 from theory.claims.proven import over_more_tokens, proven
 from theory.claims.sources import derived, said
 from theory.distances import tv
@@ -165,10 +165,6 @@ def naive_lossy_tv(seed: int) -> Finding:
 
 def _spent(rule: Rule, p: Any, q: Any) -> Any:
     return tv(step_law(rule, p, q), np.array(p, dtype=object))
-
-
-def _gained(rule: Rule, p: Any, q: Any) -> Any:
-    return acceptance(rule, p, q) - alpha(p, q)
 
 
 # Where q(x) is small --------------------------------------------------------------------------------------------
@@ -333,17 +329,7 @@ def drawbacks(seed: int) -> Finding:
     lists = ((1, 2), (0, 2), (1, 0))
     rule = Lantern(lists, delta)
     p, q = weights(0, 1, 9), weights(1, 9, 90)
-
-    def joined(p: Pmf, x: int) -> Fraction:
-        """The mass of the neighbours of x, nearest first, while it stays below delta."""
-        moved = Fraction(0)
-        for y in lists[x]:
-            if moved + p[y] >= delta:
-                break
-            moved += p[y]
-        return moved
-
-    moved = [joined(p, x) for x in range(3)]
+    moved = gathered(p, lists, delta)
     mean = sum((p[x] + moved[x]) / q[x] * q[x] for x in range(3))
     law = step_law(rule, p, q)
     return holds_if(

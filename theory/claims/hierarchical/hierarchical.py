@@ -69,10 +69,7 @@ def random_cases(seed: int, gammas: Sequence[int] = (1, 2, 3)) -> list[Case]:
 def first_tokens(decoder: Decoder, case: Case) -> Law:
     """The law of the first gamma tokens: of the first block, completed by the target."""
     target, draft, gamma = case
-    law: defaultdict[tuple[int, ...], Any] = defaultdict(Fraction)
-    for tokens, mass in complete(block_law(decoder, target, RULE, draft), target, gamma).items():
-        law[tokens[:gamma]] += mass
-    return dict(law)
+    return marginals(complete(block_law(decoder, target, RULE, draft), target, gamma), gamma)[gamma]
 
 
 def off(decoder: Decoder, case: Case) -> Fraction:

@@ -85,20 +85,17 @@ def pairs_told(found: list[Any]) -> str:
     return "calls and TV: " + "; ".join(f"{fmt(calls)}, {fmt(apart)}" for calls, apart in found)
 
 
-ABSTRACT_PP = (
-    "More importantly, for further acceleration, SJD++ reuses high-confidence draft tokens after each verification "
-    "phase instead of resampling them all."
-)
-READ_PP = (
-    "Abstract read, and code by others with the paper's equation numbers (phymhan/nanochat at 9acce2c): a draft is "
-    "reused where its ratio exceeds a threshold, and declared with the newest row. The abstract does not say that the "
-    "law is kept; the statement is about this reading."
-)
-
-
 @CLAIMS.claim(
     "sjdpp.law",
-    said("SJD++, arXiv 2512.07503, abstract", ABSTRACT_PP, "ours", READ_PP),
+    said(
+        "SJD++, arXiv 2512.07503, abstract",
+        "More importantly, for further acceleration, SJD++ reuses high-confidence draft tokens after each "
+        "verification phase instead of resampling them all.",
+        "ours",
+        "Abstract read, and code by others with the paper's equation numbers (phymhan/nanochat at 9acce2c): a draft "
+        "is reused where its ratio exceeds a threshold, and declared with the newest row. The abstract does not say "
+        "that the law is kept; the statement is about this reading.",
+    ),
     r"A draft from $q$ behind a rejection that is reused where $p(x) > \tau q(x)$, and else drawn from $p$, follows "
     r"$r(y) = q(y) 1[p(y) > \tau q(y)] + p(y) \sum_x q(x) 1[p(x) \le \tau q(x)]$; declared as $p$, it is emitted with "
     r"the law that the lossless rule for the next row and $p$ makes of a draft from $r$, which is $r$ if the next row "

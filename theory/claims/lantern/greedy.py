@@ -82,11 +82,6 @@ def greedy_after(seed: int) -> Finding:
     )
 
 
-def _on_target(lists: Any, delta: Fraction) -> Rule:
-    """The criterion without neighbours: accept the target's own argmax."""
-    return LanternGreedy([[] for _ in lists], delta)
-
-
 @CLAIMS.claim(
     "lantern.greedy.code",
     CODE.function(
@@ -134,7 +129,11 @@ def greedy_code(seed: int) -> Finding:
             + ", ".join(str(x) for x in range(3) if accepts[x][0]),
             numbers("lantern-greedy", {"neighbours": lists, "delta": delta}, p=p, accepts=[int(a) for a, _ in accepts]),
         ),
-        rejects_mutants({"temperature 0 on p": _on_target}, differences, "the comparison"),
+        rejects_mutants(
+            {"temperature 0 on p": lambda lists, delta: LanternGreedy([[] for _ in lists], delta)},  # no neighbours
+            differences,
+            "the comparison",
+        ),
     )
 
 

@@ -17,7 +17,7 @@ from theory.claims.evidence import example, holds_if, identity, rejects_mutants,
 from theory.claims.format import fmt_row, numbers
 from theory.claims.lantern.relaxation import Case, cases, each_token
 from theory.claims.sources import derived, said
-from theory.distances import js
+from theory.distances import js, tv
 
 CLAIMS = Claims("lantern")
 
@@ -63,20 +63,15 @@ def metric(seed: int) -> Finding:
     """
     first, last = (Fraction(1), Fraction(0)), (Fraction(0), Fraction(1))
 
-    def root(p: Any, q: Any) -> float:
-        return symmetric_js(p, q) ** 0.5
-
     whole, half = symmetric_js(first, last), symmetric_js(first, HALVES)
-    require(detour(root, first, last, HALVES) <= 0, "the root of the Jensen-Shannon divergence is no metric")
+    far = detour(lambda p, q: symmetric_js(p, q) ** 0.5, first, last, HALVES)
+    require(far <= 0, "the root of the Jensen-Shannon divergence is no metric")
     a, b, c = HALVES, (Fraction(1, 4), Fraction(3, 4)), (Fraction(1, 10), Fraction(9, 10))
 
     def violations(divergence: Any) -> tuple[float, float]:
         return abs(divergence(a, b) - divergence(b, a)), detour(divergence, a, c, b)
 
     asymmetry, longer = violations(kl)
-
-    def total_variation(p: Any, q: Any) -> float:
-        return float(sum(abs(x - y) for x, y in zip(p, q, strict=True)) / 2)
 
     return holds_if(
         asymmetry > 0 and longer > 0 and detour(symmetric_js, first, last, HALVES) > 0,
@@ -90,7 +85,7 @@ def metric(seed: int) -> Finding:
             numbers(p=first, r=last, middle=HALVES, whole=whole, half=half),
         ),
         rejects_mutants(
-            {"TV": total_variation},
+            {"TV": tv},
             lambda divergence: float(min(violations(divergence)) <= 1e-12),
             "what is no metric",
         ),

@@ -44,12 +44,23 @@ def pair_of(rows: str) -> Pair:
     return make_process("codebook", vocabulary=VOCABULARY, length=64, temperature=TEMPERATURES[rows])
 
 
+def codebook() -> np.ndarray:
+    """The codebook of all of them, ``float64[V, d]``."""
+    found = pair_of("flat").codebook
+    assert found is not None, "it has one"
+    return found
+
+
 @lru_cache(maxsize=1)
 def neighbours() -> Mapping[str, np.ndarray]:
     """The 1000 nearest tokens of each by every measure, ``int64[V, 1000]``."""
-    codebook = pair_of("flat").codebook
-    assert codebook is not None, "it has one"
-    return {measure: codebook_neighbours(codebook, COUNTS[-1], measure) for measure in MEASURES}
+    return {measure: codebook_neighbours(codebook(), COUNTS[-1], measure) for measure in MEASURES}
+
+
+@lru_cache(maxsize=1)
+def within() -> Cells:
+    """The codebook in cells, which bound Wasserstein-1 from above."""
+    return cells(codebook(), 256)
 
 
 class Setting(NamedTuple):
@@ -145,14 +156,12 @@ def neighbours_empirical(seed: int) -> Finding:
 
 def _distances(seed: int, count: int) -> Evidence:
     """How far mass is moved by each kind of neighbours, for each unit of acceptance gained."""
-    codebook = pair_of("peaked").codebook
-    assert codebook is not None, "it has one"
-    within, lines = cells(codebook, 256), []
+    lines = []
     for name, contexts in candidates("peaked", seed).items():
         few = Contexts(*(side[:FEW] for side in contexts))
         for measure in MEASURES:
             rule = Lantern(shortest(neighbours()[measure], count), TABLE_4)
-            (least, most), found = bounds(few, rule, codebook, within), means(few, rule)
+            (least, most), found = bounds(few, rule), means(few, rule)
             gained = found.acceptance - few.lossless
             lines.append(
                 f"{name}, {measure}: gained {gained:.3f} = TV {found.tv:.3f}, Wasserstein-1 {least:.3f} to {most:.3f}, "
@@ -227,16 +236,14 @@ def neighbours_naive(seed: int) -> Finding:
     context by context, between a least and a most; a mean over contexts decides where it is beyond three of its
     standard errors.
     """
-    codebook = pair_of("peaked").codebook
-    assert codebook is not None, "it has one"
-    within, near = cells(codebook, 256), shortest(neighbours()["l2"], round(SHARE * VOCABULARY))
+    near = shortest(neighbours()["l2"], round(SHARE * VOCABULARY))
     told, farther, nearer, sides = [], [], [], {}
     for rows in ("peaked", "sharp"):
         few = Contexts(*(side[:FEW] for side in candidates(rows, seed)["sampled"]))
         relaxed = means(few, Lantern(near, DELTAS[1]))
         naive = Amplify(amplify_to(few, relaxed.acceptance))
         require(abs(means(few, naive).tv - relaxed.tv) < 1e-9, "the two do not move as much mass")
-        lantern, amplify = (each_bounds(few, rule, codebook, within) for rule in (Lantern(near, DELTAS[1]), naive))
+        lantern, amplify = (each_bounds(few, rule) for rule in (Lantern(near, DELTAS[1]), naive))
         farther.append(surely_above_0(lantern[0] - amplify[1]))
         nearer.append(surely_above_0(amplify[0] - lantern[1]))
         sides[rows] = {"LANTERN": lantern.mean(axis=1).tolist(), "amplify": amplify.mean(axis=1).tolist()}
@@ -263,16 +270,15 @@ def surely_above_0(differences: np.ndarray) -> bool:
     return bool(differences.mean() > 3 * error)
 
 
-def each_bounds(contexts: Contexts, rule: Rule, codebook: np.ndarray, within: Cells) -> np.ndarray:
+def each_bounds(contexts: Contexts, rule: Rule) -> np.ndarray:
     """``float64[2, n]``: what the Wasserstein-1 of a rule lies between in each context."""
-    each = [bounds(Contexts(p[None], q[None]), rule, codebook, within) for p, q in zip(*contexts, strict=True)]
-    return np.array(each).T
+    return np.array([bounds(Contexts(p[None], q[None]), rule) for p, q in zip(*contexts, strict=True)]).T
 
 
-def bounds(contexts: Contexts, rule: Rule, codebook: np.ndarray, within: Cells) -> tuple[float, float]:
-    """What the mean Wasserstein-1 of a rule lies between."""
-    least = means(contexts, rule, lambda law, p: wasserstein1_least(law, p, codebook, 250)).wasserstein
-    return least, means(contexts, rule, lambda law, p: wasserstein1_most(law, p, codebook, within)).wasserstein
+def bounds(contexts: Contexts, rule: Rule) -> tuple[float, float]:
+    """What the mean Wasserstein-1 of a rule over the codebook lies between."""
+    least = means(contexts, rule, lambda law, p: wasserstein1_least(law, p, codebook(), 250)).wasserstein
+    return least, means(contexts, rule, lambda law, p: wasserstein1_most(law, p, codebook(), within())).wasserstein
 
 
 def shortest(near: np.ndarray, k: int) -> np.ndarray:

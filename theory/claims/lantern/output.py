@@ -108,18 +108,18 @@ def output_sum(seed: int) -> Finding:
     )
 
 
-_SPREAD = (
-    (Fraction(1, 10), Fraction(1, 10), Fraction(1, 10), Fraction(1, 5), Fraction(1, 2)),
-    (Fraction(1, 2), Fraction(3, 10), Fraction(1, 5), Fraction(0), Fraction(0)),
-    [[1, 2, 3], [0, 2], [1, 3], [], []],
-)
+_SPREAD = weights(1, 1, 1, 2, 5), weights(5, 3, 2, 0, 0), [[1, 2, 3], [0, 2], [1, 3], [], []]
+
+
+def gathered(p: Any, lists: Any, delta: Fraction) -> Any:
+    """m(x), the mass of the neighbours that join x, for every token: ``[V]``."""
+    joined, masses = (rule := Lantern(lists, delta)).joined_rows(*each_token(rule, p))
+    return (masses * joined).sum(axis=1)
 
 
 def moved(p: Any, q: Any, lists: Any, delta: Fraction) -> Fraction:
     """The sum over x of min(q(x), m(x))."""
-    joined, masses = (rule := Lantern(lists, delta)).joined_rows(*each_token(rule, p))
-    gathered = (masses * joined).sum(axis=1)
-    return sum((min(a, b) for a, b in zip(q, gathered, strict=True)), Fraction(0))
+    return sum((min(a, b) for a, b in zip(q, gathered(p, lists, delta), strict=True)), Fraction(0))
 
 
 @CLAIMS.claim(

@@ -196,13 +196,14 @@ def expected_tokens_empirical(seed: int) -> Finding:
         """How far the uneven process is from a miss of more than 1 %, or the even one from less."""
         return max(CLOSE - least_miss(uneven), least_miss(found[EVEN]) - CLOSE, 0.0)
 
-    worst = found[UNEVEN][max(GAMMAS)]
+    gamma = max(GAMMAS)
+    worst = found[UNEVEN][gamma]
     return not_refuted_if(
         undecided(found[UNEVEN]) == 0,
         small_scale(
-            f"{UNEVEN}, gamma = {max(GAMMAS)}, exactly: {worst.tokens:.4f} tokens a block; the formula says "
-            f"{_formula(worst.verified_rate, max(GAMMAS)):.4f} at {worst.verified_rate:.4f}, the rate of verified "
-            f"drafts, and {_formula(worst.by_position, max(GAMMAS)):.4f} at {worst.by_position:.4f}, the mean over "
+            f"{UNEVEN}, gamma = {gamma}, exactly: {worst.tokens:.4f} tokens a block; the formula says "
+            f"{expected_tokens(worst.verified_rate, gamma):.4f} at {worst.verified_rate:.4f}, the rate of verified "
+            f"drafts, and {expected_tokens(worst.by_position, gamma):.4f} at {worst.by_position:.4f}, the mean over "
             "positions",
         ),
         enumeration(
@@ -213,10 +214,6 @@ def expected_tokens_empirical(seed: int) -> Finding:
             {name: blocks for name, blocks in found.items() if name != UNEVEN}, undecided, "a miss of more than 1 %"
         ),
     )
-
-
-def _formula(rate: float, gamma: int) -> float:
-    return float(expected_tokens(rate, gamma))
 
 
 def _summary(found: Any) -> str:

@@ -15,15 +15,7 @@ import numpy as np
 from simlab.rules import Addition, Cactus, Rule
 from theory.acceptance import frontier
 from theory.claims.base import Claims, Finding
-from theory.claims.evidence import (
-    described,
-    example,
-    holds_if,
-    identity,
-    over,
-    rejects_mutants,
-    require,
-)
+from theory.claims.evidence import described, example, holds_if, identity, over, rejects_mutants, require
 from theory.claims.format import fmt, fmt_row, numbers
 from theory.claims.leviathan.speculative_rule import random_pairs
 from theory.claims.proven import proven

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from math import exp, log
+from math import exp
+
+import scipy
 
 from simlab.rules import MedusaReference, Rule, Speculative, Typical
 from theory.claims.base import Claims, Finding
@@ -29,14 +31,10 @@ COMPUTES = (
 )
 
 
-def entropy(p: Pmf) -> float:
-    """In nats."""
-    return -sum(float(mass) * log(mass) for mass in p if mass)
-
-
 def likely(p: Pmf) -> list[bool]:
     """The tokens that typical acceptance keeps."""
-    return [mass > min(Typical.epsilon, Typical.delta * exp(-entropy(p))) for mass in p]
+    least = min(Typical.epsilon, Typical.delta * exp(-scipy.stats.entropy([*map(float, p)])))
+    return [mass > least for mass in p]
 
 
 @CLAIMS.claim(

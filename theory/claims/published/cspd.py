@@ -143,7 +143,7 @@ def any_cost(seed: int) -> Finding:
 
 def _free(ledger: Ledger) -> Iterator[Comparison]:
     for row, rate, gamma in _speedups(ledger, "1", "2"):
-        most = speedup(rate.interval, gamma, _exactly(0))
+        most = speedup(rate.interval, gamma, Interval(Fraction(0), Fraction(0)))
         rate_needed = _text(alpha_needed(float(row.value), gamma, 0.0))
         yield Comparison(
             _name(row),
@@ -289,7 +289,3 @@ def best_cost(measured: Sequence[tuple[float, int]], committed: Sequence[float])
 
     found = scipy.optimize.minimize_scalar(error, bounds=(0.0, 2.0), method="bounded", options={"xatol": 1e-6})
     return min((float(found.fun), float(found.x)), (error(0.0), 0.0))[::-1]
-
-
-def _exactly(number: Fraction | int) -> Interval:
-    return Interval(Fraction(number), Fraction(number))

@@ -8,15 +8,13 @@ draft from the row behind the window (sjd-reference.lossless).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
 
 from simlab.decoders import Decoder
-from simlab.processes import TableProcess
 from theory.claims.base import Evidence, Finding, Verdict
-from theory.claims.sjd.losslessness import mean_steps
 from theory.image_process import FALSE_ALARMS, FEW, STAND_IN, Speed, compare, speed
 
 SIMULATES = "SJD on the image-like process"
@@ -30,13 +28,6 @@ TENTH = 0.1  # of the step compression: what counts as a marginal difference
 def drafts(window: int) -> int:
     """The drafts of a window of so many inputs, one of which is committed."""
     return window - 1
-
-
-def steps_of(decoders: Mapping[str, Decoder], processes: Iterable[TableProcess]) -> str:
-    """Mean calls of each decoder, averaged over processes of one length."""
-    processes = list(processes)
-    means = {name: sum(mean_steps(d, p) for p in processes) / len(processes) for name, d in decoders.items()}
-    return ", ".join(f"{name} {float(mean):.3f}" for name, mean in means.items())
 
 
 def speeds_of(decoders: Mapping[str, Decoder], seed: int, images: int = FEW) -> dict[str, Speed]:
@@ -61,14 +52,19 @@ def judged(open_: float, missed: bool, *evidence: Evidence) -> Finding:
     return Finding(verdict, evidence)
 
 
-def surely_slower(pairs: Iterable[tuple[Speed, Speed]]) -> bool:
+def not_faster(pairs: Collection[tuple[Speed, Speed]]) -> int:
+    """In how many pairs the first is not surely faster than the second."""
+    return sum(compare(one, other).sure != 1 for one, other in pairs)
+
+
+def surely_slower(pairs: Collection[tuple[Speed, Speed]]) -> bool:
     """Whether the first of any pair is surely slower than the second."""
     return any(compare(one, other).sure == -1 for one, other in pairs)
 
 
-def autoregression(tokens: int, images: int = FEW) -> Speed:
+def autoregression(tokens: int) -> Speed:
     """One token a call."""
-    return Speed(tokens, np.full(images, tokens), np.array([0, tokens * images]))
+    return Speed(tokens, np.full(FEW, tokens), np.array([0, tokens * FEW]))
 
 
 ERRORS = "± is one standard error"

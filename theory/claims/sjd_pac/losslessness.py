@@ -26,7 +26,6 @@ from theory.exact import transitions
 from theory.example_processes import random_process, random_row
 
 CLAIMS = Claims("sjd-pac")
-Row = tuple[Fraction, ...]
 
 # Accepting a token -----------------------------------------------------------------------------------------------
 

@@ -38,16 +38,13 @@ FITTED = (
     "The process was fitted to the tokens a call of the full method, to which retained tokens lead: this is a check of "
     f"it, and no prediction. {STAND_IN}"
 )
-RATES = (
-    "Given the high entropy of image distributions, this resampling probability is negligible [< 0.01]. ... "
-    "achieving a retention probability [> 0.7]"
-)
 
 CLAIMS.summary(
     "pac.match-rate",
     said(
         "4.2",
-        RATES,
+        "Given the high entropy of image distributions, this resampling probability is negligible [< 0.01]. ... "
+        "achieving a retention probability [> 0.7]",
         "formalised",
         "The paper names the numbers < 0.01 and > 0.7, and neither the positions they are over nor whether they are "
         "means. Read in its favour as what is typical, the median over positions; the means are about 0.06 and 0.71. "

@@ -34,11 +34,12 @@ from theory.claims.format import fmt, fmt_row, numbers
 from theory.claims.proven import proven
 from theory.claims.sjd.losslessness import deviation, mean_steps, random_tables
 from theory.claims.sjd.speeds import ERRORS
-from theory.claims.sjd_pac.losslessness import Row, left_gap
+from theory.claims.sjd_pac.losslessness import left_gap
 from theory.claims.sjd_pac.speed import MANY, SIMULATES, SOME, Tree, comb, printed_compression, tree_of_code
 from theory.claims.sources import derived
 from theory.example_processes import random_process
 from theory.image_process import STAND_IN, Speed, compare, speed
+from theory.search import Pmf
 
 CLAIMS = Claims("sjd-pac")
 PAIR_HALF = (Fraction(1, 2), Fraction(1, 2))
@@ -509,7 +510,7 @@ def optimal(seed: int) -> Finding:
     """
     p, q = TARGET, (Fraction(1, 4), Fraction(1, 4), Fraction(1, 2))
 
-    def short(case: tuple[Row, Row, int]) -> Fraction:
+    def short(case: tuple[Pmf, Pmf, int]) -> Fraction:
         """By how much verification in turn falls short of the optimum."""
         p, q, k = case
         return Fraction(optimal_acceptance(p, candidate_sets(q, k)) - candidates_law(Speculative(), p, q, k)[1])
