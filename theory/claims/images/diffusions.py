@@ -184,7 +184,7 @@ def accepted_steps(first: float, then: float) -> tuple[float, float]:
     r"1$ where step by step it is 0.998.",
 )
 def block_diffusion(seed: int) -> Finding:
-    r"""The proof for tokens (baselines.block-verification.lossless) sums over the token behind a prefix; nothing
+    r"""The proof for tokens (baselines.block-verification) sums over the token behind a prefix; nothing
     changes with an integral for the sum, since with $R = \int [w \varphi(s - \delta) - \varphi(s)]_+ ds$ also $\int
     \min(\varphi(s), w \varphi(s - \delta)) ds = w - R$. So at least $k$ steps are accepted with mass $q w_k$ at $x^k$:
     the coin $R/(R + 1 - w_k)$ is such that what falls back to prefix $k$, $1 - w_k + R$ of it, leaves $1 - w_k$. Across

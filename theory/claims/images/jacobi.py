@@ -328,7 +328,7 @@ def block_coupled(seed: int) -> Finding:
     p(x)/q(x))$, which is $[q(x) - w_j p(x)]^+$; the coins in front of it cancel. Verified as a draft from that law, by
     a coin of its own, what stands there follows $p$ given everything to its left, and $p$ is declared: that is all
     that the proof of sjd.theorem-1.sequence asks. The accepted ones and the token after them follow the target by
-    baselines.block-verification.lossless. With $q$ in the place of $[q - w p]^+$ it is biased.
+    baselines.block-verification. With $q$ in the place of $[q - w p]^+$ it is biased.
     """
     cases = [(SjdBlock(window, bonus=bonus), process) for process in worlds(seed) for window, bonus in SHAPES]
     worst, enumerated = sequences(cases, "beside the proof, V = 2, 3, windows of 2 and 3")

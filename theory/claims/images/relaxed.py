@@ -58,7 +58,7 @@ def phrases(seed: int) -> Finding:
     r"""By enumeration. With $\min(1, P/Q)$ a phrase $x$ is emitted with $\min(P(x), Q(x))$ by acceptance, and the rest,
     $[P - Q]^+$, is a law of whole phrases, of which a residual of one position knows nothing. Block verification
     weighs each prefix by $\min(1, w r)$ in turn, and stops where the residual of that prefix can make up for it
-    (baselines.block-verification.lossless); what accepts more pays for it in bias (hsd.frontier).
+    (baselines.block-verification); what accepts more pays for it in bias (hsd.frontier).
     """
     case = same_rows(*THIRDS, 2)
     made: list[Decoder] = [Phrase(2), Phrase(2, failing="shorten"), Block(2)]
