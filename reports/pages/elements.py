@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -35,6 +35,12 @@ class Table:
     rows: Sequence[Sequence[str]]
     note: str = ""
     words: int = 1
+
+    @classmethod
+    def of(cls, heading: str, records: Sequence[Mapping[str, str]], note: str = "", words: int = 1) -> Table:
+        """The table of records that all have the same names, which are its columns."""
+        columns = list(records[0]) if records else []
+        return cls(heading, columns, [list(record.values()) for record in records], note, words)
 
     @property
     def long(self) -> bool:
