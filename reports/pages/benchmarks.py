@@ -66,7 +66,9 @@ def _ratios(name: str, ratios: pd.DataFrame) -> Table:
     records = []
     for row in ratios.to_dict("records"):
         limits = [
-            f"{sign} {_form(row, row[key])}" for key, sign in (("at_least", "≥"), ("at_most", "≤")) if _there(row[key])
+            f"{sign} {_form(row, row[key])}"
+            for key, sign in (("at_least", "≥"), ("at_most", "≤"))
+            if pd.notna(row[key])
         ]
         named = {"setting": "what", "contender": "contender", "against": "against", "by": "per"}
         record = {column: str(row[key]) for column, key in named.items()}
@@ -99,10 +101,6 @@ def _times(times: list[dict[str, Any]]) -> Table:
         for row in times
     ]
     return Table.of("All times", records, words=4)
-
-
-def _there(value: Any) -> bool:
-    return value is not None and value == value
 
 
 def cell(value: Any) -> str:

@@ -148,7 +148,7 @@ def _both(row: dict[str, Any], mean: str = "mean") -> dict[str, str]:
 
 def _varying(row: dict[str, Any], names: list[str]) -> str:
     """The parameters of a row that it has, of those with these names."""
-    return ", ".join(f"{name.partition('.')[2]} = {cell_text(row[name])}" for name in names if _there(row[name]))
+    return ", ".join(f"{name.partition('.')[2]} = {cell_text(row[name])}" for name in names if pd.notna(row[name]))
 
 
 def signed(value: float, error: float) -> str:
@@ -159,10 +159,6 @@ def signed(value: float, error: float) -> str:
 def cell_text(value: Any) -> str:
     """A value of a table, to read."""
     return f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
-def _there(value: Any) -> bool:
-    return not (value is None or value is pd.NA or value != value)
 
 
 def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
