@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import typer
 
 from experiments.certification.effort import Effort
+from experiments.cli.running import advancing, wrong_usage
 from experiments.options import file_option, given_of, option, out_option, with_records
 from experiments.terminal import (
     UsageError,
@@ -158,7 +159,7 @@ def certify_command(
         flag = "prompt" if "prompts" in asked else next(iter(asked)).replace("_", "-")
         raise UsageError(f"certify: --{flag} belongs to --url")
     named = command if spec is None else spec
-    try:
+    with wrong_usage():
         files = GateFiles(copy, junit, sarif, read_baseline(baseline) if baseline else None)
         if url is not None:
             from experiments.certification.servers import ServerRequest
@@ -178,8 +179,6 @@ def certify_command(
             checkout=checkout,
             **effort.effort,
         )
-    except ValueError as error:
-        raise UsageError(str(error)) from None
     return _certify(request, out, files)
 
 
@@ -218,16 +217,8 @@ def _certify_server(request: ServerRequest, out: Path, files: GateFiles) -> int:
     check_writable("--out", out)
     for name, path in files.written.items():
         check_copy(name, path)
-    with progress_bar() as progress:
-        bar = progress.add_task("asking", total=ceil(request.budget))
-
-        def advance(share: float) -> None:
-            progress.update(bar, completed=int(share * request.budget))
-
-        try:
-            document = certified_server(request, out, advance)
-        except ValueError as error:
-            raise UsageError(str(error)) from None
+    with advancing("asking", ceil(request.budget)) as tell, wrong_usage():
+        document = certified_server(request, out, lambda share: tell(completed=int(share * request.budget)))
     save_certificate(document, out, files.copy)
     finished(out)
     return _show(document, out, files)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from experiments.cli.running import wrong_usage
 from experiments.terminal import (
-    UsageError,
     check_writable,
     drawn,
     output,
@@ -61,9 +61,8 @@ def judged(spec: str, out: Path, seed: int) -> tuple[int, str]:
         progress.update(bar, description=name, completed=done, total=total)
 
     try:
-        document = judge_apart(load, spec, seed, out, found, advance)
-    except ValueError as error:
-        raise UsageError(str(error)) from None
+        with wrong_usage():
+            document = judge_apart(load, spec, seed, out, found, advance)
     finally:
         progress.stop()
     console = output()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from experiments.cli.options import Settings, exact_settings
+from experiments.cli.running import advancing, wrong_usage
 from experiments.options import count_option, file_option, option, seed_option
 from experiments.terminal import (
     UsageError,
@@ -79,11 +80,9 @@ def prove_command(
     spec = subject or decoder or ""
     if judge and (decoder or not _is_file(spec)):
         raise UsageError(f"--judge is for a rule of your own, as file.py:NAME; not for {spec}")
-    try:
+    with wrong_usage():
         sizes = [_size(text) for text in size or []]
         given = exact_settings(settings)
-    except ValueError as error:
-        raise UsageError(str(error)) from None
     numbers = {name: one for name, one in (("length", length), ("count", count)) if one is not None}
     if at is not None:
         if subject is None or judge:
@@ -163,8 +162,7 @@ def _second_solver(console: Console, answer: dict[str, Any], folder: Path, shown
     agreed = True
     if find_spec("cvc5"):
         try:
-            with progress_bar() as progress:
-                progress.add_task("cvc5 is asked as well", total=None)
+            with advancing("cvc5 is asked as well"):
                 agrees = second_solver_agrees(folder / "check.py", folder, min(seconds, SECOND))
             told = (
                 f"cvc5 agrees with z3 on every question of {files}; check.py asks both again"

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from experiments.cli.running import wrong_usage
 from experiments.options import file_option, option, out_option, seed_option
 from experiments.terminal import (
     UsageError,
@@ -111,10 +112,8 @@ def _selected(papers: list[str], ids: list[str]) -> list[str]:
     from theory.claims import CLAIMS, find
 
     check_papers(papers)
-    try:
+    with wrong_usage():
         named = {find(id).id for id in ids}
-    except ValueError as error:
-        raise UsageError(str(error)) from None
     everything = not (papers or ids)
     return [id for id, claim in CLAIMS.items() if everything or claim.paper in papers or id in named]
 
