@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from experiments.cli.options import Settings, exact_settings
-from experiments.cli.running import advancing, wrong_usage
+from experiments.cli.running import advancing, advancing_apart, wrong_usage
 from experiments.options import count_option, file_option, option, seed_option
 from experiments.terminal import (
     UsageError,
@@ -20,7 +20,6 @@ from experiments.terminal import (
     check_writable,
     output,
     print_text,
-    progress_bar,
     where,
 )
 
@@ -106,40 +105,33 @@ def prove_command(
         status, verdict = judged(spec, folder, seed or 0)
         if verdict == "breaks":  # there is no rule to prove anything of
             return status
-    progress = progress_bar()
-    bar = progress.add_task("starting", total=None)
 
-    def found() -> None:
+    def check() -> None:
         check_writable("--out", folder)
         if copy:
             check_copy("--json", copy)
-        progress.start()
-
-    def advanced(cells: int) -> None:
-        progress.update(bar, description=f"{cells:,} cells", completed=cells)
 
     try:
-        answer = prove_apart(
-            spec,
-            that,
-            folder,
-            settings=given,
-            kind="decoder" if decoder else "",
-            rule=rule,
-            sizes=sizes,
-            **numbers,
-            zeros=not positive,
-            limit=limit,
-            found=found,
-            progress=advanced,
-        )
+        with advancing_apart(check) as (found, tell):
+            answer = prove_apart(
+                spec,
+                that,
+                folder,
+                settings=given,
+                kind="decoder" if decoder else "",
+                rule=rule,
+                sizes=sizes,
+                **numbers,
+                zeros=not positive,
+                limit=limit,
+                found=found,
+                progress=lambda cells: tell(description=f"{cells:,} cells", completed=cells),
+            )
     except ValueError as error:
         if not judge:
             raise UsageError(NEEDED.sub(r"\g<0>: --set \1=...", str(error))) from None
         print_text(output(), f"judged, but not proven: {error}")  # such as a file that is gone by now
         return status or STATUS["unknown"]
-    finally:
-        progress.stop()
     if copy:
         write_json(copy, answer)
     console = output()

@@ -23,3 +23,24 @@ def advancing(what: str = "starting", total: float | None = None) -> Iterator[Ca
     """A progress bar on the terminal, and what tells it how far it is: ``description``, ``completed``, ``total``."""
     with progress_bar() as progress:
         yield partial(progress.update, progress.add_task(what, total=total))
+
+
+@contextmanager
+def advancing_apart(
+    check: Callable[[], None], total: float | None = None
+) -> Iterator[tuple[Callable[[], None], Callable[..., None]]]:
+    """As :func:`advancing`, for work in another process: what begins the bar, after a ``check``, and what tells it.
+
+    The bar has a thread, which must not be there before the other process is.
+    """
+    progress = progress_bar()
+    task = progress.add_task("starting", total=total)
+
+    def found() -> None:
+        check()
+        progress.start()
+
+    try:
+        yield found, partial(progress.update, task)
+    finally:
+        progress.stop()
