@@ -177,9 +177,9 @@ def finish(figure: Figure, *sources: Axes, ncols: int = 4, only: Collection[str]
     return figure
 
 
-def logarithmic(ax: Axes, which: str = "y") -> None:
-    """Make an axis logarithmic, with plain numbers at powers of ten: typeset ones take longer than the whole figure."""
-    getattr(ax, f"set_{which}scale")("log")
+def logarithmic(ax: Axes, which: str = "y", base: int = 10) -> None:
+    """Make an axis logarithmic, with plain numbers at powers: typeset ones take longer than the whole figure."""
+    getattr(ax, f"set_{which}scale")("log", base=base)
     axis = getattr(ax, f"{which}axis")
     axis.set_major_formatter("{x:g}")
     axis.minorticks_off()

@@ -7,7 +7,7 @@ from typing import Any
 from reports.data.models import Compared
 from reports.figures import continuous_models as figures
 from reports.figures.models import acceptance, grid
-from reports.pages.elements import Table, images, picture, texts
+from reports.pages.elements import Table, captioned, images, texts
 from reports.site.gallery import Draw
 from reports.site.html import Entries, number, template
 
@@ -27,11 +27,7 @@ def page(found: Compared, entries: Entries, draw: Draw) -> str:
     return template("tables.html").render(
         heading=TITLE,
         lead=[text["lead"].strip(), said(document)],
-        pictures=[
-            picture(each, drawn[each["name"]], f"continuous-models-{each['name']}")
-            for each in text["pictures"]
-            if each["name"] in drawn
-        ],
+        pictures=list(captioned(drawn, text["pictures"], "continuous-models").values()),
         tables=[methods(rows), told_apart_table(rows)],
         draw=draw,
         entries=entries,

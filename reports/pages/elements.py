@@ -69,6 +69,15 @@ def drawings(figures: ModuleType, page: str) -> dict[str, Callable[..., Figure]]
     return {name: getattr(figures, name) for name in map(figure_name, texts()[page]["pictures"])}
 
 
+def captioned(drawn: Mapping[str, Figure], captions: Sequence[dict[str, str]], page: str) -> dict[str, Picture]:
+    """The figures of a page that were drawn, by name, in the order of their texts."""
+    return {
+        text["name"]: picture(text, drawn[text["name"]], f"{page}-{text['name']}")
+        for text in captions
+        if text["name"] in drawn
+    }
+
+
 def picture(text: dict[str, str], figure: Figure, name: str = "", **words: str) -> Picture:
     """A figure with what ``text`` says of it; ``words`` go into the braces of the caption."""
     caption = text["caption"].strip()
