@@ -82,12 +82,9 @@ def _site(out: Path, runs: list[Path]) -> int:
 
     try:
         built = build(out, runs)
-    except FileNotFoundError as error:
-        print(f"simlab: {error.filename}: {error.strerror}", file=sys.stderr)
-        return 2
     except OSError as error:
         print(f"simlab: {error.filename}: {error.strerror}", file=sys.stderr)
-        return 1
+        return 2 if isinstance(error, FileNotFoundError) else 1
     for study in built.missing:
         print(f"{study.state:<15}{study.name:<15}{study.command}")
     for note in built.notes:

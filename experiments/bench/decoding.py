@@ -19,6 +19,7 @@ from simlab.arrays import Array
 from simlab.decoders import Decoder, make_decoder, run
 from simlab.decoders.compiled import simulate
 from simlab.processes import Pair, Process, make_process
+from simlab.processes.wrapped import Wrapped
 from simlab.randomness import Tape
 from simlab.rules import Speculative
 
@@ -45,16 +46,12 @@ DECODERS = {
 }
 
 
-class Clocked(Process):
+class Clocked(Wrapped):
     """A process that counts the seconds spent in its calls."""
 
     def __init__(self, process: Process) -> None:
-        self.process, self.seconds = process, 0.0
-        self.vocabulary, self.length = process.vocabulary, process.length
-        self.shape, self.uniform = process.shape, process.uniform
-
-    def _rows(self, tokens: Array, start: Array, count: int) -> Array:
-        return self.process.forward(tokens, start, count)
+        super().__init__(process)
+        self.seconds = 0.0
 
     def forward(self, tokens: Array, start: Array, count: int) -> Array:
         return self._clocked(self.process.forward, tokens, start, count)

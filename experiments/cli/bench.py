@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from experiments.cli.running import advancing
 from experiments.options import file_option, option
 from experiments.terminal import (
     UsageError,
@@ -13,7 +14,6 @@ from experiments.terminal import (
     output,
     plain_table,
     print_text,
-    progress_bar,
 )
 from simlab.registry import meant
 
@@ -51,13 +51,12 @@ def bench_command(
     told = list[dict[str, Any]]()
 
     def watch(what: str, found: Finding | None = None) -> None:
-        progress.update(bar, description=what)
+        tell(description=what)
         if found:
             told.append(found._asdict() | {"met": found.met})
             print_text(output(), "  ".join(_cells(told[-1])).rstrip())
 
-    with progress_bar() as progress:
-        bar = progress.add_task("starting", total=None)
+    with advancing() as tell:
         chosen = [name for name in BENCHMARKS if not only or name in only]
         document = bench(chosen, quick, watch)
     _print(document, told)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import typer
 
 from experiments.certification.effort import Effort
+from experiments.cli.running import advancing, advancing_apart, wrong_usage
 from experiments.options import file_option, given_of, option, out_option, with_records
 from experiments.terminal import (
     UsageError,
@@ -19,7 +21,6 @@ from experiments.terminal import (
     output,
     plain_table,
     print_text,
-    progress_bar,
     where,
 )
 
@@ -158,7 +159,7 @@ def certify_command(
         flag = "prompt" if "prompts" in asked else next(iter(asked)).replace("_", "-")
         raise UsageError(f"certify: --{flag} belongs to --url")
     named = command if spec is None else spec
-    try:
+    with wrong_usage():
         files = GateFiles(copy, junit, sarif, read_baseline(baseline) if baseline else None)
         if url is not None:
             from experiments.certification.servers import ServerRequest
@@ -178,8 +179,6 @@ def certify_command(
             checkout=checkout,
             **effort.effort,
         )
-    except ValueError as error:
-        raise UsageError(str(error)) from None
     return _certify(request, out, files)
 
 
@@ -189,24 +188,16 @@ def _certify(request: Request, out: Path, files: GateFiles) -> int:
     from experiments.certification.request import save_certificate
 
     shown, out, files = out, out.absolute(), files.absolute()  # whatever becomes of the current folder
-    progress, total = progress_bar(), None if request.calls else ceil(request.budget)  # of calls no end is known
-    bar = progress.add_task("starting", total=total)
-
-    def found() -> None:
-        check_writable("--out", out)
-        for name, path in files.written.items():
-            check_copy(name, path)
-        progress.start()  # its thread, once the other process is there
-
-    def advance(what: str, share: float) -> None:
-        progress.update(bar, description=what, completed=0 if total is None else int(share * total))
-
+    total = None if request.calls else ceil(request.budget)  # of calls no end is known
     try:
-        document = certified(request, out, found, advance)
+        with advancing_apart(partial(_check_files, out, files), total) as (found, tell):
+
+            def advance(what: str, share: float) -> None:
+                tell(description=what, completed=0 if total is None else int(share * total))
+
+            document = certified(request, out, found, advance)
     except Unfit as error:
         raise UsageError(str(error)) from None
-    finally:
-        progress.stop()
     save_certificate(document, out, files.copy)
     return _show(document, shown, files)
 
@@ -215,22 +206,19 @@ def _certify_server(request: ServerRequest, out: Path, files: GateFiles) -> int:
     from experiments.certification.request import save_certificate
     from experiments.certification.servers import certified_server, finished
 
-    check_writable("--out", out)
-    for name, path in files.written.items():
-        check_copy(name, path)
-    with progress_bar() as progress:
-        bar = progress.add_task("asking", total=ceil(request.budget))
-
-        def advance(share: float) -> None:
-            progress.update(bar, completed=int(share * request.budget))
-
-        try:
-            document = certified_server(request, out, advance)
-        except ValueError as error:
-            raise UsageError(str(error)) from None
+    _check_files(out, files)
+    with advancing("asking", ceil(request.budget)) as tell, wrong_usage():
+        document = certified_server(request, out, lambda share: tell(completed=int(share * request.budget)))
     save_certificate(document, out, files.copy)
     finished(out)
     return _show(document, out, files)
+
+
+def _check_files(out: Path, files: GateFiles) -> None:
+    """Raise :class:`UsageError` where something that is asked for cannot be written."""
+    check_writable("--out", out)
+    for name, path in files.written.items():
+        check_copy(name, path)
 
 
 def _show(document: dict[str, Any], out: Path, files: GateFiles) -> int:

@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from experiments.cli.options import Device
-from experiments.terminal import UsageError, output, plain_table, print_text
+from experiments.cli.running import wrong_usage
+from experiments.terminal import output, plain_table, print_text
 
 COLOURS = {"passes": "green", "fails": "red"}
 
@@ -28,10 +29,8 @@ def check_command(
     from experiments.models.session import check_device
     from simlab.models.check import CHECKS, check_model
 
-    try:
+    with wrong_usage():
         model = made(spec, check_device(device))
-    except ValueError as error:
-        raise UsageError(str(error)) from None
     findings = check_model(model)
     rows = []
     for finding in findings:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from experiments.cli.running import wrong_usage
 from experiments.cli.verify import COLOURS, check_papers, read_decided
 from experiments.options import option, out_option
 from experiments.terminal import UsageError, error_output, output, plain_math, plain_table, print_text
@@ -53,11 +54,9 @@ def claims_command(
     check_papers(paper or [])
     question = " ".join(words or [])
     if ID.fullmatch(question):
-        try:
+        with wrong_usage():
             claim = find(question)
-            _explain(claim, verdicts, decided.get(claim.id, ("", ""))[1])
-        except ValueError as error:
-            raise UsageError(str(error)) from None
+        _explain(claim, verdicts, decided.get(claim.id, ("", ""))[1])
         return 0
     listed = [CLAIMS[id] for id in (_answers(question) if question else CLAIMS)]
     listed = [claim for claim in listed if not paper or claim.paper in paper]

@@ -8,6 +8,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Annotated, Any
 
 from experiments.cli.options import CONTINUOUS, DISCRETE, Models, Rows, Run, Shipped, Vectors, check_kind, sampling_of
+from experiments.cli.running import advancing
 from experiments.interrupts import held_interrupts
 from experiments.options import FILES as WRITTEN
 from experiments.options import option, out_option, with_records
@@ -17,7 +18,6 @@ from experiments.terminal import (
     numbers_table,
     output,
     print_text,
-    progress_bar,
     usage_errors,
 )
 
@@ -118,16 +118,15 @@ def compare_command(
             names = loaded.names(sampling) if methods is None else tuple(dict.fromkeys(methods.split(",")))
             loaded.check(sampling)
             request = Request(names, count, run.batch, batches, run.seed, sampling, data, settings)
-            with progress_bar() as progress:
-                asked, done = comparison(loaded, request), 0
-                until = [n * len(asked.draws) for n in sizes(count)]  # images until each table
-                bar = progress.add_task("starting", total=until[0])
+            asked, done = comparison(loaded, request), 0
+            until = [n * len(asked.draws) for n in sizes(count)]  # images until each table
+            with advancing(total=until[0]) as advance:
 
                 def watch(what: str, n: int = 0) -> None:
                     nonlocal done
                     done += n
                     total = next((all for all in until if done <= all), done)
-                    progress.update(bar, description=what, completed=done, total=total)
+                    advance(description=what, completed=done, total=total)
 
                 for found in compare(asked, watch, parts):
                     tell(found)

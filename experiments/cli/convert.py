@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from experiments.cli.running import wrong_usage
 from experiments.options import count_option, file_option
 from experiments.terminal import UsageError, check_copy, output, print_text
 
@@ -30,10 +31,8 @@ def convert_command(
     if out.suffix != ".safetensors":
         raise UsageError(f"--out {out}: expected a name that ends in .safetensors")
     check_copy("--out", out)
-    try:
+    with wrong_usage():
         content = converted(checkpoint, heads)
-    except ValueError as error:
-        raise UsageError(str(error)) from None
     write(out, lambda temporary: temporary.write_bytes(content))
     print_text(output(), f"weights {out}, {len(content) / 1e6:.1f} MB")
     return 0

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from experiments.cli.options import DISCRETE
+from experiments.cli.running import advancing, wrong_usage
 from experiments.cli.showing import bar
-from experiments.terminal import UsageError, check_copy, output, plain_table, print_text, progress_bar
+from experiments.terminal import UsageError, check_copy, output, plain_table, print_text
 
 if TYPE_CHECKING:
     from experiments.models.choice import Choice
@@ -29,14 +30,12 @@ def measure_and_write(
 
     check_copy("--out", out)
     try:
-        loaded = load_models(model, models, session.check_device(device))
-        if not isinstance(loaded, Discrete):
-            raise ValueError(f"--model {model}: its calls have no rows; expected a model of discrete tokens")
-        with progress_bar() as progress, session.memory():
-            bar = progress.add_task("starting", total=None)
-            found = measure(loaded, Sampling(guidance), lambda what: progress.update(bar, description=what))
-    except ValueError as error:
-        raise UsageError(str(error)) from None
+        with wrong_usage():
+            loaded = load_models(model, models, session.check_device(device))
+            if not isinstance(loaded, Discrete):
+                raise ValueError(f"--model {model}: its calls have no rows; expected a model of discrete tokens")
+            with advancing() as tell, session.memory():
+                found = measure(loaded, Sampling(guidance), lambda what: tell(description=what))
     except session.OutOfMemory as error:
         raise UsageError(f"--device {device}: {error}; expected a smaller --batch") from None
     write_json(out, found)

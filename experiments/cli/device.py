@@ -7,6 +7,7 @@ from shutil import rmtree
 from typing import Annotated, Any
 
 from experiments.cli.options import DISCRETE, GUIDANCE, Model, Models, Small
+from experiments.cli.running import advancing
 from experiments.options import file_option, option
 from experiments.terminal import (
     UsageError,
@@ -15,7 +16,6 @@ from experiments.terminal import (
     output,
     plain_table,
     print_text,
-    progress_bar,
 )
 
 
@@ -73,10 +73,9 @@ def _parts(device: str, small: bool, out: Path) -> int:
         raise UsageError("--device cpu: models of official size need a CUDA device; expected --small sizes")
     check_copy("--out", out)
     try:
-        with progress_bar() as progress, memory():
-            bar = progress.add_task("device", total=None)
+        with advancing("device") as tell, memory():
             parts = out.with_suffix(".parts")
-            for found in measure(plan_for(device, small), parts, lambda what: progress.update(bar, description=what)):
+            for found in measure(plan_for(device, small), parts, lambda what: tell(description=what)):
                 write_json(out, found)
     except OutOfMemory as error:
         print_text(error_output(), f"simlab: --device {device}: {error}")

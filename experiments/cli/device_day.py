@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from experiments.cli.options import Device, Models, Small
+from experiments.cli.running import wrong_usage
 from experiments.options import option, out_option
 from experiments.terminal import UsageError, check_writable, error_output, output, plain_table, print_text
 
@@ -35,10 +36,8 @@ def device_day_command(
 
     if not name.replace("-", "").isalnum():
         raise UsageError(f"{name!r} is no name of files; expected letters, digits and -")
-    try:
+    with wrong_usage("--device "):
         check_device(device)
-    except ValueError as error:
-        raise UsageError(f"--device {error}") from None
     for flag, folder in (("--out", out), ("--results", results)):
         check_writable(flag, folder)
     folder = out.absolute() / name

@@ -25,6 +25,7 @@ from experiments.cli.options import (
     settings_of,
 )
 from experiments.cli.prompts import PAINTERS, Texts, draw_texts
+from experiments.cli.running import advancing
 from experiments.options import count_option, file_option, option, with_records
 from experiments.terminal import (
     UsageError,
@@ -33,7 +34,6 @@ from experiments.terminal import (
     error_output,
     output,
     print_text,
-    progress_bar,
     usage_errors,
 )
 from simlab.registry import meant
@@ -145,23 +145,19 @@ def generate_command(
             raise ValueError(f"--curve {curve}: is for --method auto; expected it alone")
         else:
             made = loaded.method(method, settings_of(model, method, settings, vectors))
-        with progress_bar() as progress, compiling() as compiled:
-            bar = progress.add_task(made.name, total=count)
-            compiled.tell = lambda: progress.update(bar, description="compiling, once")
+        with advancing(made.name, count) as tell, compiling() as compiled:
+            compiled.tell = lambda: tell(description="compiling, once")
             times: list[float] = []
 
             def stepped(tokens: int) -> None:
                 times.append(perf_counter())
-                progress.update(bar, description=made.name)
-
-            def done(images: int) -> None:
-                progress.update(bar, completed=images)
+                tell(description=made.name)
 
             begun = perf_counter()
             lost: dict[int, str] = {}
             samples = loaded.draw(
                 made, labels, run.seed, sampling, run.batch,
-                notify=done, stepped=stepped, failed=lost.__setitem__,
+                notify=lambda images: tell(completed=images), stepped=stepped, failed=lost.__setitem__,
             )  # fmt: skip
             seconds = perf_counter() - begun
         pictures = loaded.pictures(samples, run.batch) if loaded.draws else None

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from experiments.cli.running import advancing_apart, wrong_usage
 from experiments.terminal import (
-    UsageError,
     check_writable,
     drawn,
     output,
     plain_table,
     print_text,
-    progress_bar,
     where,
 )
 
@@ -47,25 +47,16 @@ def judged(spec: str, out: Path, seed: int) -> tuple[int, str]:
     from experiments.judging.measures import codebook
 
     shown, out = out, out.absolute()  # whatever becomes of the current folder
-    progress = progress_bar()
-    bar = progress.add_task("starting", total=len(PARTS))
 
     def load() -> UserRule:
         return load_rule(spec, lambda vocabulary: codebook(seed, vocabulary))
 
-    def found() -> None:
-        check_writable("--out", out)
-        progress.start()  # its thread, once the other process is there
+    with wrong_usage(), advancing_apart(partial(check_writable, "--out", out), len(PARTS)) as (found, tell):
 
-    def advance(name: str, done: int, total: int) -> None:
-        progress.update(bar, description=name, completed=done, total=total)
+        def advance(name: str, done: int, total: int) -> None:
+            tell(description=name, completed=done, total=total)
 
-    try:
         document = judge_apart(load, spec, seed, out, found, advance)
-    except ValueError as error:
-        raise UsageError(str(error)) from None
-    finally:
-        progress.stop()
     console = output()
     _print(console, document, out)
     complete = drawn(out, "judge")

@@ -7,7 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from experiments.terminal import UsageError, check_writable, error_output, output, print_text, progress_bar
+from experiments.cli.running import advancing, wrong_usage
+from experiments.terminal import UsageError, check_writable, error_output, output, print_text
 from simlab.registry import meant
 
 if TYPE_CHECKING:
@@ -32,19 +33,16 @@ def run_large(asked: Sequence[str], vocabulary: int, out: Path) -> int:
             )
     check_writable("--out", out)
     chosen = [name for name in measure if not asked or name in asked]
-    with progress_bar() as progress:
-        bar = progress.add_task("starting", total=len(chosen))
+    with advancing(total=len(chosen)) as tell, wrong_usage(f"--vocabulary {vocabulary}: "):
         for name in chosen:
-            progress.update(bar, description=name)
+            tell(description=name)
             path = out / "large" / f"{name}.parquet"
             try:
                 write_table(path, measure[name](vocabulary))
-            except ValueError as error:
-                raise UsageError(f"--vocabulary {vocabulary}: {error}") from None
             except KeyboardInterrupt:
                 print_text(error_output(), f"simlab: interrupted; no {name} was written, tables before it were")
                 return 130
-            progress.advance(bar)
+            tell(advance=1)
             print_text(output(), f"table  {path}")
     return 0
 

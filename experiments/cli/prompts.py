@@ -8,6 +8,7 @@ from pathlib import Path
 from time import perf_counter
 
 from experiments.cli.options import Rows, Run
+from experiments.cli.running import advancing
 from experiments.options import given_of
 from experiments.terminal import (
     UsageError,
@@ -16,7 +17,6 @@ from experiments.terminal import (
     error_output,
     output,
     print_text,
-    progress_bar,
     usage_errors,
 )
 from simlab.registry import meant
@@ -70,12 +70,12 @@ def draw_texts(
         made = make_method(method, model.codebook, read_settings(settings or []))
         preset = model.preset._replace(**given_of(rows))
         length = model.prepare(prompts[:1]).model.config.length
-        with progress_bar() as progress:
-            bar, begun = progress.add_task(made.name, total=len(prompts) * length), perf_counter()
+        with advancing(made.name, len(prompts) * length) as tell:
+            begun = perf_counter()
             drawn = sorted(
                 draw(
                     model, prompts, made.decoder, made.rule, run.seed, preset, run.batch,
-                    notify=lambda done: progress.update(bar, completed=done),
+                    notify=lambda done: tell(completed=done),
                 ),
                 key=lambda each: each.prompt,
             )  # fmt: skip

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from experiments.cli.options import Settings, exact_settings
+from experiments.cli.running import advancing, advancing_apart, wrong_usage
 from experiments.options import count_option, file_option, option, seed_option
 from experiments.terminal import (
     UsageError,
@@ -19,7 +20,6 @@ from experiments.terminal import (
     check_writable,
     output,
     print_text,
-    progress_bar,
     where,
 )
 
@@ -79,11 +79,9 @@ def prove_command(
     spec = subject or decoder or ""
     if judge and (decoder or not _is_file(spec)):
         raise UsageError(f"--judge is for a rule of your own, as file.py:NAME; not for {spec}")
-    try:
+    with wrong_usage():
         sizes = [_size(text) for text in size or []]
         given = exact_settings(settings)
-    except ValueError as error:
-        raise UsageError(str(error)) from None
     numbers = {name: one for name, one in (("length", length), ("count", count)) if one is not None}
     if at is not None:
         if subject is None or judge:
@@ -107,40 +105,33 @@ def prove_command(
         status, verdict = judged(spec, folder, seed or 0)
         if verdict == "breaks":  # there is no rule to prove anything of
             return status
-    progress = progress_bar()
-    bar = progress.add_task("starting", total=None)
 
-    def found() -> None:
+    def check() -> None:
         check_writable("--out", folder)
         if copy:
             check_copy("--json", copy)
-        progress.start()
-
-    def advanced(cells: int) -> None:
-        progress.update(bar, description=f"{cells:,} cells", completed=cells)
 
     try:
-        answer = prove_apart(
-            spec,
-            that,
-            folder,
-            settings=given,
-            kind="decoder" if decoder else "",
-            rule=rule,
-            sizes=sizes,
-            **numbers,
-            zeros=not positive,
-            limit=limit,
-            found=found,
-            progress=advanced,
-        )
+        with advancing_apart(check) as (found, tell):
+            answer = prove_apart(
+                spec,
+                that,
+                folder,
+                settings=given,
+                kind="decoder" if decoder else "",
+                rule=rule,
+                sizes=sizes,
+                **numbers,
+                zeros=not positive,
+                limit=limit,
+                found=found,
+                progress=lambda cells: tell(description=f"{cells:,} cells", completed=cells),
+            )
     except ValueError as error:
         if not judge:
             raise UsageError(NEEDED.sub(r"\g<0>: --set \1=...", str(error))) from None
         print_text(output(), f"judged, but not proven: {error}")  # such as a file that is gone by now
         return status or STATUS["unknown"]
-    finally:
-        progress.stop()
     if copy:
         write_json(copy, answer)
     console = output()
@@ -163,8 +154,7 @@ def _second_solver(console: Console, answer: dict[str, Any], folder: Path, shown
     agreed = True
     if find_spec("cvc5"):
         try:
-            with progress_bar() as progress:
-                progress.add_task("cvc5 is asked as well", total=None)
+            with advancing("cvc5 is asked as well"):
                 agrees = second_solver_agrees(folder / "check.py", folder, min(seconds, SECOND))
             told = (
                 f"cvc5 agrees with z3 on every question of {files}; check.py asks both again"

@@ -19,8 +19,9 @@ from experiments.cli.options import (
     sampling_of,
     settings_of,
 )
+from experiments.cli.running import advancing
 from experiments.options import count_option, file_option, option, with_records
-from experiments.terminal import UsageError, check_copy, output, print_text, progress_bar, usage_errors
+from experiments.terminal import UsageError, check_copy, output, print_text, usage_errors
 
 USUAL = "sjd", "last-step"  # methods of discrete and of continuous tokens
 
@@ -67,12 +68,7 @@ def record_command(
         labels = session.labels_of(label, count, loaded.labels)
         loaded.check(sampling)
         made = loaded.method(method, own)
-        with progress_bar() as progress:
-            bar = progress.add_task(method, total=count)
-
-            def done(images: int) -> None:
-                progress.update(bar, completed=images)
-
+        with advancing(method, count) as tell:
             recorder: Recorder
             if model == CONTINUOUS:
                 from experiments.models.continuous.record import OfTrajectories
@@ -82,7 +78,7 @@ def record_command(
                 from experiments.models.discrete.record import OfRows
 
                 recorder = OfRows(loaded, made, sampling, calls)
-            arrays = record(recorder, labels, run.seed, run.batch, done)
+            arrays = record(recorder, labels, run.seed, run.batch, lambda images: tell(completed=images))
     write_arrays(out, arrays)
     saved = read_recording(out)
     print_text(output(), f"{saved.told()}\n{saved.holds:<10}{out}, {out.stat().st_size / 1e6:.1f} MB")

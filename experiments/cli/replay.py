@@ -8,16 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from experiments.cli.options import CONTINUOUS, refuse_given
+from experiments.cli.running import advancing, wrong_usage
 from experiments.options import option, out_option
-from experiments.terminal import (
-    UsageError,
-    check_writable,
-    numbers_table,
-    output,
-    plain_table,
-    print_text,
-    progress_bar,
-)
+from experiments.terminal import check_writable, numbers_table, output, plain_table, print_text
 
 
 def replay_command(
@@ -37,17 +30,12 @@ def replay_command(
     from experiments.results import versions, write_json, write_table
 
     check_writable("--out", out)
-    try:
+    with wrong_usage():
         saved = read_recording(recording)
         if saved.holds != "rows":
             refuse_given(CONTINUOUS, rows=rows)
-        with progress_bar() as progress:
-            bar = progress.add_task("rules through a recording", total=None)
-            found = replay(
-                saved, rule or [], rows, lambda done, total: progress.update(bar, completed=done, total=total)
-            )
-    except ValueError as error:
-        raise UsageError(str(error)) from None
+        with advancing("rules through a recording") as tell:
+            found = replay(saved, rule or [], rows, lambda done, total: tell(completed=done, total=total))
     document = {"recording": saved.manifest, **found.counts, "rules": found.rules, "versions": versions()}
     written = [out / "replay.json"]
     if found.table is not None:

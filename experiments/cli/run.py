@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from experiments.cli import large
+from experiments.cli.running import wrong_usage
 from experiments.options import option
 from experiments.terminal import UsageError, error_output, output, plain_table, print_text, progress_bar
 from simlab.registry import meant
@@ -96,15 +97,11 @@ def _run(path: Path, out: Path | None, seeds: list[int], workers: int | None, sc
     from experiments.sweeps import Busy, Failed, Lost, cells, read_spec, run_sweep
     from experiments.sweeps.cluster import Unreachable
 
-    try:
+    with wrong_usage():
         spec = read_spec(path)
         spec = spec.with_seeds(seeds) if seeds else spec
-    except ValueError as error:
-        raise UsageError(str(error)) from None
-    try:
+    with wrong_usage(f"{path}: "):
         work = cells(spec)
-    except ValueError as error:
-        raise UsageError(f"{path}: {error}") from None
     out = out or Path("out/sweeps") / spec.name
     if out.exists() and not out.is_dir():
         raise UsageError(f"--out {out}: is a file; expected a folder")

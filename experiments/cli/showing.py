@@ -5,7 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from experiments.terminal import UsageError, output, plain_table, print_text
+from experiments.cli.running import wrong_usage
+from experiments.terminal import output, plain_table, print_text
 
 if TYPE_CHECKING:
     from experiments.apart import Link
@@ -27,7 +28,7 @@ def show(rule: str, p: str, q: str, given: dict[str, Any], limit: float) -> int:
     from theory.distances import tv
     from theory.exact import acceptance, step_law
 
-    try:
+    with wrong_usage():
         rows: Rows = read_row("P", p), read_row("Q", q)
         if ":" in rule or rule.endswith(".py"):
             rows, emitted, accepted = _of_a_user(rule, given, rows, limit)
@@ -36,8 +37,6 @@ def show(rule: str, p: str, q: str, given: dict[str, Any], limit: float) -> int:
             emitted, accepted = list(step_law(made, *rows)), acceptance(made, *rows)
         spent, kept = tv(rows[0], emitted), alpha(*rows)
         most = frontier(*rows, spent)
-    except ValueError as error:
-        raise UsageError(str(error)) from None
     console = output()
     longest = max(map(float, emitted))
     table = [

@@ -8,8 +8,9 @@ from typing import Annotated, Any, Literal
 import typer
 
 from experiments.cli.options import Device
+from experiments.cli.running import advancing, wrong_usage
 from experiments.options import option, out_option, seed_option
-from experiments.terminal import UsageError, check_writable, error_output, output, print_text, progress_bar
+from experiments.terminal import UsageError, check_writable, error_output, output, print_text
 
 
 def train_command(
@@ -55,17 +56,13 @@ def train_command(
         "precision": precision, "compiled": compiled, "steps": steps, "batch": batch, "rate": rate, "seed": seed
     }  # fmt: skip
     try:
-        where, command = torch.device(check_device(device)), _command(model, device, plan, size)
-        request = Request(model, out, plan_for(model, **plan), data, where, command, size)
-        if state(request).is_file():
-            print_text(error_output(), f"simlab: going on from {state(request)}")
-        with progress_bar() as progress, memory():
-            bar = progress.add_task(model, total=request.plan.steps)
-            record = train_model(
-                request, lambda step, text: progress.update(bar, completed=step, description=f"{model}  {text}")
-            )
-    except ValueError as error:
-        raise UsageError(str(error)) from None
+        with wrong_usage():
+            where, command = torch.device(check_device(device)), _command(model, device, plan, size)
+            request = Request(model, out, plan_for(model, **plan), data, where, command, size)
+            if state(request).is_file():
+                print_text(error_output(), f"simlab: going on from {state(request)}")
+            with advancing(model, request.plan.steps) as tell, memory():
+                record = train_model(request, lambda step, text: tell(completed=step, description=f"{model}  {text}"))
     except OutOfMemory as error:
         raise UsageError(f"{error}; lower --batch") from None
     except KeyboardInterrupt:

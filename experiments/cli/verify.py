@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from experiments.cli.running import wrong_usage
 from experiments.options import file_option, option, out_option, seed_option
 from experiments.terminal import (
     UsageError,
@@ -52,7 +53,7 @@ def verify_command(
     same seed and versions, stay.
     """
     chosen = _selected(paper or [], claim or [])
-    old = read_verdicts("--against", against) if against else None
+    old = read_decided("--against", against) if against else None
     check_writable("--out", out)
     if copy:
         check_copy("--json", copy)
@@ -111,10 +112,8 @@ def _selected(papers: list[str], ids: list[str]) -> list[str]:
     from theory.claims import CLAIMS, find
 
     check_papers(papers)
-    try:
+    with wrong_usage():
         named = {find(id).id for id in ids}
-    except ValueError as error:
-        raise UsageError(str(error)) from None
     everything = not (papers or ids)
     return [id for id, claim in CLAIMS.items() if everything or claim.paper in papers or id in named]
 
@@ -129,13 +128,8 @@ def check_papers(papers: Sequence[str]) -> None:
             raise UsageError(f"--paper {paper}: {near}expected one of {', '.join(PAPERS)}")
 
 
-def read_verdicts(option: str, path: Path) -> dict[str, str]:
-    """Verdicts by id from a file that ``simlab verify`` wrote, which ``option`` names."""
-    return {id: verdict for id, (verdict, _) in read_decided(option, path).items()}
-
-
 def read_decided(option: str, path: Path) -> dict[str, tuple[str, str]]:
-    """The same, each with what the verdict rests on."""
+    """Verdicts by id, each with its first evidence, from what ``simlab verify`` wrote; ``option`` names the file."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
         return {
@@ -185,9 +179,10 @@ def _print_rests(console: Console, entries: list[dict[str, Any]]) -> None:
         print_text(console, f"{'what holds rests on:':<20} {counts}")
 
 
-def _print_changes(console: Console, old: dict[str, str], entries: list[dict[str, Any]]) -> None:
+def _print_changes(console: Console, decided: dict[str, tuple[str, str]], entries: list[dict[str, Any]]) -> None:
     from theory.claims.moved import MOVED
 
+    old = {id: verdict for id, (verdict, _) in decided.items()}
     new = {entry["id"]: entry["verdict"] for entry in entries}
     gone = {id: f"said by {other} now" for id, other in MOVED.items()}
     changes = [f"{id}: {old[id]} -> {verdict}" for id, verdict in new.items() if id in old and old[id] != verdict]

@@ -12,7 +12,7 @@ every context would be no bound, because some contexts gain more cheaply than ot
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,6 +32,11 @@ NEIGHBOURS = (4, 16)  # of the 63 other tokens
 NEAR = 1.2  # how far a token of a dynamic group may be: about 8 of the 64 are as near
 DELTAS = (0.02, 0.05, 0.1, 0.2, 0.4, 0.8)
 FACTORS = (1.2, 1.5, 2, 3, 5, 10)
+NAIVE: dict[str, tuple[str, tuple[float, ...]]] = {
+    "amplify": ("k", (1.1, 1.25, 1.5, 2, 3, 5)),
+    "addition": ("epsilon", (0.002, 0.005, 0.01, 0.02, 0.05, 0.1)),
+    "optimal-lossy": ("tv", (0.02, 0.05, 0.1, 0.2, 0.3, 0.4)),
+}
 WITHOUT_TABLES: dict[str, tuple[str, tuple[float, ...], dict[str, Any]]] = {  # rules that take no table: what is swept
     "mixture": ("weight", (0.9, 0.75, 0.5, 0.25), {}),
     "lenience": ("factor", (0.8, 0.5, 0.3, 0.1), {"residual": "lenient"}),
@@ -72,45 +77,43 @@ def measure(seed: int, contexts: int) -> Measured:
     return Measured(table.assign(least=bound.least(gained)), frontier)
 
 
+def swept(name: str, key: str, values: Sequence[float], **more: Any) -> list[tuple[float, Rule]]:
+    """A rule at each of the ``values`` of its parameter ``key``, beside ``more`` parameters."""
+    return [(value, make_rule(name, **{key: value}, **more)) for value in values]
+
+
 def points(codebook: np.ndarray) -> Iterator[Point]:
     """Every rule over its parameter."""
     distances = codebook_distances(codebook)
     yield Point("speculative", np.nan, np.nan, make_rule("speculative"))
-    for k in (1.1, 1.25, 1.5, 2, 3, 5):
-        yield Point("amplify", np.nan, k, make_rule("amplify", k=k))
-    for epsilon in (0.002, 0.005, 0.01, 0.02, 0.05, 0.1):
-        yield Point("addition", np.nan, epsilon, make_rule("addition", epsilon=epsilon))
-    for spent in (0.02, 0.05, 0.1, 0.2, 0.3, 0.4):
-        yield Point("optimal-lossy", np.nan, spent, make_rule("optimal-lossy", tv=spent))
+    for name, (key, values) in NAIVE.items():
+        for value, made in swept(name, key, values):
+            yield Point(name, np.nan, value, made)
     for groups in (48, 32, 16, 8, 4, 2):
         labels = KMeans(groups, n_init=4, random_state=0).fit_predict(codebook)
         size = len(codebook) / groups
         yield Point("grouped", np.nan, size, make_rule("grouped", labels=labels))
         yield Point("grouped, group residual", np.nan, size, make_rule("grouped-group-residual", labels=labels))
-    for size in (2, 4, 8, 16, 32):
-        rule = make_rule("dynamic-grouped", size=size, max_distance=NEAR, distances=distances)
-        yield Point("dynamic, centred", np.nan, size, rule)
+    for size, made in swept("dynamic-grouped", "size", (2, 4, 8, 16, 32), max_distance=NEAR, distances=distances):
+        yield Point("dynamic, centred", np.nan, size, made)
     for epsilon in (0.001, 0.003, 0.01, 0.03, 0.09, 0.3):
         # Medusa couples the two thresholds so
         yield Point("typical", np.nan, epsilon, make_rule("typical", epsilon=epsilon, delta=epsilon**0.5))
     for name, (key, values, more) in WITHOUT_TABLES.items():
-        for value in values:
-            yield Point(name, np.nan, value, make_rule(name, **{key: value}, **more))
+        for value, made in swept(name, key, values, **more):
+            yield Point(name, np.nan, value, made)
     for count in NEIGHBOURS:
         yield from _lantern(codebook, count)
 
 
 def _lantern(codebook: np.ndarray, count: int) -> Iterator[Point]:
     near = {m: codebook_neighbours(codebook, count, m) for m in ("l2", "cosine", "random")}
-    for measure, neighbours in near.items():
-        for delta in DELTAS:
-            yield Point(f"lantern, {measure}", count, delta, make_rule("lantern", neighbours=neighbours, delta=delta))
-    for factor in FACTORS:
-        made = make_rule("lantern-multiplicative", neighbours=near["l2"], factor=factor)
-        yield Point("lantern-multiplicative", count, factor, made)
-    for delta in DELTAS:
-        made = make_rule("lantern-reference", neighbours=near["l2"], delta=delta)
-        yield Point("lantern-reference", count, delta, made)
+    families = [(f"lantern, {measure}", "lantern", "delta", DELTAS, near[measure]) for measure in near]
+    families.append(("lantern-multiplicative", "lantern-multiplicative", "factor", FACTORS, near["l2"]))
+    families.append(("lantern-reference", "lantern-reference", "delta", DELTAS, near["l2"]))
+    for family, name, key, values, neighbours in families:
+        for value, made in swept(name, key, values, neighbours=neighbours):
+            yield Point(family, count, value, made)
 
 
 def _measured(point: Point, pairs: CodebookPairs) -> dict[str, Any]:

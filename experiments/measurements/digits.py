@@ -16,12 +16,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from experiments.measurements.codebook import WITHOUT_TABLES
+from experiments.measurements.codebook import WITHOUT_TABLES, swept
 from simlab.arrays import Array, at
 from simlab.decoders import Decoder, make_decoder
 from simlab.decoders.compiled import Simulation, simulate
 from simlab.processes import Process
 from simlab.processes.digits import DigitsPair
+from simlab.processes.wrapped import Wrapped
 from simlab.randomness import Tape
 from simlab.rules import Rule, codebook_neighbours, make_rule
 from theory.distances import kl, tv, wasserstein1_line
@@ -47,7 +48,7 @@ MOST_MAPPED = 1500  # contexts
 RULELESS = ("autoregressive", "jacobi, fresh noise", "jacobi, fixed noise", "block verification")
 
 _groups = (LEVELS + 1) // 2  # 0 alone, then 1-2, 3-4, ..., 15-16
-_dynamic = {"size": 5, "max_gap": 0.15, "max_distance": 4, "distances": DISTANCES}
+_dynamic: dict[str, Any] = {"max_gap": 0.15, "max_distance": 4, "distances": DISTANCES}
 _near = codebook_neighbours(LEVELS[:, None], 4)  # the nearest grey levels: two below and two above, inside the range
 RULES: dict[str, Rule] = {
     "speculative": make_rule("speculative"),
@@ -55,7 +56,10 @@ RULES: dict[str, Rule] = {
     "addition, ε = 0.1": make_rule("addition", epsilon=0.1),
     "grouped": make_rule("grouped", labels=_groups),
     "grouped, group residual": make_rule("grouped-group-residual", labels=_groups),
-    **{f"dynamic, {w}": make_rule("dynamic-grouped", window=w, **_dynamic) for w in ("printed", "clamped", "centred")},
+    **{
+        f"dynamic, {window}": make_rule("dynamic-grouped", size=5, window=window, **_dynamic)
+        for window in ("printed", "clamped", "centred")
+    },
     "lantern, δ = 0.2": make_rule("lantern", neighbours=_near, delta=0.2),
     "typical, ε = 0.09": make_rule("typical"),
     "optimal-lossy, TV = 0.1": make_rule("optimal-lossy", tv=0.1),
@@ -63,29 +67,20 @@ RULES: dict[str, Rule] = {
 
 # The same rules over a range of their parameter, for the map of acceptance against distortion.
 SWEEPS: dict[str, list[tuple[float, Rule]]] = {
-    "amplify": [(k, make_rule("amplify", k=k)) for k in (1.1, 1.25, 1.5, 2, 3, 5)],
-    "addition": [(e, make_rule("addition", epsilon=e)) for e in (0.01, 0.03, 0.06, 0.1, 0.2, 0.3)],
+    "amplify": swept("amplify", "k", (1.1, 1.25, 1.5, 2, 3, 5)),
+    "addition": swept("addition", "epsilon", (0.01, 0.03, 0.06, 0.1, 0.2, 0.3)),
     "grouped": [(g, make_rule("grouped", labels=(LEVELS + g - 1) // g)) for g in (2, 3, 4, 6, 8, 16)],
     "grouped, group residual": [
         (g, make_rule("grouped-group-residual", labels=(LEVELS + g - 1) // g)) for g in (2, 3, 4, 6, 8, 16)
     ],
-    "dynamic, centred": [
-        (g, make_rule("dynamic-grouped", **{**_dynamic, "size": g, "window": "centred"})) for g in (2, 4, 6, 8, 12, 16)
-    ],
-    "dynamic, printed": [
-        (g, make_rule("dynamic-grouped", **{**_dynamic, "size": g, "window": "printed"})) for g in (2, 4, 6, 8, 12, 16)
-    ],
-    "lantern": [(d, make_rule("lantern", neighbours=_near, delta=d)) for d in (0.02, 0.05, 0.1, 0.2, 0.4, 0.8)],
-    "lantern-multiplicative": [
-        (k, make_rule("lantern-multiplicative", neighbours=_near, factor=k)) for k in (1.5, 2, 3, 5, 10)
-    ],
+    "dynamic, centred": swept("dynamic-grouped", "size", (2, 4, 6, 8, 12, 16), window="centred", **_dynamic),
+    "dynamic, printed": swept("dynamic-grouped", "size", (2, 4, 6, 8, 12, 16), window="printed", **_dynamic),
+    "lantern": swept("lantern", "delta", (0.02, 0.05, 0.1, 0.2, 0.4, 0.8), neighbours=_near),
+    "lantern-multiplicative": swept("lantern-multiplicative", "factor", (1.5, 2, 3, 5, 10), neighbours=_near),
     # Medusa couples its two thresholds like this; its own value is 0.09
     "typical": [(e, make_rule("typical", epsilon=e, delta=e**0.5)) for e in (0.003, 0.01, 0.03, 0.09, 0.3)],
-    "optimal-lossy": [(t, make_rule("optimal-lossy", tv=t)) for t in (0.02, 0.05, 0.1, 0.2, 0.3)],
-    **{
-        name: [(value, make_rule(name, **{key: value}, **more)) for value in values]
-        for name, (key, values, more) in WITHOUT_TABLES.items()
-    },
+    "optimal-lossy": swept("optimal-lossy", "tv", (0.02, 0.05, 0.1, 0.2, 0.3)),
+    **{name: swept(name, key, values, **more) for name, (key, values, more) in WITHOUT_TABLES.items()},
 }
 
 
@@ -141,13 +136,11 @@ def measure(name: str, pair: DigitsPair, seed: int, sequences: int) -> Measured:
 # Decoding ----------------------------------------------------------------------------------------------------------
 
 
-class _Recorder(Process):
+class _Recorder(Wrapped):
     """``process``, which remembers the rows it has given."""
 
     def __init__(self, process: Process) -> None:
-        self.process = process
-        self.vocabulary, self.length, self.shape = process.vocabulary, process.length, process.shape
-        self.uniform = process.uniform
+        super().__init__(process)
         self._given: list[Array] = []
 
     def taken(self) -> Array:
@@ -156,8 +149,8 @@ class _Recorder(Process):
         self._given.clear()
         return rows
 
-    def _rows(self, tokens: Array, start: Array, count: int) -> Array:
-        self._given.append(self.process.forward(tokens, start, count))
+    def forward(self, tokens: Array, start: Array, count: int) -> Array:
+        self._given.append(super().forward(tokens, start, count))
         return self._given[-1]
 
 

@@ -17,6 +17,7 @@ from simlab.decoders import Sjd, SjdPd, verifies
 from simlab.decoders.compiled.kernels import kernel_of
 from simlab.decoders.tree import NONE, Tree
 from simlab.processes import Process
+from simlab.processes.wrapped import Wrapped
 from simlab.randomness.tape_compiled import Uniforms
 
 
@@ -117,22 +118,17 @@ class _RecordedCall(NamedTuple):
     rows: np.ndarray  # [count, V]
 
 
-class _RecordingProcess(Process):
+class _RecordingProcess(Wrapped):
     """A process that records the calls of one sequence."""
 
     def __init__(self, process: Process) -> None:
-        self.process = process
-        self.vocabulary, self.length, self.shape = process.vocabulary, process.length, process.shape
-        self.uniform = process.uniform
+        super().__init__(process)
         self._calls: list[_RecordedCall] = []
 
     def take_calls(self) -> list[_RecordedCall]:
         """The calls so far, which are then forgotten."""
         calls, self._calls = self._calls, []
         return calls
-
-    def _rows(self, tokens: Array, start: Array, count: int) -> Array:
-        raise NotImplementedError("every call goes to the process itself")
 
     def forward(self, tokens: Array, start: Array, count: int) -> Array:
         return self._record(tokens, None, self.process.forward(tokens, start, count))

@@ -102,15 +102,15 @@ def averages(table: pd.DataFrame, keys: Sequence[str], values: Sequence[str] = (
     return pd.DataFrame(rows)
 
 
-def gains(table: pd.DataFrame, keys: Sequence[str], against: pd.DataFrame, value: str = "compression") -> pd.DataFrame:
+def gains(table: pd.DataFrame, keys: Sequence[str], against: pd.DataFrame) -> pd.DataFrame:
     """``gain`` and ``gain_error`` of each setting over ``against``, the rows of one setting, image by image.
 
-    Raises :class:`Unsuitable` where the two were not simulated on the same images.
+    Of the mean of tokens/calls. Raises :class:`Unsuitable` where the two were not simulated on the same images.
     """
-    base = _per_unit(against, [], [value]).set_index("unit")[value]
+    base = _per_unit(against, []).set_index("unit")["compression"]
     rows = []
-    for setting, part in _per_unit(table, keys, [value]).groupby(list(keys), sort=False, dropna=False):
-        own = part.set_index("unit")[value]
+    for setting, part in _per_unit(table, keys).groupby(list(keys), sort=False, dropna=False):
+        own = part.set_index("unit")["compression"]
         if set(own.index) != set(base.index):
             raise Unsuitable("the settings to be compared are not of the same images")
         difference = own - base.loc[own.index]
@@ -179,7 +179,7 @@ def _shares(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.array([share for share, _ in found]), np.array([error for _, error in found])
 
 
-def _per_unit(table: pd.DataFrame, keys: Sequence[str], values: Sequence[str]) -> pd.DataFrame:
+def _per_unit(table: pd.DataFrame, keys: Sequence[str], values: Sequence[str] = ()) -> pd.DataFrame:
     """Means of the sequences of each setting and unit; ``tokens`` and ``steps`` are sums."""
     wanted = {"compression": "mean", "tokens": "sum", "steps": "sum", "replicate": "size"}
     wanted |= dict.fromkeys(values, "mean")

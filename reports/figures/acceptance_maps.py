@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from reports.figures.plot_style import LOSSLESS, panels, rule_style
+from reports.figures.plot_style import LOSSLESS, finish, panels, rule_style
 
 # These rules have no value of their parameter at which they are lossless, so their lines begin nowhere.
 UNANCHORED = ("typical", "medusa-reference", "lantern-reference", "cascade", "truncation", "mars-reference")
@@ -39,11 +39,7 @@ def digits_map(points: pd.DataFrame, bound: pd.DataFrame) -> Figure:
     """
     swept = _swept(points[~points["rule"].isin(LATER)])
     figure, (gain, near) = panels(2, height=5)
-    _families(gain, swept, "tv")
-    _families(near, swept, "wasserstein")
-    _diagonal(gain, swept["tv"].max())
-    _bound(near, bound, swept["wasserstein"].max())
-    _gained(gain, near, "Wasserstein-1 spent, grey levels")
+    _gained(gain, near, swept, bound, "Wasserstein-1 spent, grey levels")
     _legend(figure, swept["rule"].unique())
     return figure
 
@@ -59,12 +55,8 @@ def codebook_map(points: pd.DataFrame, bound: pd.DataFrame) -> Figure:
     main = swept[swept["neighbours"].isna() | (swept["neighbours"] == most)]
     main = main[~main["rule"].isin([*LANTERNS[1:], *LATER]) & (main["gained"] > -SHOWN_LOSS)]
     figure, (gain, near, price) = panels(3, width=10.5, height=5.2)
-    _families(gain, main, "tv")
-    _families(near, main, "wasserstein")
-    _diagonal(gain, main["tv"].max())
-    _bound(near, bound, main["wasserstein"].max())
+    _gained(gain, near, main, bound, "Wasserstein-1 spent")
     _prices(price, swept, bound)
-    _gained(gain, near, "Wasserstein-1 spent")
     price.set(xlabel="acceptance gained", ylabel="Wasserstein-1 spent / gained", title="The price of a gain")
     _legend(figure, [*main["rule"].unique(), *LANTERNS[1:]])
     return figure
@@ -92,8 +84,7 @@ def rules_map(maps: Mapping[str, pd.DataFrame]) -> Figure:
         ax.set_yticklabels(rules if ax is axes[0] else [])
         ax.grid(axis="y", color="0.9", lw=0.8)
     axes[0].axvline(GAIN, color="black", ls=":", lw=1.2, label="the least of one draft")
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=8.5)
-    return figure
+    return finish(figure, axes[0], fontsize=8.5)
 
 
 def _spent(points: pd.DataFrame) -> pd.DataFrame:
@@ -144,7 +135,12 @@ def candidates_map(table: pd.DataFrame) -> Figure:
     return figure
 
 
-def _gained(gain: Axes, near: Axes, distance: str) -> None:
+def _gained(gain: Axes, near: Axes, table: pd.DataFrame, bound: pd.DataFrame, distance: str) -> None:
+    """The acceptance gained over both costs, a line a family, with the frontiers."""
+    _families(gain, table, "tv")
+    _families(near, table, "wasserstein")
+    _diagonal(gain, table["tv"].max())
+    _bound(near, bound, table["wasserstein"].max())
     gain.set(xlabel="TV spent", ylabel="acceptance gained", title="Gained against TV spent")
     near.set(xlabel=distance, ylabel="acceptance gained", title="Gained against distance spent")
 

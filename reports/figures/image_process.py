@@ -17,9 +17,11 @@ from reports.figures.plot_style import (
     PRINTED_COLOUR,
     SHADES,
     SHAPES,
+    across,
     decoder_style,
     finish,
     line,
+    logarithmic_at,
     panels,
 )
 from reports.figures.sjd_pac import COCO
@@ -109,7 +111,7 @@ def noise_or_floor(table: pd.DataFrame, ledger: Ledger) -> Figure:
             number += 1
     first, second = printed_pair(ledger)
     left.plot(first, second, label="printed: Lumina-mGPT", **PRINTED)
-    right.axhline(second, color=PRINTED_COLOUR, lw=1.1, ls=(0, (4, 3)))
+    across(right, second)
     left.set(
         xlabel="tokens per call, SJD at L = 32",
         ylabel="tokens per call, SJD-PAC at L = 64",
@@ -140,9 +142,8 @@ def locality(table: pd.DataFrame, ledger: Ledger) -> Figure:
             if level > 0:
                 ax.axhline(level, color=shade, lw=1, ls=":", label=f"{label}: two calls, same tokens")
     for ax in axes:
-        ax.set(xlabel="offset from the replaced token", xscale="log", ylabel="TV of the row before and after")
-        ax.set_xticks([1, 2, 4, 8, 16, 32, 64], ["1", "2", "4", "8", "16", "32", "64"])
-        ax.minorticks_off()
+        ax.set(xlabel="offset from the replaced token", ylabel="TV of the row before and after")
+        logarithmic_at(ax, [1, 2, 4, 8, 16, 32, 64])
     axes[0].set(ylim=(0, None), title="A replaced token")
     axes[1].set(ylim=(0, ENLARGED), title="The same, enlarged")
     return finish(figure, axes[0], ncols=3)
@@ -174,7 +175,7 @@ def stays(table: pd.DataFrame, ledger: Ledger) -> Figure:
                 capsize=0,
                 **style,
             )
-    ax.axhline(0.7, color=PRINTED_COLOUR, lw=1.1, ls=(0, (4, 3)), label="printed: verified > 0.7")
+    across(ax, 0.7, "printed: verified > 0.7")
     ax.axhline(0.01, color=PRINTED_COLOUR, lw=1.1, ls=(0, (1, 2)), label="printed: drawn anew < 0.01")
     ax.set(xlabel="place in the window, from its first token", ylabel="probability that a draft stays", ylim=(0, 1))
     return finish(figure, ax, ncols=3)

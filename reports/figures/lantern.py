@@ -20,6 +20,7 @@ from reports.figures.plot_style import (
     across,
     dots,
     finish,
+    logarithmic_at,
     name_rows,
     panels,
 )
@@ -70,11 +71,10 @@ def lantern(table: pd.DataFrame, ledger: Ledger) -> Figure:
         ax.set(xlabel=text, ylabel=LENGTH, title="Simulated")
     for level in lossless["acceptance"]:
         acceptance.axhline(level, color="black", lw=1, ls="--", label="lossless, simulated")
-    across(acceptance, ledger.one(paper="lantern", table="2", method="eagle-2"), "lossless, printed")
+    across(acceptance, float(ledger.one(paper="lantern", table="2", method="eagle-2").value), "lossless, printed")
     _printed_trade(printed, ledger)
-    acceptance.set(xlabel="δ", ylabel="mean accept probability", title="Acceptance", xscale="log", ylim=(0, None))
-    acceptance.set_xticks(deltas, [f"{d:g}" for d in deltas])
-    acceptance.minorticks_off()
+    acceptance.set(xlabel="δ", ylabel="mean accept probability", title="Acceptance", ylim=(0, None))
+    logarithmic_at(acceptance, deltas)
     return finish(figure, *axes[0], *axes[1], ncols=5)
 
 

@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
-from reports.figures.plot_style import ALL_RULE_STYLES, PRINTED, SHADES, SHAPES, finish, panels
+from reports.figures.plot_style import ALL_RULE_STYLES, PRINTED, SHADES, SHAPES, finish, logarithmic_at, panels
 from theory.published.ledger import published
 
 FAMILIES = {"clusters": "grouped", "windows": "dynamic-grouped", "lantern": "lantern"}  # and whose look they have
@@ -59,9 +59,8 @@ def neighbours(table: pd.DataFrame) -> Figure:
                     deltas = [float(row.params["delta"]) for row in rows]
                     ax.plot(deltas, [float(row.value) for row in rows], label="printed", **PRINTED | {"ms": 5})
             ax.axhline(own["lossless"].iloc[0], color="black", lw=1, ls=(0, (1, 3)), label="lossless")
-            ax.set(xscale="log", title=f"{kind}, {candidate} candidate", ylim=(0, 1.02))
-            ax.set_xticks(sorted(own["delta"].unique()), [f"{d:g}" for d in sorted(own["delta"].unique())])
-            ax.minorticks_off()
+            ax.set(title=f"{kind}, {candidate} candidate", ylim=(0, 1.02))
+            logarithmic_at(ax, sorted(own["delta"].unique()))
     for measure, dash in DASHES.items():
         axes[0, 0].plot([], [], dash, color="0.4", label=f"neighbours by {measure}".replace("l2", "L2"))
     for ax in axes[-1]:
@@ -81,10 +80,8 @@ def compounding(table: pd.DataFrame) -> Figure:
         ax.errorbar(
             apart, own["estimate"], spans, color=shade, marker=shape, ms=5, lw=1.2, capsize=2.5, label=str(rule)
         )
-    ax.set(xscale="log", xlabel="tokens n", ylabel="TV of the first n tokens", ylim=(0, 1.02))
-    ticks = sorted(table["n"].unique())
-    ax.set_xticks(ticks, [f"{n:,}" for n in ticks])
-    ax.minorticks_off()
+    ax.set(xlabel="tokens n", ylabel="TV of the first n tokens", ylim=(0, 1.02))
+    logarithmic_at(ax, sorted(table["n"].unique()), "{:,}")
     return finish(figure, ax, ncols=2)
 
 

@@ -42,7 +42,9 @@ def grid(methods: Sequence[str], images: np.ndarray, labels: Sequence[str]) -> F
     figure = Figure(figsize=(10, 9.2 * len(methods) / (1.18 * images.shape[1]) + 0.3))
     figure.subplots_adjust(left=0.15, right=1, top=1 - 0.3 / figure.get_figheight(), bottom=0, hspace=0.04)
     paper = matplotlib.colormaps["gray"].with_extremes(bad="#ffffff")
-    for row, (ax, method) in enumerate(zip(_column(figure, len(methods)), methods, strict=True)):
+    for row, (ax, method) in enumerate(
+        zip(figure.subplots(len(methods), 1, squeeze=False)[:, 0], methods, strict=True)
+    ):
         tiles = [np.pad(image.astype(float), 1, constant_values=np.nan) for image in images[row]]
         ax.imshow(np.concatenate(tiles, axis=1), cmap=paper, vmin=0, vmax=255, interpolation="nearest")
         ax.set_anchor("W")
@@ -256,8 +258,7 @@ def replayed(rules: Sequence[Row]) -> Figure:
             ax.plot(xs, ys, marker, color=colour, ms=6, label=name, alpha=0.9)
         ax.set(xlabel=label)
     axes[0].set(ylabel="acceptance gained")
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5, fontsize=8)
-    return figure
+    return finish(figure, axes[0], ncols=5, fontsize=8)
 
 
 # Small panels -----------------------------------------------------------------------------------------------------
@@ -284,7 +285,3 @@ def _outer(axes: Sequence[Axes], x: str, y: str) -> None:
             ax.set_ylabel(y, fontsize=8.5)
         if place + across >= len(axes):
             ax.set_xlabel(x, fontsize=8.5)
-
-
-def _column(figure: Figure, count: int) -> list[Axes]:
-    return list(figure.subplots(count, 1, squeeze=False)[:, 0])

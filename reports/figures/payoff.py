@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, TwoSlopeNorm
 from matplotlib.figure import Figure
 
-from reports.figures.plot_style import SHADES, SHAPES, finish, panels
+from reports.figures.plot_style import SHADES, SHAPES, finish, logarithmic, panels
 
 Entry = Mapping[str, Any]
 
@@ -58,12 +58,9 @@ def cost(costs: Sequence[Entry]) -> Figure:
     top = max(entry["rows"] for entry in costs)
     right.plot([1, top], [1, top], color=EVEN, ls=":", lw=1, label="in proportion to rows")
     for ax, name in ((left, "rows of a call, all sequences together"), (right, "rows of each sequence")):
-        ax.set_xscale("log", base=2)
-        ax.set_yscale("log", base=2)
-        ax.xaxis.set_major_formatter("{x:.0f}")
-        ax.yaxis.set_major_formatter("{x:g}")
+        logarithmic(ax, "x", 2)
+        logarithmic(ax, "y", 2)
         ax.set(xlabel=name)
-        ax.minorticks_off()
     left.set(ylabel="milliseconds")
     right.set(ylabel="times what one row costs")
     return finish(figure, left, right, ncols=4)
@@ -84,9 +81,7 @@ def speedups(predicted: Sequence[Entry], measured: Sequence[Entry]) -> Figure:
     ax.axhline(1, color=EVEN, lw=1)
     ax.annotate("plain decoding", (1, 1), xytext=(2, 3), textcoords="offset points", fontsize=8)
     _by_batch(ax, predicted)
-    ax.set_yscale("log", base=2)
-    ax.yaxis.set_major_formatter("{x:g}")
-    ax.minorticks_off()
+    logarithmic(ax, "y", 2)
     ax.set(ylabel="times as fast as ar")
     return finish(figure, ax, ncols=3)
 

@@ -159,12 +159,12 @@ def printed(ax: Axes, points: Iterable[tuple[float, Row]], label: str) -> None:
     ax.plot(xs, [float(row.value) for row in rows], label=label, **PRINTED)
 
 
-def across(ax: Axes, row: Row, label: str) -> None:
+def across(ax: Axes, value: float, label: str | None = None) -> None:
     """A printed number as a level."""
-    ax.axhline(float(row.value), label=label, color=PRINTED_COLOUR, lw=1.1, ls=(0, (4, 3)))
+    ax.axhline(value, label=label, color=PRINTED_COLOUR, lw=1.1, ls=(0, (4, 3)))
 
 
-def finish(figure: Figure, *sources: Axes, ncols: int = 4, only: Collection[str] = ()) -> Figure:
+def finish(figure: Figure, *sources: Axes, ncols: int = 4, only: Collection[str] = (), **look: Any) -> Figure:
     """Put the legend of the axes named below everything, each entry once; ``only`` these, in their order, if given."""
     entries: dict[str, Any] = {}
     for ax in sources:
@@ -172,16 +172,24 @@ def finish(figure: Figure, *sources: Axes, ncols: int = 4, only: Collection[str]
             entries.setdefault(label, handle)
     entries = {label: entries[label] for label in only or entries}
     if entries:
-        figure.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=ncols, fontsize=9)
+        placed: dict[str, Any] = {"loc": "outside lower center", "fontsize": 9} | look
+        figure.legend(entries.values(), entries.keys(), ncols=ncols, **placed)
     return figure
 
 
-def logarithmic(ax: Axes, which: str = "y") -> None:
-    """Make an axis logarithmic, with plain numbers at powers of ten: typeset ones take longer than the whole figure."""
-    getattr(ax, f"set_{which}scale")("log")
+def logarithmic(ax: Axes, which: str = "y", base: int = 10) -> None:
+    """Make an axis logarithmic, with plain numbers at powers: typeset ones take longer than the whole figure."""
+    getattr(ax, f"set_{which}scale")("log", base=base)
     axis = getattr(ax, f"{which}axis")
     axis.set_major_formatter("{x:g}")
     axis.minorticks_off()
+
+
+def logarithmic_at(ax: Axes, ticks: Sequence[float], form: str = "{:g}") -> None:
+    """A logarithmic x axis with exactly these ticks, written in a form."""
+    ax.set_xscale("log")
+    ax.set_xticks(ticks, [form.format(tick) for tick in ticks])
+    ax.minorticks_off()
 
 
 def powers(ax: Axes, values: Iterable[float]) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from reports.figures.plot_style import logarithmic
+from reports.figures.plot_style import finish, logarithmic
 
 WIDE = 52  # bugs that fit in one line of panels
 FOUND, POWER, MISSED, PASSED = "#0072B2", "#D55E00", "#b3261e", "0.55"
@@ -27,10 +27,7 @@ def calls(groups: dict[str, list[dict[str, Any]]]) -> Figure:
             _panel(ax, contract, groups[contract])
             ax.set_ylabel("calls" if j == 0 else "")
             ax.tick_params(labelleft=j == 0)
-    legends = [ax.get_legend_handles_labels() for ax in figure.axes]
-    entries = {label: handle for legend in legends for handle, label in zip(*legend, strict=True)}
-    figure.legend(list(entries.values()), list(entries), loc="outside upper center", ncols=4, handletextpad=0.2)
-    return figure
+    return finish(figure, *figure.axes, loc="outside upper center", fontsize=None, handletextpad=0.2)
 
 
 def _lines(sizes: dict[str, int]) -> list[list[str]]:

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from reports.data.averages import averages, gains, parameter, rows_of
-from reports.figures.plot_style import across, decoder_style, finish, line, panels, powers, printed
+from reports.figures.plot_style import across, decoder_style, finish, line, logarithmic_at, panels, powers, printed
 from theory.published.ledger import Ledger
 
 TOKENS_PER_CALL = "tokens per call of the target"
@@ -85,14 +85,13 @@ def randomness(table: pd.DataFrame, ledger: Ledger) -> Figure:
     printed(ax, points, f"printed: Lumina-mGPT, top-{AUTHORS_TOP_K}")
     ax.axhline(1, color="0.75", lw=0.8, zorder=0)
     ticks = sorted({AUTHORS_TOP_K, *means[keys[-1]].astype(int)})
-    ax.set(xlabel="tokens that may be sampled: top-k", ylabel=TOKENS_PER_CALL, xscale="log", ylim=(0.9, None))
+    ax.set(xlabel="tokens that may be sampled: top-k", ylabel=TOKENS_PER_CALL, ylim=(0.9, None))
     if means["mean"].max() > WIDE:
         ax.set(
             yscale="log", yticks=[tick for tick in (1, 2, 5, 10, 20, 50, 100, 200, 500) if tick < means["mean"].max()]
         )
         ax.yaxis.set_major_formatter("{x:.0f}")
-    ax.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
-    ax.minorticks_off()
+    logarithmic_at(ax, ticks, "{:,}")
     return finish(figure, ax)
 
 
@@ -109,7 +108,7 @@ def refinement(table: pd.DataFrame, ledger: Ledger) -> Figure:
         means = means.reindex(names).assign(place=np.arange(len(names)) + offset)
         _dots(ax, means, decoder_style(decoder), label)
     coco = {"paper": "sjd", "table": "1", "target": "Lumina-mGPT", "metric": "step_compression"}
-    across(ax, ledger.one(method="sjd", **coco), "printed: Lumina-mGPT, refined")
+    across(ax, float(ledger.one(method="sjd", **coco).value), "printed: Lumina-mGPT, refined")
     ax.axhline(1, color="0.75", lw=0.8, zorder=0)
     ax.set_xticks(range(len(names)), [name.replace("-", " ") for name in names])
     ax.set(xlabel="how new drafts start", ylabel=TOKENS_PER_CALL, ylim=(0.9, None))

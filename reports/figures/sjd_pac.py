@@ -20,7 +20,7 @@ from reports.figures.plot_style import (
     ERRORS,
     FITTED,
     PRINTED,
-    PRINTED_COLOUR,
+    across,
     decoder_style,
     dots,
     finish,
@@ -199,9 +199,7 @@ def committed(table: pd.DataFrame, ledger: Ledger) -> Figure:
             style: dict[str, Any] = {"capsize": 1.5, "error_kw": {"elinewidth": 0.9}}
             bars = ERRORS * own[f"{value}_error"]
             ax.bar(at, own[value], width, yerr=bars, color=decoder_style(decoder)[0], label=label, **style)
-    left.axhline(
-        0.5, color=PRINTED_COLOUR, lw=1.1, ls=(0, (4, 3)), label="printed of SJD: “nearly 50 %” commit one token"
-    )
+    across(left, 0.5, "printed of SJD: “nearly 50 %” commit one token")
     ends = [*(first - 1 for first in BINS[1:]), None]
     ticks = [f"{a}" if a == b else f"{a}–\n{b}" if b else f"≥{a}" for a, b in zip(BINS, ends, strict=True)]
     for ax in (left, right):

@@ -63,16 +63,18 @@ def _shares(earlier: list[dict[str, Any]], ratios: pd.DataFrame, machine: dict[s
 
 
 def _ratios(name: str, ratios: pd.DataFrame) -> Table:
-    rows = []
+    records = []
     for row in ratios.to_dict("records"):
         limits = [
-            f"{sign} {_form(row, row[key])}" for key, sign in (("at_least", "≥"), ("at_most", "≤")) if _there(row[key])
+            f"{sign} {_form(row, row[key])}"
+            for key, sign in (("at_least", "≥"), ("at_most", "≤"))
+            if pd.notna(row[key])
         ]
+        named = {"setting": "what", "contender": "contender", "against": "against", "by": "per"}
+        record = {column: str(row[key]) for column, key in named.items()}
         met = "" if not limits else "yes" if row["met"] else "no"
-        words = [row["what"], row["contender"], row["against"], row["per"]]
-        rows.append([*map(str, words), _form(row, row["value"]), ", ".join(limits), met])
-    columns = ["setting", "contender", "against", "by", "ratio", "wanted", "met"]
-    return Table(name, columns, rows, words=4)
+        records.append(record | {"ratio": _form(row, row["value"]), "wanted": ", ".join(limits), "met": met})
+    return Table.of(name, records, words=4)
 
 
 def _form(row: dict[Any, Any], value: float) -> str:
@@ -86,22 +88,19 @@ def _form(row: dict[Any, Any], value: float) -> str:
 
 
 def _times(times: list[dict[str, Any]]) -> Table:
-    rows = [
-        [
-            *(str(row[name]) for name in ("benchmark", "what", "contender")),
-            ", ".join(f"{cell(amount)} {unit}" for unit, amount in row["work"].items()),
-            f"{1e3 * row['fastest']:.4g}",
-            f"{row['cores']:.2f}",
-            str(len(row["seconds"])),
-        ]
+    records = [
+        {
+            "benchmark": row["benchmark"],
+            "setting": row["what"],
+            "contender": row["contender"],
+            "work": ", ".join(f"{cell(amount)} {unit}" for unit, amount in row["work"].items()),
+            "fastest, ms": f"{1e3 * row['fastest']:.4g}",
+            "cores busy": f"{row['cores']:.2f}",
+            "turns": str(len(row["seconds"])),
+        }
         for row in times
     ]
-    columns = ["benchmark", "setting", "contender", "work", "fastest, ms", "cores busy", "turns"]
-    return Table("All times", columns, rows, words=4)
-
-
-def _there(value: Any) -> bool:
-    return value is not None and value == value
+    return Table.of("All times", records, words=4)
 
 
 def cell(value: Any) -> str:

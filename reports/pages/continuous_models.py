@@ -7,7 +7,7 @@ from typing import Any
 from reports.data.models import Compared
 from reports.figures import continuous_models as figures
 from reports.figures.models import acceptance, grid
-from reports.pages.elements import Table, images, picture, texts
+from reports.pages.elements import Table, captioned, images, texts
 from reports.site.gallery import Draw
 from reports.site.html import Entries, number, template
 
@@ -27,11 +27,7 @@ def page(found: Compared, entries: Entries, draw: Draw) -> str:
     return template("tables.html").render(
         heading=TITLE,
         lead=[text["lead"].strip(), said(document)],
-        pictures=[
-            picture(each, drawn[each["name"]], f"continuous-models-{each['name']}")
-            for each in text["pictures"]
-            if each["name"] in drawn
-        ],
+        pictures=list(captioned(drawn, text["pictures"], "continuous-models").values()),
         tables=[methods(rows), told_apart_table(rows)],
         draw=draw,
         entries=entries,
@@ -51,43 +47,43 @@ def said(document: dict[str, Any]) -> str:
 
 def methods(rows: list[dict[str, Any]], heading: str = "Methods") -> Table:
     """What each method costs and gives."""
-    timed = [f"{what}, batch {e['batch']}" for e in rows[0]["timing"] for what in ("seconds", "speedup", "eq. 51")]
-    heads = (
-        "method", "lossless", "last step", "accepted", "calls", "proposals a rejection", "never taken", *timed,
-        "accuracy", "Frechet", "log Sigma, mean", "gap, median",
-    )  # fmt: skip
-    cells = [
-        (
-            row["method"],
-            "yes" if row["lossless"] else "no",
-            "noise" if row["noisy_end"] else "no noise",
-            number(row["acceptance"]["mean"], 3),
-            number(row["steps"]["mean"], 1),
-            number(row["proposals"]["mean"], 2),
-            str(row["proposals"]["exhausted"]),
-            *(number(entry[what], 2) for entry in row["timing"] for what in ("seconds", "speedup", "predicted")),
-            number(row["quality"]["accuracy"], 3),
-            number(row["quality"]["frechet_to_ar"], 3),
-            number(row["log_sigma"] and row["log_sigma"]["mean"], 3),
-            number(row["gap"] and row["gap"]["quantiles"]["0.5"], 2),
-        )
+    timed = {"seconds": "seconds", "speedup": "speedup", "eq. 51": "predicted"}
+    records = [
+        {
+            "method": row["method"],
+            "lossless": "yes" if row["lossless"] else "no",
+            "last step": "noise" if row["noisy_end"] else "no noise",
+            "accepted": number(row["acceptance"]["mean"], 3),
+            "calls": number(row["steps"]["mean"], 1),
+            "proposals a rejection": number(row["proposals"]["mean"], 2),
+            "never taken": str(row["proposals"]["exhausted"]),
+            **{
+                f"{what}, batch {entry['batch']}": number(entry[key], 2)
+                for entry in row["timing"]
+                for what, key in timed.items()
+            },
+            "accuracy": number(row["quality"]["accuracy"], 3),
+            "Frechet": number(row["quality"]["frechet_to_ar"], 3),
+            "log Sigma, mean": number(row["log_sigma"] and row["log_sigma"]["mean"], 3),
+            "gap, median": number(row["gap"] and row["gap"]["quantiles"]["0.5"], 2),
+        }
         for row in rows
     ]
-    return Table(heading, heads, cells, words=3)
+    return Table.of(heading, records, words=3)
 
 
 def told_apart_table(rows: list[dict[str, Any]]) -> Table:
     """Whether images can be told from the target's own, and which deviation would have been."""
-    cells = [
-        (
-            row["method"],
-            name,
-            "no" if check["passes"] else "yes",
-            f"{check['p_value']:.2g}",
-            f"{check['n']:,}",
-            "nothing" if check["detects"] is None else f"TV {check['detects']:.3f}",
-        )
+    records = [
+        {
+            "method": row["method"],
+            "test": name,
+            "told": "no" if check["passes"] else "yes",
+            "p-value": f"{check['p_value']:.2g}",
+            "n": f"{check['n']:,}",
+            "surely told": "nothing" if check["detects"] is None else f"TV {check['detects']:.3f}",
+        }
         for row in rows
         for name, check in row["checks"].items()
     ]
-    return Table("Told from the target", ("method", "test", "told", "p-value", "n", "surely told"), cells, words=3)
+    return Table.of("Told from the target", records, words=3)

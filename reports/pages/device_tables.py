@@ -53,10 +53,15 @@ def more(measured: Measured, shown: Entry | None) -> list[Table]:
         tables.append(Table("Certified on devices", ("file", "subject", "contract", "verdict", ""), told, words=5))
     for day in measured.days.values():
         steps = [
-            (name, step["state"], step["said"][-1] if step["said"] else "", number(step["seconds"], 0))
+            {
+                "step": name,
+                "": step["state"],
+                "said last": step["said"][-1] if step["said"] else "",
+                "seconds": number(step["seconds"], 0),
+            }
             for name, step in day["steps"].items()
         ]
-        tables.append(Table(f"A day on {day['name']}", ("step", "", "said last", "seconds"), steps, words=3))
+        tables.append(Table.of(f"A day on {day['name']}", steps, words=3))
     return tables
 
 
@@ -100,20 +105,20 @@ def breakdown(found: Sequence[Entry], ledger: Ledger) -> Table:
 def verification(found: Sequence[Entry]) -> Table:
     """A step over rows that are ready, in the ways there are to run it."""
     ways = _ways(found)
-    rows = [
-        [
-            entry["decoder"],
-            document["device"],
-            f"{entry['vocabulary']:,}",
-            str(entry["nodes"]),
-            *(_ms(entry.get(way, {})) for way in ways),
-            *(str(entry[name]) for name in ("operations", "host_reads")),
-        ]
+    records = [
+        {
+            "decoder": entry["decoder"],
+            "device": document["device"],
+            "V": f"{entry['vocabulary']:,}",
+            "drafts": str(entry["nodes"]),
+            **{f"{way}, ms": _ms(entry.get(way, {})) for way in ways},
+            "operations": str(entry["operations"]),
+            "host reads": str(entry["host_reads"]),
+        }
         for document in found
         for entry in document["verification"]
     ]
-    columns = ["decoder", "device", "V", "drafts", *(f"{way}, ms" for way in ways), "operations", "host reads"]
-    return Table("Verification", columns, rows, words=2)
+    return Table.of("Verification", records, words=2)
 
 
 def _device_text(document: Entry) -> str:

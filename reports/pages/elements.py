@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -36,6 +36,12 @@ class Table:
     note: str = ""
     words: int = 1
 
+    @classmethod
+    def of(cls, heading: str, records: Sequence[Mapping[str, str]], note: str = "", words: int = 1) -> Table:
+        """The table of records that all have the same names, which are its columns."""
+        columns = list(records[0]) if records else []
+        return cls(heading, columns, [list(record.values()) for record in records], note, words)
+
     @property
     def long(self) -> bool:
         """Whether it is folded away."""
@@ -61,6 +67,15 @@ def figure_name(text: dict[str, str]) -> str:
 def drawings(figures: ModuleType, page: str) -> dict[str, Callable[..., Figure]]:
     """The functions that draw the figures of a page, by name."""
     return {name: getattr(figures, name) for name in map(figure_name, texts()[page]["pictures"])}
+
+
+def captioned(drawn: Mapping[str, Figure], captions: Sequence[dict[str, str]], page: str) -> dict[str, Picture]:
+    """The figures of a page that were drawn, by name, in the order of their texts."""
+    return {
+        text["name"]: picture(text, drawn[text["name"]], f"{page}-{text['name']}")
+        for text in captions
+        if text["name"] in drawn
+    }
 
 
 def picture(text: dict[str, str], figure: Figure, name: str = "", **words: str) -> Picture:

@@ -16,7 +16,7 @@ from reports.data.models import RECORD_COMMAND, Compared
 from reports.figures import models as figures
 from reports.figures import payoff as payoff_figures
 from reports.pages import device_tables, models_tables, payoff_tables, published_comparison
-from reports.pages.elements import Picture, images, picture, texts
+from reports.pages.elements import Picture, captioned, images, texts
 from reports.site.gallery import Draw
 from reports.site.html import Entries, template
 from theory.published.ledger import Ledger, published
@@ -113,11 +113,7 @@ def pictures(
         drawn["acceptance"] = figures.acceptance([names[k] for k in drafting], arrays["kept"][drafting])
     if replay is not None:
         drawn["replay"] = figures.replayed(replay["rules"])
-    return {
-        text["name"]: picture(text, drawn[text["name"]], f"models-{text['name']}")
-        for text in captions
-        if text["name"] in drawn
-    }
+    return captioned(drawn, captions, "models")
 
 
 def payoff_pictures(payoff: dict[str, Any] | None, captions: list[dict[str, str]]) -> dict[str, Picture]:
@@ -130,4 +126,4 @@ def payoff_pictures(payoff: dict[str, Any] | None, captions: list[dict[str, str]
         "pays": payoff_figures.speedups(payoff["predicted"], payoff["measured"]),
         "pays-map": payoff_figures.regions(payoff["predicted"], payoff["measured"]),
     }
-    return {text["name"]: picture(text, drawn[text["name"]], f"models-{text['name']}") for text in captions}
+    return captioned(drawn, captions, "models")

@@ -21,62 +21,42 @@ TESTS = {  # and what each is about
 
 def calls(found: Compared) -> Table:
     """What each method is, and the calls it takes."""
-    columns = [
-        "method",
-        "decoder x rule",
-        "drafts by",
-        "",
-        "drafts a call",
-        "rows a call",
-        "steps",
-        "tokens a call",
-        "accepted a call",
-    ]
-    rows = [
-        [
-            row["method"],
-            " x ".join(filter(None, (row["decoder"], row["rule"]))),
-            {None: "–" if row["nodes"] == 0 else "itself", "head": "the head"}.get(row["drafter"], "the draft model"),
-            "lossless" if row["lossless"] else "lossy",
-            str(row["nodes"]),
-            str(row["rows"]),
-            with_error(row["steps"]["mean"], row["steps"]["error"], 1),
-            with_error(row["compression"]["mean"], row["compression"]["error"]),
-            number(row["accepted"]["mean"], 2),
-        ]
+    drafters = {None: "itself", "head": "the head"}
+    records = [
+        {
+            "method": row["method"],
+            "decoder x rule": " x ".join(filter(None, (row["decoder"], row["rule"]))),
+            "drafts by": drafters.get(row["drafter"], "the draft model") if row["nodes"] or row["drafter"] else "–",
+            "": "lossless" if row["lossless"] else "lossy",
+            "drafts a call": str(row["nodes"]),
+            "rows a call": str(row["rows"]),
+            "steps": with_error(row["steps"]["mean"], row["steps"]["error"], 1),
+            "tokens a call": with_error(row["compression"]["mean"], row["compression"]["error"]),
+            "accepted a call": number(row["accepted"]["mean"], 2),
+        }
         for row in found.methods
     ]
     note = "Means of images, ± one standard error. Rows: of each image, that one call of the target asks for."
-    return Table("Calls", columns, rows, note, words=4)
+    return Table.of("Calls", records, note, words=4)
 
 
 def speed(found: Compared) -> Table:
     """What the calls are worth: tokens a call beside the speedup, predicted and measured."""
-    rows = [
-        [
-            row["method"],
-            f"{row['compression']['pooled']:.2f}",
-            *(
-                text
-                for entry in row["timing"]
-                for text in (
-                    _times(entry["predicted"]),
-                    _times(entry["speedup"], entry["speedup_error"]),
-                    f"{entry['seconds']:.4g}",
-                )
-            ),
-        ]
-        for row in found.methods
-    ]
-    batches = [entry["batch"] for entry in found.methods[0]["timing"]]
-    kinds = "predicted", "measured", "s an image"
-    columns = ["method", "tokens a call", *(f"{kind}, batch {batch}" for batch in batches for kind in kinds)]
+    records = []
+    for row in found.methods:
+        records.append({"method": row["method"], "tokens a call": f"{row['compression']['pooled']:.2f}"})
+        for entry in row["timing"]:
+            records[-1] |= {
+                f"predicted, batch {entry['batch']}": _times(entry["predicted"]),
+                f"measured, batch {entry['batch']}": _times(entry["speedup"], entry["speedup_error"]),
+                f"s an image, batch {entry['batch']}": f"{entry['seconds']:.4g}",
+            }
     note = (
         "Tokens a call: all tokens over all calls. Measured: seconds an image of ar over those of the method, "
         "± one standard error between rounds that draw the same labels by every method. Predicted: tokens a call times "
         "the time of a call for one row of each image, over that of one for all rows and of drafting."
     )
-    return Table("Speed", columns, rows, note)
+    return Table.of("Speed", records, note)
 
 
 def elsewhere(document: dict[str, Any]) -> tuple[str, str, Table]:
@@ -100,65 +80,64 @@ def _of(count: int, what: str) -> str:
 def time(found: Compared) -> Table:
     """Where the time of a step goes."""
     memory = any(entry["peak_bytes"] is not None for row in found.methods for entry in row["timing"])
-    rows = [
-        [
-            row["method"],
-            str(entry["batch"]),
-            number(entry["step_ms"], 2),
-            *(number(entry["ms"][part], 2) for part in PARTS),
-            f"{(entry['ms']['verification'] + entry['ms']['cache']) / entry['step_ms']:.1%}",
-            *([f"{entry['peak_bytes'] / 2**20:.0f}" if entry["peak_bytes"] is not None else "–"] if memory else []),
-        ]
-        for row in found.methods
-        for entry in row["timing"]
-    ]
-    columns = ["method", "batch", "step, ms", *(f"{part}, ms" for part in PARTS), "verification and cache"]
+    records = []
+    for row in found.methods:
+        for entry in row["timing"]:
+            besides = entry["ms"]["verification"] + entry["ms"]["cache"]
+            peak = "–" if entry["peak_bytes"] is None else f"{entry['peak_bytes'] / 2**20:.0f}"
+            records.append(
+                {"method": row["method"], "batch": str(entry["batch"]), "step, ms": number(entry["step_ms"], 2)}
+                | {f"{part}, ms": number(entry["ms"][part], 2) for part in PARTS}
+                | {"verification and cache": f"{besides / entry['step_ms']:.1%}"}
+                | ({"peak, MiB": peak} if memory else {})
+            )
     note = (
         "Verification is all that is neither the model, from logits to rows, the cache nor another model's drafts: "
         "coins, acceptance, residuals, and drafts that a decoder makes of the target's own rows."
     )
-    return Table("Time", [*columns, *(["peak, MiB"] if memory else [])], rows, note)
+    return Table.of("Time", records, note)
 
 
 def quality(found: Compared) -> Table:
     """What comes out: how good it is, and whether it is what the target says."""
     held_out = any(row["quality"]["frechet_to_held_out"] is not None for row in found.methods)
-    rows = []
+    records = []
     for row in found.methods:
         own, far = row["quality"], row["distortion"]
-        rows.append(
-            [
-                row["method"],
-                verdict(row),
-                with_error(own["bits_per_token"], own["bits_per_token_error"]),
-                with_error(own["accuracy"], own["accuracy_error"]),
-                number(own["frechet_to_ar"]),
-                *([number(own["frechet_to_held_out"])] if held_out else []),
-                *(with_error(far[key], far[f"{key}_error"]) if far else "–" for key in ("tv", "wasserstein")),
-            ]
+        records.append(
+            {
+                "method": row["method"],
+                "verdict": verdict(row),
+                "bits a token": with_error(own["bits_per_token"], own["bits_per_token_error"]),
+                "accuracy": with_error(own["accuracy"], own["accuracy_error"]),
+                "Fréchet to ar": number(own["frechet_to_ar"]),
+                **({"Fréchet to held-out": number(own["frechet_to_held_out"])} if held_out else {}),
+                "TV": with_error(far["tv"], far["tv_error"]) if far else "–",
+                "Wasserstein-1": with_error(far["wasserstein"], far["wasserstein_error"]) if far else "–",
+            }
         )
-    columns = ["method", "verdict", "bits a token", "accuracy", "Fréchet to ar", "TV", "Wasserstein-1"]
-    if held_out:
-        columns.insert(5, "Fréchet to held-out")
     note = (
         "Fréchet: distance on features of simlab's classifier, to images of ar with other random numbers, or to "
         "held-out ones; no number on other features compares with it. TV and Wasserstein-1: of the law of a "
         f"committed token from the target's row, exact; a code is {found.document['nearest_codes']:.3g} from its "
         "nearest neighbour in the mean. A tree of drafts is not measured so."
     )
-    return Table("Quality", columns, rows, note, words=2)
+    return Table.of("Quality", records, note, words=2)
 
 
 def replayed(document: dict[str, Any]) -> Table:
     """What every rule does in the contexts of a recorded run."""
-    measured = "acceptance", "gained", "tv", "wasted", "kl", "wasserstein", "kept"
-    rows = [
-        [row["rule"], row["parameters"], *(number(row.get(name), 4) for name in measured)] for row in document["rules"]
+    measured = {
+        "acceptance": "acceptance", "gained": "gained", "TV": "tv", "wasted": "wasted", "KL": "kl",
+        "Wasserstein-1": "wasserstein", "accepted of a window": "kept",
+    }  # fmt: skip
+    records = [
+        {name: row[name] for name in ("rule", "parameters")}
+        | {column: number(row.get(name), 4) for column, name in measured.items()}
+        for row in document["rules"]
     ]
-    measures = "acceptance", "gained", "TV", "wasted", "KL", "Wasserstein-1", "accepted of a window"
-    columns = ["rule", "parameters", *measures]
     note = "Gained: acceptance beyond the lossless rule's. Wasted: TV beyond what is gained."
-    return Table("Rules", columns, rows, note, words=2)
+    return Table.of("Rules", records, note, words=2)
 
 
 def verdict(row: dict[str, Any]) -> str:
@@ -174,11 +153,12 @@ def verdict(row: dict[str, Any]) -> str:
 
 def tests(found: Compared) -> Table:
     """The p-value of every test of every lossless method, and the smallest deviation it detects."""
-    rows = []
-    for row in found.methods:
-        cells = [_p_value(row["checks"][name]) for name in TESTS] if row["checks"] else None
-        rows += [[row["method"], *cells]] if cells else []
-    return Table("Tests", ["method", *TESTS], rows)
+    records = [
+        {"method": row["method"]} | {name: _p_value(row["checks"][name]) for name in TESTS}
+        for row in found.methods
+        if row["checks"]
+    ]
+    return Table.of("Tests", records)
 
 
 def _p_value(check: dict[str, Any]) -> str:

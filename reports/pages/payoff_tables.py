@@ -41,36 +41,27 @@ def _said(found: dict[str, Any]) -> str:
 
 def chosen(found: dict[str, Any]) -> Table:
     """What auto takes at each batch, and the fastest that was measured."""
-    rows = []
+    records = []
     for entry in found["auto"]:
         own = [each for each in found["measured"] if each["batch"] == entry["batch"]]
         best = max(own, key=lambda each: each["measured"])
         taken = next(each for each in own if (each["method"], each["settings"]) == (entry["method"], entry["settings"]))
-        rows.append(
-            [
-                _called(entry),
-                _called(best),
-                str(entry["batch"]),
-                f"{entry['predicted']:.2f} \u00d7",
-                f"{taken['measured']:.2f} \u00d7",
-                f"{best['measured']:.2f} \u00d7",
-                f"{entry['of_best']:.2f}",
-            ]
+        records.append(
+            {
+                "auto takes": _called(entry),
+                "fastest measured": _called(best),
+                "images at once": str(entry["batch"]),
+                "predicted": f"{entry['predicted']:.2f} \u00d7",
+                "measured": f"{taken['measured']:.2f} \u00d7",
+                "the fastest": f"{best['measured']:.2f} \u00d7",
+                "seconds over": f"{entry['of_best']:.2f}",
+            }
         )
-    columns = [
-        "auto takes",
-        "fastest measured",
-        "images at once",
-        "predicted",
-        "measured",
-        "the fastest",
-        "seconds over",
-    ]
     note = (
         "Speedups over ar at the same batch: predicted and measured of what auto takes, measured of the fastest. The "
         "last column: seconds of what auto takes over those of the fastest."
     )
-    return Table("What auto takes", columns, rows, note, words=2)
+    return Table.of("What auto takes", records, note, words=2)
 
 
 def _called(entry: dict[str, Any]) -> str:

@@ -128,23 +128,22 @@ def orders(compression: Mapping[str, np.ndarray], nodes: Mapping[str, int], ledg
 
 def table(found: list[Found]) -> Table:
     """The orders as a table."""
-    rows = [
-        [
-            f"{each.faster} > {each.slower}",
-            *_format(each.printed),
-            f"{each.ratio:.3f} ± {each.error:.3f}",
-            "{} : {}".format(*each.drafts),
-            each.verdict,
-        ]
+    records = [
+        {
+            "order": f"{each.faster} > {each.slower}",
+            **dict(zip(("printed in", "printed ratio"), _format(each.printed), strict=True)),
+            "ratio here": f"{each.ratio:.3f} ± {each.error:.3f}",
+            "drafts here": "{} : {}".format(*each.drafts),
+            "so here?": each.verdict,
+        }
         for each in found
     ]
-    columns = ["order", "printed in", "printed ratio", "ratio here", "drafts here", "so here?"]
     note = (
         f"Ratios of tokens a call, ± one standard error; from {SURE} of them on a ratio counts as another than 1. "
         "Drafts: that a call sees at most. sjd-isp stands beside every start from neighbours: SJD's tables do not say "
         "which it is."
     )
-    return Table("Orders", columns, rows, note, words=2)
+    return Table.of("Orders", records, note, words=2)
 
 
 def _format(printed: list[tuple[float, str]]) -> tuple[str, str]:

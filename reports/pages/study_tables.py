@@ -8,7 +8,6 @@ import pandas as pd
 
 from reports.data.averages import KINDS, SAMPLES, averages, gains, need, rows_of
 from reports.figures import lossy_rules, sjd_pac
-from reports.figures.lossy_rules import COSTS
 from reports.figures.plot_style import LOSSLESS
 from reports.pages.elements import Table
 from reports.site.html import number, with_error
@@ -16,19 +15,20 @@ from theory.published.ledger import Ledger
 
 BOTH = "mean: of each sequence's tokens/calls; pooled: all tokens over all calls; ± one standard error"
 PAIRED = "differences are taken image by image"
+SPENT = {"TV": "distortion_tv", "W1": "distortion_w1"}
 
 
 def settings(table: pd.DataFrame) -> Table:
     """Every configuration of a sweep, whatever it is: what varies, and tokens a call both ways."""
     varying = varied(table)
     found = averages(table, [*(f"{kind}.label" for kind in KINDS), *varying])
-    rows = []
-    for row in records(found):
-        text = ", ".join(f"{name.partition('.')[2]} = {cell_text(row[name])}" for name in varying if _there(row[name]))
-        labels = [str(row[f"{kind}.label"]) for kind in KINDS]
-        rows.append([*labels, text, str(row["sequences"]), *_both(row)])
-    columns = ["process", "decoder", "rule", "what varies", "sequences", "tokens per call, mean", "pooled"]
-    return Table("All settings", columns, rows, f"{BOTH}.", words=4)
+    rows = [
+        {kind: str(row[f"{kind}.label"]) for kind in KINDS}
+        | {"what varies": _varying(row, varying), "sequences": str(row["sequences"])}
+        | _both(row, "tokens per call, mean")
+        for row in records(found)
+    ]
+    return Table.of("All settings", rows, f"{BOTH}.", words=4)
 
 
 def varied(table: pd.DataFrame) -> list[str]:
@@ -43,18 +43,18 @@ def likelihoods(table: pd.DataFrame, ledger: Ledger) -> Table:
     need(table, "loglik_mean", "loglik_std", "decoder.label")
     found = averages(table, ["decoder.label"], ["loglik_mean", "loglik_std"])
     rows = [
-        [
-            f"simulated, {row['decoder.label']}",
-            *(with_error(row[name], row[f"{name}_error"]) for name in ("loglik_mean", "loglik_std")),
-        ]
+        {
+            "": f"simulated, {row['decoder.label']}",
+            "mean": with_error(row["loglik_mean"], row["loglik_mean_error"]),
+            "standard deviation": with_error(row["loglik_std"], row["loglik_std_error"]),
+        }
         for row in records(found)
     ]
     for method in ("ar", "sjd"):
-        printed = ledger.one(paper="sjd", table="11", method=method)
-        rows.append([f"printed: Lumina-mGPT, {method}", printed.printed, str(printed.std)])
-    return Table(
+        row = ledger.one(paper="sjd", table="11", method=method)
+        rows.append({"": f"printed: Lumina-mGPT, {method}", "mean": row.printed, "standard deviation": str(row.std)})
+    return Table.of(
         "Log probability of a token, nats",
-        ["", "mean", "standard deviation"],
         rows,
         "± one standard error, between images. Mean and spread were fixed beforehand, by the entropy and the "
         "heterogeneity of the process, from what SJD prints in Table 11.",
@@ -64,17 +64,16 @@ def likelihoods(table: pd.DataFrame, ledger: Ledger) -> Table:
 def ablation(table: pd.DataFrame, ledger: Ledger) -> Table:
     """SJD-PAC, Table 2, printed beside simulated."""
     rows = [
-        [
-            f"{sjd_pac.NAMES[row['decoder']]}, L = {row['size']}",
-            str(row["status"]),
-            number(row["printed"], 2),
-            *_both(row),
-            signed(row["gain"], row["gain_error"]) if row["gain"] else "",
-        ]
+        {
+            "decoder": f"{sjd_pac.NAMES[row['decoder']]}, L = {row['size']}",
+            "the simulated value is": str(row["status"]),
+            "printed": number(row["printed"], 2),
+            **_both(row),
+            "over SJD, L = 32": signed(row["gain"], row["gain_error"]) if row["gain"] else "",
+        }
         for row in records(sjd_pac.ablation_numbers(table, ledger))
     ]
-    columns = ["decoder", "the simulated value is", "printed", "mean", "pooled", "over SJD, L = 32"]
-    return Table("The numbers", columns, rows, f"{BOTH}; {PAIRED}.", words=2)
+    return Table.of("The numbers", rows, f"{BOTH}; {PAIRED}.", words=2)
 
 
 def tree(table: pd.DataFrame, ledger: Ledger) -> Table:
@@ -82,47 +81,39 @@ def tree(table: pd.DataFrame, ledger: Ledger) -> Table:
     found = sjd_pac.tree_numbers(table, ledger)
     best = float(found.loc[found["status"] == "fitted", "printed"].iloc[0])
     rows = [
-        [
-            f"K = {row['K']}, D = {row['D']}",
-            str(row["status"]),
-            number(row["printed"], 2),
-            *_both(row),
-            "" if row["status"] == "fitted" else f"{row['printed'] - best:+.2f}",
-            "" if row["status"] == "fitted" else signed(row["gain"], row["gain_error"]),
-        ]
+        {
+            "tree": f"K = {row['K']}, D = {row['D']}",
+            "the simulated value is": str(row["status"]),
+            "printed": number(row["printed"], 2),
+            **_both(row),
+            "printed, over 4, 3": "" if row["status"] == "fitted" else f"{row['printed'] - best:+.2f}",
+            "simulated, over 4, 3": "" if row["status"] == "fitted" else signed(row["gain"], row["gain_error"]),
+        }
         for row in records(found)
     ]
-    columns = [
-        "tree",
-        "the simulated value is",
-        "printed",
-        "mean",
-        "pooled",
-        "printed, over 4, 3",
-        "simulated, over 4, 3",
-    ]
-    return Table("The numbers", columns, rows, f"{BOTH}; {PAIRED}.", words=2)
+    return Table.of("The numbers", rows, f"{BOTH}; {PAIRED}.", words=2)
 
 
 def readings(table: pd.DataFrame, ledger: Ledger) -> Table:
     """The readings of SJD-PAC."""
     rows = [
-        [
-            str(row["decoder.label"]),
-            *(str(row[f"decoder.{name}"]) for name in ("window", "candidates", "depth")),
-            *_both(row),
-            signed(row["gain"], row["gain_error"]) if row["gain"] else "",
-        ]
+        {
+            "reading": str(row["decoder.label"]),
+            "chain": str(row["decoder.window"]),
+            "K": str(row["decoder.candidates"]),
+            "D": str(row["decoder.depth"]),
+            **_both(row),
+            "over the first": signed(row["gain"], row["gain_error"]) if row["gain"] else "",
+        }
         for row in records(sjd_pac.readings_numbers(table))
     ]
-    columns = ["reading", "chain", "K", "D", "mean", "pooled", "over the first"]
-    return Table("The numbers", columns, rows, f"{BOTH}; {PAIRED}.")
+    return Table.of("The numbers", rows, f"{BOTH}; {PAIRED}.")
 
 
 def trades(table: pd.DataFrame, ledger: Ledger) -> Table:
     """What rules gain over the lossless one and what they cost, for each process and decoder."""
     varying = [name for name in varied(table) if name.startswith("rule.")]
-    rows = []
+    rows: list[dict[str, str]] = []
     for labels, part in table.groupby(["process.label", "decoder.label"], sort=False):
         own = [name for name in varying if part[name].notna().any()]
         keys = ["rule", "rule.label", *own]
@@ -131,47 +122,43 @@ def trades(table: pd.DataFrame, ledger: Ledger) -> Table:
         bound = "" if part["distortion_exact"].all() else "≤ "
         faster = gains(part, keys, rows_of(part, "the lossless rule", rule=LOSSLESS))
         for row, gain in zip(records(found), records(faster), strict=True):
-            text = ", ".join(f"{name.partition('.')[2]} = {cell_text(row[name])}" for name in own if _there(row[name]))
             lossless = row["rule"] == LOSSLESS
+            spent = {name: with_error(row[cost], row[f"{cost}_error"]) for name, cost in SPENT.items()}
             rows.append(
-                [
-                    *map(str, labels),
-                    f"{row['rule.label']} {text}".strip(),
-                    *_both(row),
-                    "" if lossless else signed(gain["gain"], gain["gain_error"]),
-                    *(f"{row[name]:.3f}" for name in lossy_rules.ACCEPTANCE),
-                    *(with_error(row[cost], row[f"{cost}_error"]) for cost in COSTS),
-                ]
+                dict(zip(("process", "decoder"), map(str, labels), strict=True))
+                | {"rule": f"{row['rule.label']} {_varying(row, own)}".strip()}
+                | _both(row)
+                | {"gained": "" if lossless else signed(gain["gain"], gain["gain_error"])}
+                | {"acceptance": f"{row['acceptance']:.3f}", "lossless there": f"{row['acceptance_lossless']:.3f}"}
+                | {name: text if lossless else bound + text for name, text in spent.items()}
             )
-            if not lossless:
-                rows[-1][-2:] = [bound + cost for cost in rows[-1][-2:]]
-    columns = ["process", "decoder", "rule", "mean", "pooled", "gained", "acceptance", "lossless there", "TV", "W1"]
-    same = [k for k in range(2) if len({row[k] for row in rows}) == 1]
-    columns, *rows = ([cell for k, cell in enumerate(row) if k not in same] for row in (columns, *rows))
+    same = [name for name in ("process", "decoder") if len({row[name] for row in rows}) == 1]
+    rows = [{name: cell for name, cell in row.items() if name not in same} for row in rows]
     note = (
         f"{BOTH}. gained: tokens per call over the lossless rule; {PAIRED}. lossless there: what the lossless rule "
         "would accept of the same drafts. TV and Wasserstein-1 (W1, over the codebook): of the law of a committed "
         "token from the target's row; ≤: an upper bound, where there are several candidates."
     )
-    return Table("The numbers", columns, rows, note, words=3 - len(same))
+    return Table.of("The numbers", rows, note, words=3 - len(same))
 
 
-def _both(row: dict[str, Any]) -> list[str]:
-    return [with_error(row["mean"], row["error"]), with_error(row["pooled"], row["pooled_error"])]
+def _both(row: dict[str, Any], mean: str = "mean") -> dict[str, str]:
+    return {mean: with_error(row["mean"], row["error"]), "pooled": with_error(row["pooled"], row["pooled_error"])}
 
 
-def signed(value: float, error: float, digits: int = 3) -> str:
+def _varying(row: dict[str, Any], names: list[str]) -> str:
+    """The parameters of a row that it has, of those with these names."""
+    return ", ".join(f"{name.partition('.')[2]} = {cell_text(row[name])}" for name in names if pd.notna(row[name]))
+
+
+def signed(value: float, error: float) -> str:
     """A difference and its standard error, to read."""
-    return ("+" if value >= 0 else "") + with_error(value, error, digits)
+    return ("+" if value >= 0 else "") + with_error(value, error)
 
 
 def cell_text(value: Any) -> str:
     """A value of a table, to read."""
     return f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
-def _there(value: Any) -> bool:
-    return not (value is None or value is pd.NA or value != value)
 
 
 def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
