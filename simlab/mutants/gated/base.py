@@ -58,9 +58,9 @@ class Call:
     outputs: Any = None  # arrays that a result is written to
     seed: int = 0  # of a generator that is made in it
 
-    def add(self, p: Array, q: Array | None, drafts: Array, bonus: int | None = None, **more: Any) -> Block:
+    def add(self, p: Array, q: Array | None, drafts: Array, bonus: int | None = None) -> Block:
         """The next sequence of the call."""
-        self.blocks.append(Block(p, q, drafts, self, len(self.blocks), bonus, **more))
+        self.blocks.append(Block(p, q, drafts, self, len(self.blocks), bonus))
         return self.blocks[-1]
 
     def again(self) -> Call:
@@ -394,7 +394,7 @@ RATIOS: dict[str, tuple[str, Ratio]] = {  # number, and what a coin is compared 
 
 def of_ratios(make: Callable[..., Any], *names: str) -> list[Any]:
     """Faults of the ratio, by their names."""
-    return [make(name, number, ratio=ratio) for name in names for number, ratio in [RATIOS[name]]]
+    return [make(name, RATIOS[name][0], ratio=RATIOS[name][1]) for name in names]
 
 
 OF_WEIGHTS: dict[str, Change] = {"temperature 1/2 on": squared, "temperature 2 on": rooted, "the largest of": greedy}

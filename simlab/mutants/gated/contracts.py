@@ -122,10 +122,12 @@ def reference(contract: str) -> Implementation:
     return _callable(contract, Wrong(CONTRACTS[contract].right, NEVER))
 
 
-def variant(name: str, contract: str) -> Implementation:
-    """A callable of a contract of chains, or of ``decode``, that does it in another way, and rightly."""
-    known = decoding.VARIANTS if contract == "decode" else chain_faults.VARIANTS
-    return _callable(contract, Wrong(known[name]))
+def variants(contract: str) -> dict[str, Implementation]:
+    """Callables of a contract of chains, or of ``decode``, that do it in another way, and rightly."""
+    of = CONTRACTS[contract]
+    known: dict[str, Mapping[str, Fault]] = {"chain": chain_faults.VARIANTS, "decode": decoding.VARIANTS}
+    ways = known.get(of.group, {})
+    return {name: _callable(contract, Wrong(one)) for name, one in ways.items() if one.needs <= of.has}
 
 
 NO_COINS = SampledCoins(np.random.default_rng(0))  # that are asked for nothing
