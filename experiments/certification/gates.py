@@ -54,11 +54,8 @@ def junit(certificate: dict[str, Any]) -> str:
             ElementTree.SubElement(test, "failure", message="what is counted does not follow the target", type="law")
         elif found != "ok":
             ElementTree.SubElement(test, "skipped", message=f"{found}: TV at most {line['tv_at_most']:.3g}")
-    for name in ("failure", "error", "skipped"):
-        suite.set(
-            {"failure": "failures", "error": "errors", "skipped": "skipped"}[name],
-            f"{len(suite.findall(f'.//{name}'))}",
-        )
+    for name, many in (("failure", "failures"), ("error", "errors"), ("skipped", "skipped")):
+        suite.set(many, f"{len(suite.findall(f'.//{name}'))}")
     suite.set("tests", f"{len(suite)}")
     suites = ElementTree.Element("testsuites")
     suites.append(suite)

@@ -105,9 +105,9 @@ class Subject:
     contract: str
     module: str
     name: str
-    then: str
-    folder: Path | None
     processes: int
+    then: str = ""
+    folder: Path | None = None
     about: str = ""
     published: Mapping[str, str] = field(default_factory=dict)
 
@@ -137,7 +137,6 @@ def _process(request: Request) -> Subject:
         module="simlab.certify.processes",
         name="command",
         then=f"({request.spec!r}, {contract!r}, {str(Path.cwd())!r}, {request.seed})",
-        folder=None,
         processes=1,  # one that is started twice may draw the same twice
         about="A process, asked by protocol version 1 through its standard input and output.",
     )
@@ -194,7 +193,6 @@ def _adapter(request: Request) -> Subject:
         module="simlab.certify.adapters",
         name="adapter",
         then=f"({found.name!r}).make()",
-        folder=None,
         processes=0 if found.needs_cuda else request.processes,  # CUDA does not survive a fork
         about=f"{found.about} Of {found.package} {version}.",
     )
@@ -215,7 +213,6 @@ def _published(found: Published, request: Request) -> Subject:
         module="simlab.certify.adapters.checkouts.registry",
         name="from_checkout",
         then=f"({found.name!r}, {str(request.checkout.absolute())!r})",
-        folder=None,
         processes=request.processes,
         about=found.about,
         published={"repository": found.repository, "commit": commit, "file": found.file},

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from simlab.arrays import Array
-from simlab.certify.adapters.tables import Model, drafted, ended, model_class
+from simlab.certify.adapters.tables import Model, drafted, ended, logits, model_class
 from simlab.certify.adapters.torch_random import drawing
 
 
@@ -17,12 +17,11 @@ def verify() -> Any:
     import torch
     from flashspec.sampling.rejection import rejection_step
 
-    def logs(rows: Array) -> torch.Tensor:
-        return torch.from_numpy(rows).log().float()[None]
-
     def verify(p: Array, q: Array, drafts: Array, rng: np.random.Generator) -> list[int]:
         with drawing(rng):
-            accepted, last = rejection_step(torch.from_numpy(drafts)[None], logs(q), logs(p))[0].tolist()
+            accepted, last = rejection_step(torch.from_numpy(drafts)[None], logits(q)[None], logits(p)[None])[
+                0
+            ].tolist()
         return [*drafts[:accepted].tolist(), last]
 
     return verify

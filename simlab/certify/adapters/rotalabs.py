@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from simlab.arrays import Array
-from simlab.certify.adapters.tables import Model, drafted, ended, model_class
+from simlab.certify.adapters.tables import Model, drafted, ended, logits, model_class
 from simlab.certify.adapters.torch_random import drawing
 
 GAMMA = 2
@@ -22,7 +22,7 @@ def verify_tokens() -> Any:
     last = torch.zeros(1, 1, dtype=torch.long)
 
     def verify(p: Array, q: Array, drafts: Array, rng: np.random.Generator) -> list[int]:
-        answer = SimpleNamespace(logits=torch.from_numpy(p).log().float()[None], past_key_values=None)
+        answer = SimpleNamespace(logits=logits(p)[None], past_key_values=None)
         proposed = torch.from_numpy(drafts)
         scored = torch.from_numpy(q).float().gather(1, proposed[:, None])[:, 0]
         with drawing(rng):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from simlab.arrays import Array
-from simlab.certify.adapters.tables import Model, drafted, ended
+from simlab.certify.adapters.tables import Model, after_each, drafted, ended, logits
 from simlab.certify.adapters.torch_random import drawing
 from simlab.certify.contracts.scripted import NotScripted, Scripted
 
@@ -23,7 +23,7 @@ def specdec() -> Any:
     prompt = torch.zeros(1, 1, dtype=torch.long)
 
     def verify(p: Array, q: Array, drafts: Array, rng: np.random.Generator) -> list[int]:
-        answer = SimpleNamespace(logits=torch.from_numpy(p).log().float()[None])
+        answer = SimpleNamespace(logits=logits(p)[None])
         decoder = SimpleNamespace(big_model=lambda tokens: answer, device="cpu")
         with drawing(rng):
             rows = list(torch.from_numpy(q).float()[:, None])
@@ -42,9 +42,8 @@ def speculative_decoding() -> Any:
     def net(model: Model) -> Any:
         def forward(out: torch.Tensor, **_: Any) -> Any:
             (tokens,) = out.tolist()
-            rows = np.array([model(tuple(tokens[1 : i + 1])) for i in range(len(tokens))])
             cached = torch.zeros(1, 1, 2, 1, len(tokens), 1)  # nothing is cached; its shape is read
-            return torch.from_numpy(rows).log().float()[None], (cached, None)
+            return logits(after_each(model, tokens))[None], (cached, None)
 
         return forward
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from simlab.certify.adapters.tables import Model, drafted, ended
+from simlab.certify.adapters.tables import Model, after_each, drafted, ended, logits
 from simlab.certify.adapters.torch_random import drawing
 
 GAMMA = 3  # tokens a step drafts: with fewer, hierarchical acceptance has nothing to look back on
@@ -41,11 +41,8 @@ def mini_infer() -> Any:
 
 
 def _logits(model: Model, ids: Any) -> Any:
-    """Those of the model after each token ``[1, n, V]``, float32; the first one stands before every sequence."""
-    import torch
-
-    (tokens,) = ids.tolist()
-    return torch.from_numpy(np.array([[model(tuple(tokens[1 : i + 1])) for i in range(len(tokens))]])).log().float()
+    """Those of the model after each token ``[1, n, V]``."""
+    return logits(after_each(model, ids.tolist()[0]))[None]
 
 
 def _decoding(extended: Callable[[Model, Model, Any], Any]) -> Any:

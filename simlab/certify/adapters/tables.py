@@ -6,7 +6,7 @@ before every sequence, as a beginning that no prefix contains.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -30,6 +30,18 @@ def drafted(model: Model) -> Model:
         return np.asarray((1 - MOVED) * p + MOVED * np.roll(p, 1))
 
     return draft
+
+
+def logits(rows: Any) -> Any:
+    """The logarithms of rows, float32 as packages have them."""
+    import torch
+
+    return torch.from_numpy(np.asarray(rows)).log().float()
+
+
+def after_each(model: Model, tokens: Sequence[int]) -> list[Array]:
+    """The rows of a model after each of these tokens, the first of which stands before every sequence."""
+    return [model(tuple(tokens[1:end])) for end in range(1, len(tokens) + 1)]
 
 
 def ended(tokens: list[int], eos: int | None) -> list[int]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from simlab.arrays import Array
-from simlab.certify.adapters.tables import Model, drafted, model_class
+from simlab.certify.adapters.tables import Model, drafted, logits, model_class
 from simlab.certify.adapters.torch_random import drawing
 
 GAMMA = 2  # tokens an assistant drafts at once
@@ -20,13 +20,10 @@ def verify(**options: Any) -> Any:
     import torch
     from transformers.generation.utils import _speculative_sampling
 
-    def logits(rows: Array) -> torch.Tensor:
-        return torch.from_numpy(rows).log().float()[None]
-
     def verify(p: Array, q: Array, drafts: Array, rng: np.random.Generator) -> list[int]:
         with drawing(rng):
             candidates = torch.from_numpy(drafts)[None]
-            tokens, _ = _speculative_sampling(candidates, logits(q), len(drafts), logits(p), **options)
+            tokens, _ = _speculative_sampling(candidates, logits(q)[None], len(drafts), logits(p)[None], **options)
         return [int(token) for token in tokens[0].tolist()]
 
     return verify

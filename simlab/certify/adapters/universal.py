@@ -15,7 +15,7 @@ import numpy as np
 from simlab.arrays import Array
 from simlab.certify.adapters.tables import Model, drafted, model_class
 from simlab.certify.adapters.torch_random import drawing
-from simlab.certify.adapters.transformers import drafting, sampled, settings
+from simlab.certify.adapters.transformers import drafting, generated, sampled, settings
 
 Order = Callable[[int], Sequence[int]]
 
@@ -35,10 +35,6 @@ def by_number(size: int) -> list[int]:
 
 def generate(order: Order = swapped) -> Any:
     """``generate`` with such an assistant, whose tokenizer lists its tokens in this ``order``."""
-    import torch
-
-    prompt = torch.zeros(1, 1, dtype=torch.long)
-    mask = torch.ones_like(prompt)
 
     @cache
     def parts(vocabulary: int) -> tuple[Any, Any, Any, Any]:
@@ -54,17 +50,8 @@ def generate(order: Order = swapped) -> Any:
     def run(made: tuple[Any, Any, Any, Any], model: Model, length: int, eos: int | None) -> list[int]:
         target, assistant, tokenizer, foreign = made
         target.pmf, assistant.pmf = model, _with_foreign(drafted(model))
-        tokens = target.generate(
-            prompt,
-            attention_mask=mask,
-            assistant_model=assistant,
-            tokenizer=tokenizer,
-            assistant_tokenizer=foreign,
-            max_new_tokens=length,
-            eos_token_id=eos,
-            **sampled(),
-        )
-        return [int(token) for token in tokens[0, 1:].tolist()]
+        both = {"assistant_model": assistant, "tokenizer": tokenizer, "assistant_tokenizer": foreign}
+        return generated(target, length, eos, **both, **sampled())
 
     def decode(model: Model, length: int, rng: np.random.Generator, eos: int | None = None) -> list[int]:
         made = parts(len(model(())))

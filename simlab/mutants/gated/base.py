@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -16,6 +16,9 @@ from simlab.mutants.gated.weights import greedy, rooted, squared
 from simlab.randomness.coins import Coins
 
 Take = Callable[[Array, Any], int]
+Draw = Callable[[Array], int]
+Change = Callable[[Array], Array]
+Ratio = Callable[[Any, Any], Any]
 
 # How a token is drawn from weights[V] ------------------------------------------------------------------------------
 
@@ -54,6 +57,11 @@ class Call:
     trees: list[Any] = field(default_factory=list)
     outputs: Any = None  # arrays that a result is written to
     seed: int = 0  # of a generator that is made in it
+
+    def add(self, p: Array, q: Array | None, drafts: Array, bonus: int | None = None) -> Block:
+        """The next sequence of the call."""
+        self.blocks.append(Block(p, q, drafts, self, len(self.blocks), bonus))
+        return self.blocks[-1]
 
     def again(self) -> Call:
         """The same call before anything is known of it."""
@@ -126,13 +134,17 @@ class Block:
         alike = found.p.shape == self.p.shape and found.gamma == self.gamma
         return found if alike else self
 
-    def row_q(self, position: int, x: int) -> Array:
-        """The row ``[V]`` that the draft x was drawn from."""
+    def row_q(self, position: int) -> Array:
+        """The row ``[V]`` that a draft was drawn from."""
         if self.q is not None:
             return self.q[position]
         found = np.zeros(self.V, self.p.dtype)
-        found[x] = 1
+        found[self.drafts[position]] = 1
         return found
+
+    def table(self, of_q: bool) -> Array:
+        """The rows of p or, where they are asked for and given, of q."""
+        return self.q if of_q and self.q is not None else self.p
 
     def masses(self, table: Array, rows: Array) -> Array:
         """The masses ``float64[gamma]`` of the drafts in these rows of a table."""
@@ -187,32 +199,32 @@ class Place:
 
 
 class Source(ABC):
-    """Where the coins of a call come from. What a coin is, only the source knows."""
+    """Where the coins of a call come from. What a coin is, only the source knows: here it is a float."""
 
     @abstractmethod
     def uniforms(self, block: Block) -> Any:
         """A coin for each draft, which can be indexed by a list of positions."""
 
     @abstractmethod
-    def kept(self, uniforms: Any, ratios: Array) -> int:
-        """How many coins in a row are below their ratios."""
-
-    @abstractmethod
     def last(self, block: Block, position: int) -> Any:
         """What the token that ends a block there is drawn with."""
 
-    @abstractmethod
+    def kept(self, uniforms: Any, ratios: Array) -> int:
+        """How many coins in a row are below their ratios."""
+        below = uniforms < ratios
+        return len(below) if below.all() else int(below.argmin())
+
     def token(self, last: Any, weights: Array) -> int:
         """The token drawn from ``weights[V]`` with it."""
+        return inverted(weights, last)
 
-    @abstractmethod
     def of_coin(self, uniform: Any, weights: Array) -> int:
         """The token drawn from ``weights[V]`` with a coin of a draft."""
+        return inverted(weights, uniform)
 
-
-def _kept(uniforms: Array, ratios: Array) -> int:
-    below = uniforms < ratios
-    return len(below) if below.all() else int(below.argmin())
+    def accepts(self, uniform: Any, ratio: float) -> bool:
+        """Whether a single coin is below its ratio."""
+        return float(uniform) < float(ratio)
 
 
 class Generated(Source):
@@ -224,17 +236,8 @@ class Generated(Source):
     def uniforms(self, block: Block) -> Any:
         return self.rng.random(block.gamma)
 
-    def kept(self, uniforms: Any, ratios: Array) -> int:
-        return _kept(uniforms, ratios)
-
     def last(self, block: Block, position: int) -> Any:
         return self.rng.random()
-
-    def token(self, last: Any, weights: Array) -> int:
-        return inverted(weights, last)
-
-    def of_coin(self, uniform: Any, weights: Array) -> int:
-        return inverted(weights, uniform)
 
 
 class Given(Source):
@@ -246,17 +249,11 @@ class Given(Source):
     def uniforms(self, block: Block) -> Any:
         return self.coins(block.sequence)
 
-    def kept(self, uniforms: Any, ratios: Array) -> int:
-        return _kept(uniforms, ratios)
-
     def last(self, block: Block, position: int) -> Any:
         return self.ends(block.sequence, position)
 
     def token(self, last: Any, weights: Array) -> int:
         return self.take(weights, last)
-
-    def of_coin(self, uniform: Any, weights: Array) -> int:
-        return inverted(weights, uniform)
 
 
 class OverCoins(Source):
@@ -276,6 +273,9 @@ class OverCoins(Source):
             if not self.coins.below(uniforms[k], ratio):
                 return k
         return len(ratios)
+
+    def accepts(self, uniform: Any, ratio: float) -> bool:
+        return self.coins.below(uniform, float(ratio))
 
     def last(self, block: Block, position: int) -> Any:
         return self.coins.uniform()
@@ -299,7 +299,7 @@ class Fault:
     name: str
     number: str = ""
     # needs, least: what it needs of a contract, and of V
-    needs: frozenset[str] = frozenset()
+    needs: Set[str] = frozenset()
     least: int = 2
     pair: bool = False  # whether only two sequences together show it
     stale: bool = False  # whether it needs the call before
@@ -309,11 +309,23 @@ class Fault:
     lawless: bool = False
     # the generator that is used in a call in place of the one given
     streams: Callable[[Call, np.random.Generator], np.random.Generator] | None = None
+    # what a coin is compared with, of the masses of a draft under p and q, or under what is left of them
+    ratio: Ratio | None = None
+    # weights, chosen: what a token is drawn from in place of its weights [V], and the index that comes out
+    weights: Change | None = None
+    chosen: Callable[[int, int], int] | None = None
 
     @property
     def known(self) -> bool:
         """Whether the law of a single call tells it from the target."""
         return not (self.stale or self.lawless)
+
+    def token(self, draw: Draw, weights: Array, right: Array) -> int:
+        """The token that comes out of a draw from ``weights``, or from the ``right`` ones where nothing is left."""
+        if self.weights:
+            weights = self.weights(weights)
+        token = draw(weights if weights is right or weights.any() else right)
+        return self.chosen(token, len(right)) if self.chosen else token
 
 
 @dataclass(frozen=True)
@@ -355,8 +367,6 @@ def of_streams(make: Callable[..., Any]) -> list[Any]:
 
 # Faults that more than one reference can have; each is made by the class of faults of a reference -------------------
 
-Change = Callable[[Array], Array]
-Ratio = Callable[[Any, Any], Any]
 TILE = 64
 
 
@@ -382,63 +392,42 @@ RATIOS: dict[str, tuple[str, Ratio]] = {  # number, and what a coin is compared 
 }
 
 
-def of_ratios(make: Callable[[str, str, Ratio], Any], *names: str) -> list[Any]:
-    """Faults of the ratio, by their names; ``make`` is given name, number and ratio."""
-    return [make(name, *RATIOS[name]) for name in names]
+def of_ratios(make: Callable[..., Any], *names: str) -> list[Any]:
+    """Faults of the ratio, by their names."""
+    return [make(name, RATIOS[name][0], ratio=RATIOS[name][1]) for name in names]
 
 
-def of_weights(make: Callable[[str, str, Change], Any], told: str) -> list[Any]:
-    """Faults of the weights that a token is drawn from after a rejection, which are ``told``."""
-    return [
-        make(f"temperature 1/2 on {told}", "15", squared),
-        make(f"temperature 2 on {told}", "15", rooted),
-        make(f"the largest of {told}", "15", greedy),
-    ]
+OF_WEIGHTS: dict[str, Change] = {"temperature 1/2 on": squared, "temperature 2 on": rooted, "the largest of": greedy}
+
+
+def of_weights(make: Callable[..., Any]) -> list[Any]:
+    """Faults of the weights that a token is drawn from after a rejection."""
+    return [make(f"{name} what is left", "15", weights=change) for name, change in OF_WEIGHTS.items()]
 
 
 def of_draws(make: Callable[..., Any]) -> list[Any]:
     """Faults of any draw: of its weights ``[V]``, or of the index that comes out."""
-    lost = (  # from which token up to which one none is drawn
-        ("beyond the last whole tile nothing drawn", lambda V: V // TILE * TILE, lambda V: V, TILE + 1),
-        ("the first token never drawn", lambda V: 0, lambda V: 1, 2),
-        ("the last token never drawn", lambda V: V - 1, lambda V: V, 2),
-        ("the upper half never drawn", lambda V: (V + 1) // 2, lambda V: V, 2),
-    )
     return [
-        *(make(name, "20", weights=_without(first, last), least=least) for name, first, last, least in lost),
+        make("beyond the last whole tile nothing drawn", "20", weights=_without(_beyond_tiles), least=TILE + 1),
+        make("the first token never drawn", "20", weights=_without(lambda x, V: x == 0)),
+        make("the last token never drawn", "20", weights=_without(lambda x, V: x == V - 1)),
+        make("the upper half never drawn", "20", weights=_without(lambda x, V: x >= (V + 1) // 2)),
         make("index in 16 bits", "20", chosen=lambda x, V: x & 0xFFFF, least=65_538),
         make("index in 15 bits", "20", chosen=lambda x, V: x & 0x7FFF, least=32_770),
         make("the token after the one drawn", "20", chosen=lambda x, V: min(x + 1, V - 1)),
     ]
 
 
-def _without(first: Callable[[int], int], last: Callable[[int], int]) -> Change:
-    """Weights of which tokens from ``first(V)`` up to ``last(V)`` have lost theirs, unless they are all there are."""
-
-    def cut(weights: Array) -> Array:
-        found = weights.copy()
-        found[first(len(weights)) : last(len(weights))] = 0
-        return found
-
-    return cut
+def _beyond_tiles(x: Array, V: int) -> Array:
+    return x >= V // TILE * TILE
 
 
-# What references do alike ------------------------------------------------------------------------------------------
+def _without(lost: Callable[[Array, int], Array]) -> Change:
+    """Weights without those of the tokens x of V that are ``lost``."""
+    return lambda weights: np.where(lost(np.arange(len(weights)), len(weights)), 0, weights)
 
 
 def excess(p: Array, q: Array) -> Array:
     """The weights after a rejection: [p - q]+, or p where rounding leaves nothing."""
     found = np.maximum(p - q, 0)
     return found if found.any() else p
-
-
-def one_coin(coin: Any) -> Any:
-    """A coin as :meth:`Source.kept` takes it."""
-    found = np.empty(1, object if isinstance(coin, list) else np.float64)
-    found[0] = coin
-    return found
-
-
-def drawn(source: Source, last: Any, weights: Array, right: Array) -> int:
-    """A token of ``weights``, or of the ``right`` ones where nothing is left."""
-    return source.token(last, weights if weights.any() else right)

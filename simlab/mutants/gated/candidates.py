@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,39 +15,37 @@ from simlab.mutants.gated.base import (
     Fault,
     Source,
     Wrong,
-    drawn,
     excess,
     not_above,
     of_draws,
     of_ratios,
     of_streams,
     of_weights,
-    one_coin,
     over,
 )
 from simlab.mutants.gated.weights import greedy
 
-Left = tuple[Array, Array]  # what is left of p and q
+
+class Rejected(NamedTuple):
+    """A token that is rejected: the rows p and q, and what was left of both before it."""
+
+    p: Array
+    q: Array
+    rest: Array
+    left: Array
+    x: int
 
 
 @dataclass(frozen=True)
 class CandidateFault(Fault):
-    """Where a fault acts."""
+    """Where a fault acts, beside the ratio of each candidate and the draw of the last token."""
 
-    # what a coin is compared with, of the masses that are left of p and of q
-    ratio: Callable[[float, float], float] | None = None
     coin: Callable[[int], int] | None = None  # the number of the candidate whose coin it is compared with
-    # target, draft: what is left of p and of q after a rejection: of p, q, what was left of both, and the token; of q,
-    # what was left of it, and the token
-    target: Callable[[Array, Array, Array, Array, int], Array] | None = None
-    draft: Callable[[Array, Array, int], Array] | None = None
-    # the weights after all rejections, of p, q, what is left of p, and what was left of both before the last one
-    last: Callable[[Array, Array, Array, Left], Array] | None = None
-    # weights, chosen, reused: what the last token is drawn from; the index that comes out; whether the last coin is
-    # used again
-    weights: Callable[[Array], Array] | None = None
-    chosen: Callable[[int, int], int] | None = None
-    reused: bool = False
+    # target, draft: what is left of p and of q after a rejection
+    target: Callable[[Rejected], Array] | None = None
+    draft: Callable[[Rejected], Array] | None = None
+    last: Callable[[Rejected, Array], Array] | None = None  # the weights after the last one, of what is left of p
+    reused: bool = False  # whether the last coin is used again
     order: Callable[[Array, Array, Array], Array] | None = None  # in which turn candidates are tried
 
 
@@ -55,27 +54,23 @@ RIGHT = CandidateFault("nothing")
 
 def taken(block: Block, source: Source, wrong: Wrong) -> list[int]:
     """One token, of rows p ``[1, V]`` and q ``[1, V]`` and candidates ``drafts[K]``."""
-    p, q = block.p[0], block.row_q(0, 0)
+    p, q = block.p[0], block.row_q(0)
     fault: CandidateFault = wrong.fault
     if fault.order and bool(wrong.inside(block, 0)):
         block.drafts = fault.order(p, q, block.drafts)
     uniforms = source.uniforms(block)
-    rest, left = before = p, q
+    rest, left = p, q
     for k, x in enumerate(block.drafts.tolist()):
         here = fault if bool(wrong.inside(block, k)) else RIGHT
-        coin = uniforms[here.coin(k) if here.coin else k]
         ratio = (here.ratio or over)(float(rest[x]), float(left[x]))
-        if source.kept(one_coin(coin), np.array([ratio])):
+        if source.accepts(uniforms[here.coin(k) if here.coin else k], ratio):
             return [x]
-        before = rest, left
-        rest, left = _after(p, q, rest, left, x, here)
-    return [_last(block, p, q, rest, before, uniforms, source, wrong)]
-
-
-def _after(p: Array, q: Array, rest: Array, left: Array, x: int, fault: CandidateFault) -> Left:
-    """What is left of p and q after x was rejected."""
-    target = fault.target(p, q, rest, left, x) if fault.target else left_of_p(rest, left)
-    return target, (fault.draft(q, left, x) if fault.draft else without(left, x))
+        at = Rejected(p, q, rest, left, x)
+        rest = here.target(at) if here.target else left_of_p(rest, left)
+        left = here.draft(at) if here.draft else without(left, x)
+    rest = rest if rest.any() else p  # what is not scaled can vanish
+    draw = partial(source.of_coin, uniforms[k]) if here.reused else partial(source.token, source.last(block, k))
+    return [here.token(draw, here.last(at, rest) if here.last else rest, rest)]
 
 
 def left_of_p(rest: Array, left: Array) -> Array:
@@ -86,34 +81,16 @@ def left_of_p(rest: Array, left: Array) -> Array:
 
 def without(left: Array, x: int) -> Array:
     """q without the rejected token, scaled."""
-    found = left.copy()
-    found[x] = 0
+    found = _struck(left, x)
     whole = found.sum()
     return np.asarray(found / whole) if whole > 0 else found
 
 
-def _last(
-    block: Block, p: Array, q: Array, rest: Array, before: Left, uniforms: Any, source: Source, wrong: Wrong
-) -> int:
-    """The token after all rejections."""
-    last = block.gamma - 1
-    fault: CandidateFault = wrong.fault if bool(wrong.inside(block, last)) else RIGHT
-    rest = rest if rest.any() else p  # what is not scaled can vanish
-    weights = fault.last(p, q, rest, before) if fault.last else rest
-    weights = fault.weights(weights) if fault.weights else weights
-    if fault.reused:
-        return source.of_coin(uniforms[last], weights)
-    token = drawn(source, source.last(block, last), weights, rest)
-    return fault.chosen(token, block.V) if fault.chosen else token
-
-
-def _unscaled(p: Array, q: Array, rest: Array, left: Array, x: int) -> Array:
-    return np.maximum(rest - left, 0)
-
-
-def _first_not_excluded(q: Array, left: Array, x: int) -> Array:
-    """As if the other candidates were drawn from all of q, the first among them."""
-    return q if left is q else without(left, x)
+def _struck(left: Array, x: int) -> Array:
+    """Not scaled."""
+    found = left.copy()
+    found[x] = 0
+    return found
 
 
 def draws(q: Array, count: int, before: Sequence[int] = ()) -> dict[tuple[int, ...], float]:
@@ -139,14 +116,16 @@ def in_turn(p: Array, q: Array, candidates: Array) -> tuple[Array, Array]:
     return np.stack(targets), np.stack(drafts[:-1])
 
 
-def _struck(q: Array, left: Array, x: int) -> Array:
-    """Not scaled."""
-    found = left.copy()
-    found[x] = 0
-    return found
+def _unscaled(at: Rejected) -> Array:
+    return np.maximum(at.rest - at.left, 0)
 
 
-def _missing_on_last(p: Array, q: Array, rest: Array, before: Left) -> Array:
+def _first_not_excluded(at: Rejected) -> Array:
+    """As if the other candidates were drawn from all of q, the first among them."""
+    return at.q if at.left is at.q else without(at.left, at.x)
+
+
+def _missing_on_last(at: Rejected, rest: Array) -> Array:
     """Not scaled: what is missing of 1 is on the last token."""
     found = rest.copy()
     found[-1] += max(0.0, 1 - float(found.sum()))
@@ -157,39 +136,37 @@ def _made() -> tuple[CandidateFault, ...]:
     make = CandidateFault
     return (
         *of_ratios(
-            lambda name, number, ratio: make(name, number, ratio=ratio),
+            make,
             *("ratio inverted", "ratio times 1.1", "ratio times 1.05", "ratio times 0.8", "0.1 added to the ratio"),
         ),
         make("ratio times 1.01", "11", faint=True, ratio=lambda p, q: 1.01 * over(p, q)),
-        make("verified by argmax", "7", ratio=lambda p, q: 0.0, last=lambda p, q, rest, before: greedy(p)),
+        make("verified by argmax", "7", ratio=lambda p, q: 0.0, last=lambda at, rest: greedy(at.p)),
         make("coin <= ratio where the ratio is 0", "19", faint=True, lawless=True, ratio=not_above),
         make("candidates unverified", "16", ratio=lambda p, q: 1.0),
         make("candidates accepted where p is at least q", "7", ratio=lambda p, q: float(p >= q)),
         make("candidates accepted with p", "30", ratio=lambda p, q: p),
         make("siblings share a coin", "35", coin=lambda k: 0),
         make("q before its temperature", "2", ratio=lambda p, q: over(p, q**0.5)),
-        make("siblings scored with the unconditional q", "30", draft=lambda q, left, x: q),
-        make("what is left of q not scaled", "30", draft=_struck),
+        make("siblings scored with the unconditional q", "30", draft=lambda at: at.q),
+        make("what is left of q not scaled", "30", draft=lambda at: _struck(at.left, at.x)),
         make("siblings scored as if they did not exclude the first", "33", draft=_first_not_excluded),
-        make("p not updated between siblings", "31", target=lambda p, q, rest, left, x: rest),
-        make(
-            "rejected tokens struck from p, q not subtracted", "12", target=lambda p, q, rest, left, x: without(rest, x)
-        ),
-        make("[q - p]+ left of p", "13", target=lambda p, q, rest, left, x: left_of_p(left, rest)),
+        make("p not updated between siblings", "31", target=lambda at: at.rest),
+        make("rejected tokens struck from p, q not subtracted", "12", target=lambda at: without(at.rest, at.x)),
+        make("[q - p]+ left of p", "13", target=lambda at: left_of_p(at.left, at.rest)),
         make("what is left of p not scaled", "31", target=_unscaled),
         make("residual not scaled", "14", target=_unscaled, last=_missing_on_last),
-        make("residual not carried to the next sibling", "31", target=lambda p, q, rest, left, x: left_of_p(p, left)),
-        make("after all rejections drawn from p", "12", last=lambda p, q, rest, before: p),
-        make("after all rejections drawn from q", "12", last=lambda p, q, rest, before: q),
-        make("the last rejection not taken from p", "12", last=lambda p, q, rest, before: before[0]),
-        make("last residual = [q - p]+", "13", last=lambda p, q, rest, before: left_of_p(before[1], before[0])),
+        make("residual not carried to the next sibling", "31", target=lambda at: left_of_p(at.p, at.left)),
+        make("after all rejections drawn from p", "12", last=lambda at, rest: at.p),
+        make("after all rejections drawn from q", "12", last=lambda at, rest: at.q),
+        make("the last rejection not taken from p", "12", last=lambda at, rest: at.rest),
+        make("last residual = [q - p]+", "13", last=lambda at, rest: left_of_p(at.left, at.rest)),
         make(
             "only the last rejection taken from p",
             "31",
-            target=lambda p, q, rest, left, x: rest,
-            last=lambda p, q, rest, before: left_of_p(*before),
+            target=lambda at: at.rest,
+            last=lambda at, rest: left_of_p(at.rest, at.left),
         ),
-        *of_weights(lambda name, number, change: make(name, number, weights=change), "what is left"),
+        *of_weights(make),
         make("residual reuses the last coin", "26", reused=True),
         make("siblings sorted by q", "32", order=lambda p, q, x: x[np.argsort(-q[x], kind="stable")]),
         make("siblings sorted by p", "32", order=lambda p, q, x: x[np.argsort(-p[x], kind="stable")]),

@@ -12,29 +12,18 @@ import numpy as np
 from simlab.arrays import Array
 from simlab.mutants.gated.base import (
     GENERATOR,
+    OF_WEIGHTS,
     Block,
-    Ratio,
+    Change,
     Source,
     excess,
     not_above,
     of_draws,
     of_ratios,
     of_streams,
-    of_weights,
     over,
 )
-from simlab.mutants.gated.chains import (
-    BATCH,
-    BONUS_ROW,
-    CDF,
-    RACE,
-    UNIFORM,
-    ChainFault,
-    Drafted,
-    End,
-    Q,
-    Rows,
-)
+from simlab.mutants.gated.chains import BATCH, BONUS_ROW, CDF, RACE, UNIFORM, ChainFault, Drafted, Drawing, End, Q, Rows
 from simlab.mutants.gated.weights import even, greedy, largest_two, rooted, squared, without_small
 from simlab.mutants.rules import PairsGrouped
 from simlab.processes.processors import tempered, top_k
@@ -44,19 +33,11 @@ UNLIKELY = 0.6  # of the largest mass of q: drafts below are not verified
 CLAMPED = 1e-6  # the least coin of those that are kept away from 0
 
 
-def _of(change: Callable[[Array], Array]) -> Callable[[End], Array]:
+# Rows and weights --------------------------------------------------------------------------------------------------
+
+
+def _of(change: Change) -> Callable[[End], Array]:
     return lambda end: change(end.weights)
-
-
-def _known(end: End) -> tuple[Array, Array]:
-    """p and q where a draft was rejected."""
-    assert end.q is not None, "a residual is drawn after a rejection"
-    return end.p, end.q
-
-
-def _left(weights: Callable[[Array, Array], Array]) -> Callable[[End], Array]:
-    """What is left of p and q after a rejection."""
-    return lambda end: weights(*_known(end))
 
 
 def _struck(end: End) -> Array:
@@ -70,26 +51,23 @@ def _missing_on(token: int) -> Callable[[End], Array]:
     """Not scaled: what is missing of 1 is on one token."""
 
     def weights(end: End) -> Array:
-        p, q = _known(end)
-        found = np.maximum(p - q, 0).astype(np.float64)
+        found = np.maximum(end.p - end.q, 0).astype(np.float64)
         found[token] += max(0.0, 1 - float(found.sum()))
         return found
 
     return weights
 
 
-def _even_where_nothing_is_left(p: Array, q: Array) -> Array:
+def _even_where_nothing_is_left(end: End) -> Array:
     """Even over all tokens where [p - q]+ is zero, which rounding alone can bring about."""
-    over = np.maximum(p - q, 0)
-    return over if over.any() else np.ones_like(p)
+    over = np.maximum(end.p - end.q, 0)
+    return over if over.any() else np.ones_like(end.p)
 
 
 def _zeroed_in_place(end: End) -> Array:
     """The rejected token is zeroed in p, which is scaled, before q is subtracted."""
-    p, q = _known(end)
-    p = p.copy()
-    p[int(end.block.drafts[end.position])] = 0
-    return np.maximum(p / (p.sum() or 1.0) - q, 0)
+    p = _struck(end)
+    return np.maximum(p / (p.sum() or 1.0) - end.q, 0)
 
 
 def _cut_to_p(end: End) -> Array:
@@ -100,39 +78,34 @@ def _cut_to_p(end: End) -> Array:
 
 def _of_next_row(end: End) -> Array:
     row = min(end.position + 1, len(end.block.p) - 1)
-    return np.maximum(end.block.p[row] - _known(end)[1], 0)
+    return np.maximum(end.block.p[row] - end.q, 0)
 
 
 def _of_q_before(end: End) -> Array:
-    p, q = _known(end)
     table = end.block.q
-    return np.maximum(p - (q if table is None else table[max(0, end.position - 1)]), 0)
+    return np.maximum(end.p - (end.q if table is None else table[max(0, end.position - 1)]), 0)
 
 
-def _clipped(block: Block, table: Array, place: Any) -> tuple[Array, Any]:
+def clipped(table: Array, place: Any) -> tuple[Array, Any]:
+    """A table, and the rows of it for places, of which some may be outside."""
     return table, np.clip(place, 0, len(table) - 1)
 
 
-def _table(of: Callable[[Block], Block], q: bool, by: int = 0) -> Rows:
+def _table(of: Callable[[Block], Block], by: int = 0) -> Rows:
     """Rows ``by`` further of a sequence."""
 
-    def rows(block: Block, place: Any) -> tuple[Array, Any]:
-        other = of(block)
-        table = other.q if q else other.p
-        if table is None or not len(table):
-            table = block.q if q else block.p
-            assert table is not None
-        return _clipped(block, table, place + by)
+    def rows(block: Block, of_q: bool, place: Any) -> tuple[Array, Any]:
+        table = of(block).table(of_q)
+        return clipped(table if len(table) else block.table(of_q), place + by)
 
     return rows
 
 
-def changed(change: Callable[[Array], Array], q: bool = False) -> Rows:
-    """The rows of p or of q after a change of rows ``[n, V]``."""
+def changed(change: Change) -> Rows:
+    """Rows after a change of rows ``[n, V]``."""
 
-    def rows(block: Block, place: Any) -> tuple[Array, Any]:
-        table = block.q if q and block.q is not None else block.p
-        found = np.asarray(change(np.atleast_2d(table[place])))
+    def rows(block: Block, of_q: bool, place: Any) -> tuple[Array, Any]:
+        found = np.asarray(change(np.atleast_2d(block.table(of_q)[place])))
         return found, np.arange(len(found)) if np.ndim(place) else 0
 
     return rows
@@ -149,59 +122,52 @@ flattened, sharpened, top_two = (
 )
 
 
-def _in_equal_steps(q: bool) -> Rows:
+def _in_equal_steps(block: Block, of_q: bool, place: Any) -> tuple[Array, Any]:
     """Rows of a ragged batch behind each other, as if every sequence before had one."""
-
-    def rows(block: Block, place: Any) -> tuple[Array, Any]:
-        tables = [one.q if q else one.p for one in block.call.blocks]
-        there = [table for table in tables if table is not None and len(table)]
-        flat = np.concatenate(there) if there else block.p  # where no sequence has drafts, no row of q is looked at
-        return _clipped(block, flat, block.sequence + place)
-
-    return rows
+    tables = [one.q if of_q else one.p for one in block.call.blocks]
+    there = [table for table in tables if table is not None and len(table)]
+    flat = np.concatenate(there) if there else block.p  # where no sequence has drafts, no row of q is looked at
+    return clipped(flat, block.sequence + place)
 
 
 def _itself(block: Block) -> Block:
     return block
 
 
-def _first_rows(block: Block, place: Any) -> tuple[Array, Any]:
-    return block.p, place * 0
-
-
 def _residual_of_last(end: End) -> Array:
+    block, last = end.block, end.block.gamma - 1
+    return excess(block.p[last], block.row_q(last)) if block.gamma else end.p
+
+
+def _last_q(end: End) -> Array:
     block = end.block
-    if not block.gamma:
-        return end.p
-    return excess(block.p[block.gamma - 1], block.row_q(block.gamma - 1, int(block.drafts[-1])))
-
-
-def _bonus_of(row: Callable[[Block], Array]) -> Callable[[End], Array]:
-    return lambda end: row(end.block)
-
-
-def _last_q(block: Block) -> Array:
     return block.q[-1] if block.q is not None and block.gamma else block.p[-1]
 
 
-def _last_before(block: Block) -> Array:
-    return np.asarray(block.p[max(0, block.gamma - 1)])
+def _last_before(end: End) -> Array:
+    return np.asarray(end.block.p[max(0, end.position - 1)])
 
 
-def _bonus_elsewhere(block: Block) -> Array:
-    return np.asarray(block.other.p[min(block.gamma, len(block.other.p) - 1)])
+def _bonus_elsewhere(end: End) -> Array:
+    rows = end.block.other.p
+    return np.asarray(rows[min(end.position, len(rows) - 1)])
 
 
-def _where_first_ends(block: Block) -> Array:
+def _where_first_ends(end: End) -> Array:
     """The row at which the first sequence has its bonus."""
+    block = end.block
     return np.asarray(block.p[min(block.first.gamma, len(block.p) - 1)])
 
 
-def _where_padding_ends(block: Block) -> Array:
+def _where_padding_ends(end: End) -> Array:
     """The last row of a padded batch: behind fewer drafts it holds zeros, of which a CDF gives the first token."""
+    block = end.block
     if block.gamma == block.call.widest:
         return np.asarray(block.p[block.gamma])
     return (np.arange(block.V) == 0).astype(np.float64)
+
+
+# Coins and draws -----------------------------------------------------------------------------------------------------
 
 
 def _coins_of_first(block: Block, place: Any) -> Any:
@@ -218,51 +184,47 @@ def _coins_at(which: Callable[[Any], Any]) -> Callable[[Block, Any], Any]:
     return coins
 
 
-def _after_rejection(block: Block, kept: int, uniforms: Any, own: Any, source: Source) -> Callable[[Array], int]:
+def _after_rejection(by: Drawing, weights: Array) -> int:
     """With the coin that rejected the draft."""
-    if kept == block.gamma:
-        return lambda weights: source.token(own, weights)
-    return lambda weights: source.of_coin(uniforms[kept], weights)
+    if by.position == by.block.gamma:
+        return by.rightly(weights)
+    return by.source.of_coin(by.uniforms[by.position], weights)
 
 
-def _after_all(block: Block, kept: int, uniforms: Any, own: Any, source: Source) -> Callable[[Array], int]:
+def _after_all(by: Drawing, weights: Array) -> int:
     """With the coin that accepted the last draft."""
-    if kept < block.gamma or not kept:
-        return lambda weights: source.token(own, weights)
-    return lambda weights: source.of_coin(uniforms[kept - 1], weights)
+    if by.position < by.block.gamma or not by.position:
+        return by.rightly(weights)
+    return by.source.of_coin(by.uniforms[by.position - 1], weights)
 
 
-def _with_first_noise(block: Block, kept: int, uniforms: Any, own: Any, source: Source) -> Callable[[Array], int]:
-    return lambda weights: source.token(block.call.last.get(0, own), weights)
+def _with_first_noise(by: Drawing, weights: Array) -> int:
+    return by.source.token(by.block.call.last.get(0, by.own), weights)
 
 
-def _from_the_left(block: Block, kept: int, uniforms: Any, own: Any, source: Source) -> Callable[[Array], int]:
+def _from_the_left(by: Drawing, weights: Array) -> int:
     """A uniform of 0 gives the first token, whether it has mass or not."""
-
-    def token(weights: Array) -> int:
-        upto = weights.cumsum()
-        return min(int(np.searchsorted(upto, float(own) * upto[-1], side="left")), len(weights) - 1)
-
-    return token
+    upto = weights.cumsum()
+    return min(int(np.searchsorted(upto, float(by.own) * upto[-1], side="left")), len(weights) - 1)
 
 
-def _multiplied(block: Block, kept: int, uniforms: Any, own: Any, source: Source) -> Callable[[Array], int]:
-    return lambda weights: int((weights * own).argmax())
+def _multiplied(by: Drawing, weights: Array) -> int:
+    return int((weights * by.own).argmax())
 
 
-def _noise_of_position(block: Block, kept: int, uniforms: Any, own: Any, source: Source) -> Callable[[Array], int]:
-    blocks = block.call.blocks
-    return lambda weights: source.token(source.last(blocks[kept % len(blocks)], kept), weights)
+def _noise_of_position(by: Drawing, weights: Array) -> int:
+    blocks = by.block.call.blocks
+    other = blocks[by.position % len(blocks)]
+    return by.source.token(by.source.last(other, by.position), weights)
+
+
+# Ratios ------------------------------------------------------------------------------------------------------------
 
 
 def _neighbour_mass(of: Drafted) -> Array:
     """The mass of the next token in the numerator."""
     block = of.block
     return over(np.asarray(block.p[np.arange(block.gamma), (block.drafts + 1) % block.V], np.float64), of.q)
-
-
-def _ratio(change: Callable[[Array, Array], Array]) -> Callable[[Drafted], Array]:
-    return lambda of: change(of.p, of.q)
 
 
 def _not_above_where_possible(p: Array, q: Array) -> Array:
@@ -291,6 +253,9 @@ def _first_unverified(of: Drafted) -> Array:
 
 def _token_kept(of: Drafted) -> Array:
     return np.where(of.block.drafts == 0, 1.0, over(of.p, of.q))
+
+
+# Whole blocks ------------------------------------------------------------------------------------------------------
 
 
 def _one_less_of_all(block: Block, kept: int) -> int:
@@ -324,16 +289,14 @@ def _of_other(block: Block) -> Block:
 def by_rule(rule: Rule) -> dict[str, Any]:
     """What a rule of :mod:`simlab.rules` accepts and draws a rejected draft from."""
 
-    def ratio(of: Drafted) -> Array:
-        block, place = of.block, range(of.block.gamma)
-        rows = [(block.p[i], block.row_q(i, int(block.drafts[i])), block.drafts[i]) for i in place]
-        return np.array([float(rule.accept_rows(p, q, x)) for p, q, x in rows])
+    def ratios(of: Drafted) -> Array:
+        block = of.block
+        return np.array([float(rule.accept_rows(block.p[i], block.row_q(i), x)) for i, x in enumerate(block.drafts)])
 
     def residual(end: End) -> Array:
-        p, q = _known(end)
-        return np.asarray(rule.weights_rows(p, q, end.block.drafts[end.position]))
+        return np.asarray(rule.weights_rows(end.p, end.q, end.block.drafts[end.position]))
 
-    return {"ratio": ratio, "residual": residual}
+    return {"ratios": ratios, "residual": residual}
 
 
 def hierarchical(whole: Callable[[float, float], float]) -> Callable[[Block, Any, Source], list[int]]:
@@ -344,7 +307,7 @@ def hierarchical(whole: Callable[[float, float], float]) -> Callable[[Block, Any
 
     def answered(block: Block, uniforms: Any, source: Source) -> list[int]:
         def heads(k: int, share: float) -> bool:
-            return bool(source.kept(uniforms[k : k + 1], np.array([share])))
+            return source.accepts(uniforms[k], share)
 
         def ended(k: int, weights: Array) -> list[int]:
             row = weights if weights.any() else block.p[k]
@@ -391,172 +354,117 @@ def _bonus_of_next(block: Block) -> int:
     return bonus
 
 
-def _needing(*names: str) -> frozenset[str]:
-    return frozenset(names)
-
-
 def _made() -> tuple[ChainFault, ...]:
     make = ChainFault
-
-    def of_ratio(name: str, number: str, ratio: Ratio) -> ChainFault:
-        return make(name, number, ratio=_ratio(ratio))
-
-    ones = np.ones_like
     unstated: dict[str, Any] = {"faint": True, "lawless": True}
     return (
         # the ratio
         *of_ratios(
-            of_ratio,
+            make,
             *("ratio inverted", "ratio times 1.1", "ratio times 1.05", "ratio times 1.2", "ratio times 0.8"),
             "0.1 added to the ratio",
         ),
-        make("drafts unverified", "16", ratio=_ratio(lambda p, q: ones(p))),
-        make("first draft unverified", "16", ratio=_first_unverified),
-        make("drafts never accepted", "25", ratio=_ratio(lambda p, q: 0 * p)),
-        make("drafts accepted where p is at least q", "7", ratio=_ratio(lambda p, q: np.where(p >= q, 1.0, 0.0))),
-        make("drafts accepted where p is at least 0.3", "38", ratio=_ratio(lambda p, q: np.where(p >= 0.3, 1.0, 0.0))),
-        make(
-            "drafts kept where p is at least a half",
-            "38",
-            ratio=_ratio(lambda p, q: np.where(p >= 0.5, 1.0, over(p, q))),
-        ),
-        make("drafts kept where q is certain", "1", ratio=_ratio(lambda p, q: np.where(q > 0.999, 1.0, over(p, q)))),
-        make("q before its temperature", "2", _needing(Q), ratio=_ratio(lambda p, q: over(p, rooted(q)))),
-        make("p before its temperature", "6", ratio=_ratio(lambda p, q: over(rooted(p), q))),
-        make("ratio times 1.01", "11", faint=True, ratio=_ratio(lambda p, q: 1.01 * over(p, q))),
-        make("coin <= ratio where the ratio is 0", "19", **unstated, ratio=_ratio(not_above)),
-        make("1 - (1 - ratio) in single precision", "20", **unstated, ratio=_ratio(_one_minus)),
-        make("coins kept away from 0", "20", **unstated, ratio=_ratio(_clamped)),
-        *of_ratios(of_ratio, "root of the ratio"),
-        make("mass of the next token in the numerator", "37", ratio=_neighbour_mass),
-        make("the first token always accepted", "25", ratio=_token_kept),
+        make("drafts unverified", "16", ratio=lambda p, q: np.ones_like(p)),
+        make("first draft unverified", "16", ratios=_first_unverified),
+        make("drafts never accepted", "25", ratio=lambda p, q: 0 * p),
+        make("drafts accepted where p is at least q", "7", ratio=lambda p, q: np.where(p >= q, 1.0, 0.0)),
+        make("drafts accepted where p is at least 0.3", "38", ratio=lambda p, q: np.where(p >= 0.3, 1.0, 0.0)),
+        make("drafts kept where p is at least a half", "38", ratio=lambda p, q: np.where(p >= 0.5, 1.0, over(p, q))),
+        make("drafts kept where q is certain", "1", ratio=lambda p, q: np.where(q > 0.999, 1.0, over(p, q))),
+        make("q before its temperature", "2", {Q}, ratio=lambda p, q: over(p, rooted(q))),
+        make("p before its temperature", "6", ratio=lambda p, q: over(rooted(p), q)),
+        make("ratio times 1.01", "11", faint=True, ratio=lambda p, q: 1.01 * over(p, q)),
+        make("coin <= ratio where the ratio is 0", "19", **unstated, ratio=not_above),
+        make("1 - (1 - ratio) in single precision", "20", **unstated, ratio=_one_minus),
+        make("coins kept away from 0", "20", **unstated, ratio=_clamped),
+        *of_ratios(make, "root of the ratio"),
+        make("mass of the next token in the numerator", "37", ratios=_neighbour_mass),
+        make("the first token always accepted", "25", ratios=_token_kept),
         # ratio and residual, or all of it
-        make("verified by argmax", "7", ratio=_likeliest_kept, residual=lambda end: greedy(end.p), bonus=_of(greedy)),
+        make("verified by argmax", "7", ratios=_likeliest_kept, residual=lambda end: greedy(end.p), bonus=_of(greedy)),
         make("groups accepted, tokens in the residual", "36", least=3, **by_rule(PairsGrouped())),
         make("typical acceptance", "38", **by_rule(Typical())),
         make(
             "hierarchical verification whose last step is not capped",
             "43",
-            _needing(Q, BONUS_ROW),
+            {Q, BONUS_ROW},
             instead=hierarchical(lambda ratio, highest: min(1.0, ratio)),
         ),
-        make(
-            "drafts that q holds unlikely replaced by a draw from p",
-            "25",
-            _needing(Q, BONUS_ROW),
-            block=_likely_drafts,
-        ),
+        make("drafts that q holds unlikely replaced by a draw from p", "25", {Q, BONUS_ROW}, block=_likely_drafts),
         # coins
         make("one coin for all positions", "28", coins=_coins_at(lambda i: 0 * i)),
         make("the coin of the position before", "28", coins=_coins_at(lambda i: np.maximum(i - 1, 0))),
-        make("the coins of the first sequence", "28", _needing(BATCH), pair=True, coins=_coins_of_first),
+        make("the coins of the first sequence", "28", {BATCH}, pair=True, coins=_coins_of_first),
         # how many are accepted
         make("one draft too many kept", "17", kept=lambda block, kept: min(kept + 1, block.gamma)),
         make("one draft too few kept", "17", kept=lambda block, kept: max(kept - 1, 0)),
         make("the last draft taken for rejected", "17", kept=_one_less_of_all),
-        make("as many kept as in the first sequence", "17", _needing(BATCH), pair=True, kept=_as_many_as_first),
-        make("no more kept than in any sequence before", "17", _needing(BATCH), pair=True, kept=_fewest),
+        make("as many kept as in the first sequence", "17", {BATCH}, pair=True, kept=_as_many_as_first),
+        make("no more kept than in any sequence before", "17", {BATCH}, pair=True, kept=_fewest),
         # the residual
         make("residual drawn from p", "12", residual=lambda end: end.p),
-        make("residual = [q - p]+", "13", _needing(Q), residual=_left(lambda p, q: np.maximum(q - p, 0))),
-        make("residual = |p - q|", "13", residual=_left(lambda p, q: np.abs(p - q))),
-        make("half of q subtracted", "14", residual=_left(lambda p, q: np.maximum(p - q / 2, 0))),
-        make("p without the draft as residual", "12", _needing(Q), residual=_struck),
-        make("residual drawn from q", "12", _needing(Q), residual=_left(lambda p, q: q)),
+        make("residual = [q - p]+", "13", {Q}, residual=lambda end: np.maximum(end.q - end.p, 0)),
+        make("residual = |p - q|", "13", residual=lambda end: np.abs(end.p - end.q)),
+        make("half of q subtracted", "14", residual=lambda end: np.maximum(end.p - end.q / 2, 0)),
+        make("p without the draft as residual", "12", {Q}, residual=_struck),
+        make("residual drawn from q", "12", {Q}, residual=lambda end: end.q),
         make("residual not scaled", "14", residual=_missing_on(-1)),
         make("residual not scaled, the rest on the first token", "14", residual=_missing_on(0)),
-        make("rejected token zeroed in p before q is subtracted", "18", _needing(Q), residual=_zeroed_in_place),
-        make("nothing left replaced by all tokens", "14", **unstated, residual=_left(_even_where_nothing_is_left)),
-        *of_weights(lambda name, number, change: make(name, number, residual=_of(change)), "the residual"),
+        make("rejected token zeroed in p before q is subtracted", "18", {Q}, residual=_zeroed_in_place),
+        make("nothing left replaced by all tokens", "14", **unstated, residual=_even_where_nothing_is_left),
+        *(make(f"{name} the residual", "15", residual=_of(change)) for name, change in OF_WEIGHTS.items()),
         make("top-2 on the residual", "15", least=4, residual=_of(largest_two)),
         make("small masses of the residual cut", "15", least=4, residual=_of(without_small)),
         make("residual even over its tokens", "14", residual=_of(even)),
         make("residual of the next row", "8", residual=_of_next_row),
-        make("residual with the q before", "8", _needing(Q), residual=_of_q_before),
+        make("residual with the q before", "8", {Q}, residual=_of_q_before),
         # the bonus
-        make("bonus from the residual", "21", _needing(BONUS_ROW), bonus=_residual_of_last),
-        make("bonus row of the position before", "21", _needing(BONUS_ROW), bonus=_bonus_of(_last_before)),
-        make("bonus from q", "21", _needing(BONUS_ROW, Q), bonus=_bonus_of(_last_q)),
-        make("bonus at temperature 1/2", "21", _needing(BONUS_ROW), bonus=_of(squared)),
-        make("the largest as bonus", "21", _needing(BONUS_ROW), bonus=_of(greedy)),
-        make("bonus even over its tokens", "21", _needing(BONUS_ROW), bonus=_of(even)),
-        make("bonus of another sequence", "9", _needing(BONUS_ROW, BATCH), bonus=_bonus_of(_bonus_elsewhere)),
-        make(
-            "bonus where the first sequence has its own",
-            "9",
-            _needing(BONUS_ROW, BATCH, "ragged"),
-            bonus=_bonus_of(_where_first_ends),
-        ),
-        make(
-            "bonus from the last row of a padded batch",
-            "9",
-            _needing(BONUS_ROW, BATCH, "ragged"),
-            bonus=_bonus_of(_where_padding_ends),
-        ),
-        make("bonus token of another sequence", "9", _needing("bonus tokens", BATCH), given=_bonus_of_next),
+        make("bonus from the residual", "21", {BONUS_ROW}, bonus=_residual_of_last),
+        make("bonus row of the position before", "21", {BONUS_ROW}, bonus=_last_before),
+        make("bonus from q", "21", {BONUS_ROW, Q}, bonus=_last_q),
+        make("bonus at temperature 1/2", "21", {BONUS_ROW}, bonus=_of(squared)),
+        make("the largest as bonus", "21", {BONUS_ROW}, bonus=_of(greedy)),
+        make("bonus even over its tokens", "21", {BONUS_ROW}, bonus=_of(even)),
+        make("bonus of another sequence", "9", {BONUS_ROW, BATCH}, bonus=_bonus_elsewhere),
+        make("bonus where the first sequence has its own", "9", {BONUS_ROW, BATCH, "ragged"}, bonus=_where_first_ends),
+        make("bonus from the last row of a padded batch", "9", {BONUS_ROW, BATCH, "ragged"}, bonus=_where_padding_ends),
+        make("bonus token of another sequence", "9", {"bonus tokens", BATCH}, given=_bonus_of_next),
         make("last token of a block twice", "21", tokens=_twice),
         make("bonus token twice", "21", lawless=True, faint=True, tokens=_bonus_twice),  # no valid output
         # rows
-        make("row of p one position too early", "8", rows=_table(_itself, False, -1)),
-        make("row of p one position too late", "8", rows=_table(_itself, False, 1)),
-        make("the first row of p", "8", rows=_first_rows),
-        make("row of q one position too early", "8", _needing(Q), draft_rows=_table(_itself, True, -1)),
-        make("row of q one position too late", "8", _needing(Q), draft_rows=_table(_itself, True, 1)),
-        make("row of p of another sequence", "9", _needing(BATCH), rows=_table(lambda b: b.other, False)),
-        make("row of q of another sequence", "9", _needing(BATCH, Q), draft_rows=_table(lambda b: b.other, True)),
-        make("row of p of the first sequence", "9", _needing(BATCH), rows=_table(lambda b: b.first, False)),
-        make(
-            "row of p of the call before", "9", _needing("calls"), stale=True, rows=_table(lambda b: b.earlier, False)
-        ),
-        make(
-            "rows gathered in equal steps",
-            "9",
-            _needing(BATCH, "ragged"),
-            rows=_in_equal_steps(False),
-            draft_rows=_in_equal_steps(True),
-        ),
-        make("sequences answered for each other", "9", _needing(BATCH, BONUS_ROW), block=_of_other),
+        make("row of p one position too early", "8", rows=_table(_itself, -1)),
+        make("row of p one position too late", "8", rows=_table(_itself, 1)),
+        make("the first row of p", "8", rows=lambda block, of_q, place: (block.p, place * 0)),
+        make("row of q one position too early", "8", {Q}, draft_rows=_table(_itself, -1)),
+        make("row of q one position too late", "8", {Q}, draft_rows=_table(_itself, 1)),
+        make("row of p of another sequence", "9", {BATCH}, rows=_table(lambda b: b.other)),
+        make("row of q of another sequence", "9", {BATCH, Q}, draft_rows=_table(lambda b: b.other)),
+        make("row of p of the first sequence", "9", {BATCH}, rows=_table(lambda b: b.first)),
+        make("row of p of the call before", "9", {"calls"}, stale=True, rows=_table(lambda b: b.earlier)),
+        make("rows gathered in equal steps", "9", {BATCH, "ragged"}, rows=_in_equal_steps, draft_rows=_in_equal_steps),
+        make("sequences answered for each other", "9", {BATCH, BONUS_ROW}, block=_of_other),
         make("p at temperature 1/2", "6", rows=changed(sharpened)),
         make("p at temperature 2", "6", rows=changed(flattened)),
         make("p cut to the top 2", "6", least=4, rows=changed(top_two)),
-        make(
-            "q at temperature 2, which drafts were not drawn at", "2", _needing(Q), draft_rows=changed(flattened, True)
-        ),
-        make(
-            "q at temperature 1/2, which drafts were not drawn at",
-            "2",
-            _needing(Q),
-            draft_rows=changed(sharpened, True),
-        ),
-        make(
-            "q cut to the top 2, which drafts were not drawn with",
-            "2",
-            _needing(Q),
-            least=4,
-            draft_rows=changed(top_two, True),
-        ),
-        make("drafts scored with a uniform q", "5", _needing(Q), draft_rows=changed(_all_alike, True)),
+        make("q at temperature 2, which drafts were not drawn at", "2", {Q}, draft_rows=changed(flattened)),
+        make("q at temperature 1/2, which drafts were not drawn at", "2", {Q}, draft_rows=changed(sharpened)),
+        make("q cut to the top 2, which drafts were not drawn with", "2", {Q}, least=4, draft_rows=changed(top_two)),
+        make("drafts scored with a uniform q", "5", {Q}, draft_rows=changed(_all_alike)),
         # the draw
-        make("residual reuses the coin", "26", _needing(UNIFORM), last=_after_rejection),
-        make("bonus reuses the last coin", "26", _needing(UNIFORM, BONUS_ROW), last=_after_all),
-        make("the first sequence's noise", "28", _needing(BATCH), pair=True, last=_with_first_noise),
+        make("residual reuses the coin", "26", {UNIFORM}, last=_after_rejection),
+        make("bonus reuses the last coin", "26", {UNIFORM, BONUS_ROW}, last=_after_all),
+        make("the first sequence's noise", "28", {BATCH}, pair=True, last=_with_first_noise),
         make(
             "the generator seeded anew for every sequence",
             "29",
-            _needing(BATCH, GENERATOR),
+            {BATCH, GENERATOR},
             pair=True,
             coins=_coins_of_first,
             last=_with_first_noise,
         ),
-        make(
-            "the noise of a position, not of a sequence",
-            "28",
-            _needing(RACE, BATCH),
-            **unstated,
-            last=_noise_of_position,
-        ),
-        make("weights multiplied by noise", "40", _needing(RACE), **unstated, last=_multiplied),
-        make("CDF inverted from the left", "19", _needing(CDF), **unstated, last=_from_the_left),
+        make("the noise of a position, not of a sequence", "28", {RACE, BATCH}, **unstated, last=_noise_of_position),
+        make("weights multiplied by noise", "40", {RACE}, **unstated, last=_multiplied),
+        make("CDF inverted from the left", "19", {CDF}, **unstated, last=_from_the_left),
         *of_streams(make),
         *of_draws(make),
     )
@@ -565,13 +473,13 @@ def _made() -> tuple[ChainFault, ...]:
 def _rightly_made() -> tuple[ChainFault, ...]:
     make = ChainFault
     return (
-        make("drafts scored as point masses", ratio=_ratio(lambda p, q: p), residual=_struck),
-        make("coin <= ratio, except where p is 0", ratio=_ratio(_not_above_where_possible)),
+        make("drafts scored as point masses", ratio=lambda p, q: p, residual=_struck),
+        make("coin <= ratio, except where p is 0", ratio=_not_above_where_possible),
         make("top-k applied again to a filtered residual", residual=_cut_to_p),
-        make("sampler match", needs=_needing(BONUS_ROW), instead=_matched),
+        make("sampler match", needs={BONUS_ROW}, instead=_matched),
         make(
             "hierarchical verification, capped",
-            needs=_needing(Q, BONUS_ROW),
+            needs={Q, BONUS_ROW},
             instead=hierarchical(lambda ratio, highest: min(1.0, ratio / highest)),
         ),
     )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,35 +32,45 @@ class End(NamedTuple):
     block: Block
     position: int
     p: Array
-    q: Array | None  # None behind all drafts
+    q: Any  # None behind all drafts
     weights: Array
 
 
-Rows = Callable[[Block, Any], tuple[Array, Any]]
+class Drawing(NamedTuple):
+    """What the last token may be drawn with: the coins of the drafts, or, rightly, its own."""
+
+    block: Block
+    position: int
+    uniforms: Any
+    own: Any
+    source: Source
+
+    def rightly(self, weights: Array) -> int:
+        """The token that its own coin draws."""
+        return self.source.token(self.own, weights)
+
+
+Rows = Callable[[Block, bool, Any], tuple[Array, Any]]
 
 
 @dataclass(frozen=True)
 class ChainFault(Fault):
-    """Where a fault acts, if anywhere."""
+    """Where a fault acts, if anywhere, beside the ratio of each draft and the draw of the last token."""
 
     block: Callable[[Block], Block] | None = None  # the block that is verified in place of one
     # how a block is answered, with the coins of its drafts, where the whole algorithm is another
     instead: Callable[[Block, Any, Source], list[int]] | None = None
-    ratio: Callable[[Drafted], Array] | None = None  # the ratios [gamma] that coins are compared with
+    ratios: Callable[[Drafted], Array] | None = None  # the ratios [gamma] that coins are compared with
     # for each draft, the position whose coin it is compared with; or those of another sequence
     coins: Callable[[Block, Any], Any] | None = None
-    # rows, draft_rows: a table, and for each position the row in it that is taken for that of p, or of q
+    # rows, draft_rows: of a block, whether it is q, and positions: a table, and the row in it that is taken for each
     rows: Rows | None = None
     draft_rows: Rows | None = None
     kept: Callable[[Block, int], int] | None = None  # how many drafts are taken to be accepted
     # residual, bonus: the weights [V] after a rejection, and after all drafts
     residual: Callable[[End], Array] | None = None
     bonus: Callable[[End], Array] | None = None
-    # weights, chosen: the same after both, and the index that comes out
-    weights: Callable[[Array], Array] | None = None
-    chosen: Callable[[int, int], int] | None = None
-    # what the last token is drawn with
-    last: Callable[[Block, int, Any, Any, Source], Callable[[Array], int]] | None = None
+    last: Callable[[Drawing, Array], int] | None = None  # the last token, drawn from weights
     given: Callable[[Block], int] | None = None  # the bonus token, where bonus tokens are given
     tokens: Callable[[Block, list[int]], list[int]] | None = None  # what is emitted
 
@@ -108,57 +119,40 @@ def _ratios(block: Block, wrong: Wrong) -> Array:
     place = np.arange(block.gamma)
     p = block.masses(block.p, place)
     q = np.ones(block.gamma) if block.q is None else block.masses(block.q, place)
-    if fault.ratio or fault.rows or fault.draft_rows:
-        inside = wrong.inside(block, place)
-        if fault.rows:
-            p = np.where(inside, block.masses(*fault.rows(block, place)), p)
-        if fault.draft_rows and block.q is not None:
-            q = np.where(inside, block.masses(*fault.draft_rows(block, place)), q)
-        if fault.ratio:
-            return np.where(inside, fault.ratio(Drafted(p, q, block)), over(p, q))
-    return np.asarray(over(p, q))
+    if not (fault.ratio or fault.ratios or fault.rows or fault.draft_rows):
+        return np.asarray(over(p, q))
+    inside = wrong.inside(block, place)
+    if fault.rows:
+        p = np.where(inside, block.masses(*fault.rows(block, False, place)), p)
+    if fault.draft_rows and block.q is not None:
+        q = np.where(inside, block.masses(*fault.draft_rows(block, True, place)), q)
+    found = fault.ratios(Drafted(p, q, block)) if fault.ratios else (fault.ratio or over)(p, q)
+    return np.where(inside, found, over(p, q))
 
 
 def _end(block: Block, kept: int, uniforms: Any, source: Source, wrong: Wrong) -> int:
     """The token that ends a block."""
-    fault: ChainFault = wrong.fault
+    here: ChainFault = wrong.fault if wrong.inside(block, kept) else RIGHT
     if kept == block.gamma and block.bonus is not None:
-        return fault.given(block) if fault.given and wrong.inside(block, kept) else block.bonus
-    inside = acts_at_the_end(fault) and bool(wrong.inside(block, kept))
-    end = _at(block, kept, wrong if inside else None)
+        return here.given(block) if here.given else block.bonus
+    end = _at(block, kept, here)
     own = source.last(block, kept)
     block.call.last[block.sequence] = own
-    if not inside:
-        return source.token(own, end.weights)
-    change = fault.bonus if end.q is None else fault.residual
-    weights = change(end) if change else end.weights
-    if fault.weights:
-        weights = fault.weights(weights)
-    weights = weights if weights.any() else end.weights
-    token = fault.last(block, kept, uniforms, own, source)(weights) if fault.last else source.token(own, weights)
-    return fault.chosen(token, block.V) if fault.chosen else token
+    change = here.bonus if end.q is None else here.residual
+    by = Drawing(block, kept, uniforms, own, source)
+    draw = partial(here.last, by) if here.last else by.rightly
+    return here.token(draw, change(end) if change else end.weights, end.weights)
 
 
-def acts_at_the_end(fault: ChainFault) -> bool:
-    """Whether the token that ends a block is drawn otherwise."""
-    hooks = (fault.rows, fault.draft_rows, fault.residual, fault.bonus, fault.weights, fault.last, fault.chosen)
-    return any(hook is not None for hook in hooks)
-
-
-def _at(block: Block, kept: int, wrong: Wrong | None) -> End:
+def _at(block: Block, kept: int, fault: ChainFault) -> End:
     """Where the block ends, with the rows that are taken for its own there."""
-    fault = wrong.fault if wrong else RIGHT
-    p = _row(block.p, kept, fault.rows, block)
+    p = _row(fault.rows, block, False, kept)
     if kept == block.gamma:
         return End(block, kept, p, None, p)
-    q = block.row_q(kept, int(block.drafts[kept]))
-    if fault.draft_rows and block.q is not None:
-        q = _row(block.q, kept, fault.draft_rows, block)
+    q = block.row_q(kept) if block.q is None else _row(fault.draft_rows, block, True, kept)
     return End(block, kept, p, q, excess(p, q))
 
 
-def _row(table: Array, position: int, rows: Rows | None, block: Block) -> Array:
-    if rows is None:
-        return np.asarray(table[position])
-    other, row = rows(block, position)
-    return np.asarray(other[row])
+def _row(rows: Rows | None, block: Block, of_q: bool, position: int) -> Array:
+    table, row = rows(block, of_q, position) if rows else (block.table(of_q), position)
+    return np.asarray(table[row])

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from simlab.mutants.gated.base import (
     Given,
     OverCoins,
     Source,
+    Take,
     Wrong,
     perturbed,
     raced,
@@ -27,14 +29,14 @@ from simlab.mutants.gated.base import (
 from simlab.mutants.gated.chains import BATCH, BONUS_ROW, CDF, RACE, UNIFORM, Q
 from simlab.mutants.gated.gates import ALWAYS, NEVER, Gate
 from simlab.mutants.gated.trees import Tree
-from simlab.processes.filters import Settings
+from simlab.processes.filters import FILTERS, Settings
 from simlab.randomness.coins import Coins, SampledCoins, outcomes
 
 Answer = Callable[[Block, Source, Wrong], Any]
 Read = Callable[..., tuple[Call, Source]]
 Result = Callable[[Call, list[Any]], Any]
 Implementation = Callable[..., Any]
-Rows = tuple[Array, Array, Array]  # p, q and drafts of a sequence
+Rows = tuple[Array, Array | None, Array]  # p, q and drafts of a sequence
 
 
 @dataclass(frozen=True)
@@ -45,10 +47,10 @@ class Contract:
     ----------
     name, group
         What it is called, and which reference its faults act in: ``chain``, ``draft``, ``candidates``, ``tree``.
+    faults, right, answer
+        Those faults, what is right, and what the reference emits for a block.
     read
         The call and its coins, of the arguments.
-    answer
-        What the reference emits for a block.
     result
         The result, of the call and the answers.
     has
@@ -59,10 +61,10 @@ class Contract:
     group: str
     faults: Mapping[str, Fault]
     right: Fault
-    read: Read
     answer: Answer
+    read: Read
     result: Result
-    has: frozenset[str]
+    has: Set[str]
 
     def fits(self, fault: Fault, gate: Gate) -> bool:
         """Whether both can be in code that is called so."""
@@ -71,21 +73,21 @@ class Contract:
     def over(self, coins: Coins, *rows: Array) -> Call:
         """The call of rows; where bonus tokens are given, they are drawn with these coins."""
         if self.group == "draft":
-            return _one(rows[0], rows[0], np.zeros(len(rows[0]), np.int64))
+            return called([(rows[0], rows[0], np.zeros(len(rows[0]), np.int64))])
         p, q, drafts = rows
         if self.group == "candidates":
-            return _one(p[None], q[None], drafts.copy())
+            return called([(p[None], q[None], drafts.copy())])
         return self.of_sequences(coins, _parts(p, q, drafts) if BATCH in self.has else [(p, q, drafts)])
 
     def of_sequences(self, coins: Coins, sequences: Iterable[Rows]) -> Call:
         """The call of a verifier of chains for p ``[gamma + 1, V]``, q ``[gamma, V]`` and drafts of each sequence."""
         call, given = Call(), "bonus tokens" in self.has
-        for b, (p, q, drafts) in enumerate(sequences):
-            scored, bonus = q if Q in self.has else None, None
+        for p, q, drafts in sequences:
+            bonus = None
             if given:
                 there = np.flatnonzero(p[-1])
                 p, bonus = p[:-1], int(there[coins.draw(p[-1][there])])
-            call.blocks.append(Block(p, scored, drafts, call, b, bonus))
+            call.add(p, q if Q in self.has else None, drafts, bonus)
         return call
 
 
@@ -112,20 +114,20 @@ class Gated:
 
 def implementation(fault: str, gate: Gate, contract: str) -> Implementation:
     """A callable of a contract that is right outside the gate, and has the fault inside."""
-    of = CONTRACTS[contract]
-    return _callable(of, Wrong(of.faults[fault], gate))
+    return _callable(contract, Wrong(CONTRACTS[contract].faults[fault], gate))
 
 
 def reference(contract: str) -> Implementation:
     """The same code without a fault."""
+    return _callable(contract, Wrong(CONTRACTS[contract].right, NEVER))
+
+
+def variants(contract: str) -> dict[str, Implementation]:
+    """Callables of a contract of chains, or of ``decode``, that do it in another way, and rightly."""
     of = CONTRACTS[contract]
-    return _callable(of, Wrong(of.right, NEVER))
-
-
-def variant(name: str, contract: str) -> Implementation:
-    """A callable of a contract of chains, or of ``decode``, that does it in another way, and rightly."""
-    known = decoding.VARIANTS if contract == "decode" else chain_faults.VARIANTS
-    return _callable(CONTRACTS[contract], Wrong(known[name]))
+    known: dict[str, Mapping[str, Fault]] = {"chain": chain_faults.VARIANTS, "decode": decoding.VARIANTS}
+    ways = known.get(of.group, {})
+    return {name: _callable(contract, Wrong(one)) for name, one in ways.items() if one.needs <= of.has}
 
 
 NO_COINS = SampledCoins(np.random.default_rng(0))  # that are asked for nothing
@@ -172,21 +174,18 @@ def _emitted(of: Contract, wrong: Wrong, call: Call, coins: Coins) -> Any:
     return tuple(found) if BATCH in of.has else found[0]
 
 
-def _callable(contract: Contract, wrong: Wrong) -> Implementation:
-    return decoding.Decoding(wrong) if contract.group == "decode" else Gated(contract, wrong)
+def _callable(contract: str, wrong: Wrong) -> Implementation:
+    return decoding.Decoding(wrong) if contract == "decode" else Gated(CONTRACTS[contract], wrong)
 
 
 # How arguments are read --------------------------------------------------------------------------------------------
 
 
-def _one(p: Array, q: Array | None, drafts: Array) -> Call:
-    return _several([(p, q, drafts)])
-
-
-def _several(sequences: Iterable[tuple[Array, Array | None, Array]]) -> Call:
+def called(sequences: Iterable[Rows]) -> Call:
+    """The call of these sequences."""
     call = Call()
-    for b, (p, q, drafts) in enumerate(sequences):
-        call.blocks.append(Block(p, q, drafts, call, b))
+    for p, q, drafts in sequences:
+        call.add(p, q, drafts)
     return call
 
 
@@ -197,73 +196,55 @@ def _parts(p: Array, q: Array, drafts: Array) -> Iterator[Rows]:
 
 
 def _verify(p: Array, q: Array, drafts: Array, rng: np.random.Generator) -> tuple[Call, Source]:
-    return _one(p, q, drafts), Generated(rng)
+    return called([(p, q, drafts)]), Generated(rng)
 
 
 def _verify_batch(p: Array, q: Array, drafts: Array, rng: np.random.Generator) -> tuple[Call, Source]:
-    return _several(_parts(p, q, drafts)), Generated(rng)
+    return called(_parts(p, q, drafts)), Generated(rng)
 
 
 def _candidates(p: Array, q: Array, drawn: Array, rng: np.random.Generator) -> tuple[Call, Source]:
-    return _one(p[None], q[None], drawn), Generated(rng)
+    return called([(p[None], q[None], drawn)]), Generated(rng)
 
 
 def _draft(q: Array, rng: np.random.Generator) -> tuple[Call, Source]:
-    return _one(q, q, np.zeros(len(q), np.int64)), Generated(rng)
+    return called([(q, q, np.zeros(len(q), np.int64))]), Generated(rng)
 
 
-def _chain_uniforms(p: Array, q: Array, drafts: Array, uniforms: Array, uniform: Any) -> tuple[Call, Source]:
-    return _one(p, q, drafts), Given(lambda b: uniforms, lambda b, i: uniform)
+def _chain_uniforms(p: Array, q: Array | None, drafts: Array, uniforms: Array, uniform: Any) -> tuple[Call, Source]:
+    return called([(p, q, drafts)]), Given(lambda b: uniforms, lambda b, i: uniform)
 
 
-def _chain_exponential(p: Array, q: Array, drafts: Array, uniforms: Array, noise: Array) -> tuple[Call, Source]:
-    return _one(p, q, drafts), Given(lambda b: uniforms, lambda b, i: noise[i], raced)
+def _chain_noise(take: Take, p: Array, q: Array, drafts: Array, uniforms: Array, noise: Array) -> tuple[Call, Source]:
+    return called([(p, q, drafts)]), Given(lambda b: uniforms, lambda b, i: noise[i], take)
 
 
-def _chain_gumbel(p: Array, q: Array, drafts: Array, uniforms: Array, noise: Array) -> tuple[Call, Source]:
-    return _one(p, q, drafts), Given(lambda b: uniforms, lambda b, i: noise[i], perturbed)
-
-
-def _chain_tokens(p: Array, drafts: Array, uniforms: Array, uniform: Any) -> tuple[Call, Source]:
-    return _one(p, None, drafts), Given(lambda b: uniforms, lambda b, i: uniform)
+def _chain_tokens(p: Array, *others: Any) -> tuple[Call, Source]:
+    return _chain_uniforms(p, None, *others)
 
 
 def _batch_uniforms(q: Array, drafts: Array, uniforms: Array, p: Array) -> tuple[Call, Source]:
-    return _several(zip(p, q, drafts, strict=True)), Given(lambda b: uniforms[b, :-1], lambda b, i: uniforms[b, -1])
+    return called(zip(p, q, drafts, strict=True)), Given(lambda b: uniforms[b, :-1], lambda b, i: uniforms[b, -1])
 
 
 def _flat_exponential(
     drafts: Array, ends: Array, q: Array | None, p: Array, bonus: Array, uniforms: Array, noise: Array
 ) -> tuple[Call, Source]:
-    call, at = Call(), [0, *ends.tolist()]
-    for b in range(len(ends)):
-        rows = slice(at[b], at[b + 1])
-        scored = None if q is None else q[rows]
-        call.blocks.append(Block(p[rows], scored, drafts[rows], call, b, int(bonus[b, 0])))
-    return call, Given(lambda b: uniforms[at[b] : at[b + 1]], lambda b, i: noise[b], raced)
+    call, parts = Call(), [slice(*part) for part in pairwise([0, *ends.tolist()])]
+    for b, rows in enumerate(parts):
+        call.add(p[rows], None if q is None else q[rows], drafts[rows], int(bonus[b, 0]))
+    return call, Given(lambda b: uniforms[parts[b]], lambda b, i: noise[b], raced)
 
 
-def _flat_tokens(
-    drafts: Array, ends: Array, p: Array, bonus: Array, uniforms: Array, noise: Array
+def _flat_tokens(drafts: Array, ends: Array, *others: Any) -> tuple[Call, Source]:
+    return _flat_exponential(drafts, ends, None, *others)
+
+
+def _chain_logits(
+    contract: str, target: Array, draft: Array, drafts: Array, uniforms: Array, uniform: Any, *settings: Any
 ) -> tuple[Call, Source]:
-    return _flat_exponential(drafts, ends, None, p, bonus, uniforms, noise)
-
-
-def _chain_logits(contract: str) -> Read:
-    def read(
-        target: Array,
-        draft: Array,
-        drafts: Array,
-        uniforms: Array,
-        uniform: Any,
-        temperature: float,
-        top_k: int,
-        top_p: float,
-    ) -> tuple[Call, Source]:
-        call = logits.read(contract, target, draft, drafts, Settings(temperature, top_k, top_p))
-        return call, Given(lambda b: uniforms, lambda b, i: uniform)
-
-    return read
+    call = logits.read(contract, target, draft, drafts, Settings(*settings))
+    return call, Given(lambda b: uniforms, lambda b, i: uniform)
 
 
 def _tree_parents(p: Array, tokens: Array, parents: Array, uniforms: Array, uniform: Any) -> tuple[Call, Source]:
@@ -342,64 +323,39 @@ def _paths_filled(call: Call, answers: list[Any]) -> None:
 # All of them -------------------------------------------------------------------------------------------------------
 
 
-def _of_chain(name: str, read: Read, result: Result, *has: str) -> Contract:
-    return Contract(
-        name, "chain", chain_faults.FAULTS, chains.RIGHT, read, chains.emitted, result, frozenset({"calls", *has})
-    )
-
-
-def _of_logits(name: str) -> Contract:
-    has = frozenset({"calls", Q, BONUS_ROW, UNIFORM, CDF, "logits"})
-    return Contract(name, "chain", logits.FAULTS, chains.RIGHT, _chain_logits(name), chains.emitted, _alone, has)
-
-
-def _of_trees(name: str, read: Read, result: Result, *has: str) -> Contract:
-    return Contract(name, "tree", trees.FAULTS, trees.RIGHT, read, _walked, result, frozenset({"calls", *has}))
-
-
 def _read_by_itself(*arguments: Any) -> tuple[Call, Source]:
     raise NotImplementedError("a decoder makes its blocks as it goes on")
 
 
 def _made() -> tuple[Contract, ...]:
-    right = candidates.RIGHT
+    chain = "chain", chain_faults.FAULTS, chains.RIGHT, chains.emitted
+    of_logits = "chain", logits.FAULTS, chains.RIGHT, chains.emitted
+    several = "candidates", candidates.FAULTS, candidates.RIGHT, candidates.taken
+    draft = "draft", drafting.FAULTS, drafting.RIGHT, drafting.drafted
+    tree = "tree", trees.FAULTS, trees.RIGHT, _walked
+    decode = "decode", decoding.FAULTS, decoding.RIGHT, chains.emitted
+    whole = {Q, BONUS_ROW, UNIFORM, CDF}
+    noisy = {Q, BONUS_ROW, UNIFORM, "calls"}
+    flat = {UNIFORM, RACE, BATCH, "ragged", "bonus tokens", "calls"}
     return (
-        _of_chain("verify", _verify, _alone, Q, BONUS_ROW, UNIFORM, CDF, GENERATOR),
-        _of_chain("verify_batch", _verify_batch, _listed, Q, BONUS_ROW, UNIFORM, CDF, GENERATOR, BATCH, "ragged"),
-        _of_chain("chain_uniforms", _chain_uniforms, _alone, Q, BONUS_ROW, UNIFORM, CDF),
-        _of_chain("chain_exponential", _chain_exponential, _alone, Q, BONUS_ROW, UNIFORM, RACE),
-        _of_chain("chain_gumbel", _chain_gumbel, _alone, Q, BONUS_ROW, UNIFORM),
-        _of_chain("chain_tokens", _chain_tokens, _alone, BONUS_ROW, UNIFORM, CDF),
-        _of_chain("batch_uniforms", _batch_uniforms, _padded, Q, BONUS_ROW, UNIFORM, CDF, BATCH),
-        _of_chain("flat_exponential", _flat_exponential, _padded, Q, UNIFORM, RACE, BATCH, "ragged", "bonus tokens"),
-        _of_chain("flat_tokens", _flat_tokens, _padded, UNIFORM, RACE, BATCH, "ragged", "bonus tokens"),
-        Contract(
-            "verify_candidates",
-            "candidates",
-            candidates.FAULTS,
-            right,
-            _candidates,
-            candidates.taken,
-            _alone,
-            frozenset({Q, UNIFORM, GENERATOR}),
+        Contract("verify", *chain, _verify, _alone, {*whole, GENERATOR, "calls"}),
+        Contract("verify_batch", *chain, _verify_batch, _listed, {*whole, GENERATOR, BATCH, "ragged", "calls"}),
+        Contract("chain_uniforms", *chain, _chain_uniforms, _alone, {*whole, "calls"}),
+        Contract("chain_exponential", *chain, partial(_chain_noise, raced), _alone, {*noisy, RACE}),
+        Contract("chain_gumbel", *chain, partial(_chain_noise, perturbed), _alone, noisy),
+        Contract("chain_tokens", *chain, _chain_tokens, _alone, {BONUS_ROW, UNIFORM, CDF, "calls"}),
+        Contract("batch_uniforms", *chain, _batch_uniforms, _padded, {*whole, BATCH, "calls"}),
+        Contract("flat_exponential", *chain, _flat_exponential, _padded, {Q, *flat}),
+        Contract("flat_tokens", *chain, _flat_tokens, _padded, flat),
+        Contract("verify_candidates", *several, _candidates, _alone, {Q, UNIFORM, GENERATOR}),
+        Contract("draft", *draft, _draft, _alone, {GENERATOR}),
+        *(
+            Contract(name, *of_logits, partial(_chain_logits, name), _alone, {*whole, "logits", "calls"})
+            for name in FILTERS
         ),
-        Contract(
-            "draft", "draft", drafting.FAULTS, drafting.RIGHT, _draft, drafting.drafted, _alone, frozenset({GENERATOR})
-        ),
-        _of_logits("chain_logits"),
-        _of_logits("chain_logits_joint"),
-        _of_trees("tree_parents", _tree_parents, _path),
-        _of_trees("tree_siblings", _tree_siblings, _paths_filled, BATCH),
-        Contract(
-            "decode",
-            "decode",
-            decoding.FAULTS,
-            decoding.RIGHT,
-            _read_by_itself,
-            chains.emitted,
-            _alone,
-            frozenset({Q, BONUS_ROW, UNIFORM, CDF, GENERATOR}),
-        ),
+        Contract("tree_parents", *tree, _tree_parents, _path, {"calls"}),
+        Contract("tree_siblings", *tree, _tree_siblings, _paths_filled, {BATCH, "calls"}),
+        Contract("decode", *decode, _read_by_itself, _alone, {*whole, GENERATOR}),
     )
 
 

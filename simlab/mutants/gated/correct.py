@@ -5,7 +5,7 @@ The verifiers differ in how a token is drawn, or in how drafts and what comes ou
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -13,18 +13,18 @@ from numba import njit
 
 from simlab.arrays import Array
 from simlab.decoders import Block
-from simlab.mutants.gated.base import excess, inverted
+from simlab.mutants.gated.base import excess, inverted, perturbed, raced
 from simlab.mutants.gated.candidates import left_of_p, without
-from simlab.mutants.gated.chain_faults import VARIANTS
-from simlab.mutants.gated.contracts import CONTRACTS, reference, variant
-from simlab.mutants.gated.decoding import VARIANTS as OF_DECODERS
+from simlab.mutants.gated.contracts import CONTRACTS, reference, variants
 from simlab.processes.filters import FILTERS, Settings, softmax
-from simlab.randomness import Purpose, Randomness
+from simlab.randomness import Randomness
 from simlab.rules import Speculative
 
 Generator = np.random.Generator
 Function = Callable[..., Any]
-Draw = Callable[[Array, Generator], int]
+Draw = Callable[[Array, Any], int]
+Left = Callable[[Array, Array, Any], int]
+Kept = Callable[[Any, Any, Any], bool]
 
 # How a token is drawn from weights ---------------------------------------------------------------------------------
 
@@ -36,8 +36,12 @@ def by_inverse(weights: Array, rng: Generator) -> int:
 
 def sorted_first(weights: Array, rng: Generator) -> int:
     """By inverse CDF, the likeliest tokens first."""
+    return _sorted_token(weights, rng.random())
+
+
+def _sorted_token(weights: Array, uniform: Any) -> int:
     order = np.argsort(-weights, kind="stable")
-    return int(order[inverted(weights[order], rng.random())])
+    return int(order[inverted(weights[order], uniform)])
 
 
 @njit(cache=True)
@@ -78,13 +82,12 @@ def by_alias(weights: Array, rng: Generator) -> int:
 
 def by_gumbel(weights: Array, rng: Generator) -> int:
     """The largest of logarithms with Gumbel noise."""
-    with np.errstate(divide="ignore"):
-        return int(np.argmax(np.log(weights) + rng.gumbel(size=len(weights))))
+    return perturbed(weights, rng.gumbel(size=len(weights)))
 
 
 def by_race(weights: Array, rng: Generator) -> int:
     """The first in a race with exponential noise."""
-    return int(np.argmax(weights / rng.standard_exponential(len(weights))))
+    return raced(weights, rng.standard_exponential(len(weights)))
 
 
 def by_multinomial(weights: Array, rng: Generator) -> int:
@@ -104,6 +107,16 @@ def _with_single_coin(weights: Array, rng: Generator) -> int:
     return inverted(weights, rng.random(dtype=np.float32))
 
 
+def until_another(tokens: Iterable[int], drafts: Array) -> list[int]:
+    """Tokens up to the first that is not the draft; they are asked for one by one."""
+    found = list[int]()
+    for token, x in zip(tokens, [*drafts.tolist(), -1], strict=False):
+        found.append(token)
+        if token != x:
+            break
+    return found
+
+
 DRAWS: dict[str, Draw] = {
     "inverse CDF": by_inverse,
     "sorted": sorted_first,
@@ -116,13 +129,19 @@ DRAWS: dict[str, Draw] = {
 # Verifiers ---------------------------------------------------------------------------------------------------------
 
 
-def in_turn(draw: Draw) -> Function:
-    """The loop of the papers with this draw."""
+def _below(p: float, q: float, rng: Generator) -> bool:
+    """Whether a coin is below p/q."""
+    return bool(rng.random() * q < p)
+
+
+def in_turn(draw: Draw, left: Left | None = None, kept: Kept = _below) -> Function:
+    """The loop of the papers, with this draw of a token, of one from what is left, and this coin for a draft."""
 
     def verify(p: Array, q: Array, drafts: Array, rng: Generator) -> list[int]:
         for i, x in enumerate(drafts.tolist()):
-            if not rng.random() * q[i, x] < p[i, x]:
-                return [*drafts[:i].tolist(), draw(excess(p[i], q[i]), rng)]
+            if not kept(p[i, x], q[i, x], rng):
+                token = left(p[i], q[i], rng) if left else draw(excess(p[i], q[i]), rng)
+                return [*drafts[:i].tolist(), token]
         return [*drafts.tolist(), draw(p[len(drafts)], rng)]
 
     return verify
@@ -130,16 +149,7 @@ def in_turn(draw: Draw) -> Function:
 
 def matched(draw: Draw) -> Function:
     """Plain draws from p, up to the first that is not the draft."""
-
-    def verify(p: Array, q: Array, drafts: Array, rng: Generator) -> list[int]:
-        tokens = list[int]()
-        for row, x in zip(p, [*drafts.tolist(), -1], strict=True):
-            tokens.append(draw(row, rng))
-            if tokens[-1] != x:
-                break
-        return tokens
-
-    return verify
+    return lambda p, q, drafts, rng: until_another((draw(row, rng) for row in p), drafts)
 
 
 def _coupled(p: Array, q: Array, x: int, uniform: float) -> int:
@@ -149,25 +159,25 @@ def _coupled(p: Array, q: Array, x: int, uniform: float) -> int:
     return inverted(p, min(max((low + uniform * float(q[x])) / float(upto[-1]), 0.0), 1 - 2.0**-53))
 
 
-def by_quantiles(p: Array, q: Array, drafts: Array, rng: Generator) -> list[int]:
+def coupled(p: Array, q: Array, drafts: Array, uniforms: Iterable[float]) -> list[int]:
     """Each draft has a uniform quantile under q; what comes out has the same one under p."""
-    tokens = list[int]()
-    for i, x in enumerate(drafts.tolist()):
-        tokens.append(_coupled(p[i], q[i], x, rng.random()))
-        if tokens[-1] != x:
-            return tokens
-    return [*tokens, by_inverse(p[len(drafts)], rng)]
+
+    def tokens() -> Iterator[int]:
+        coins = iter(uniforms)
+        for i, x in enumerate(drafts.tolist()):
+            yield _coupled(p[i], q[i], x, float(next(coins)))
+        yield inverted(p[len(drafts)], next(coins))
+
+    return until_another(tokens(), drafts)
 
 
-def by_rejection(p: Array, q: Array, drafts: Array, rng: Generator) -> list[int]:
-    """The residual by draws from p, each kept with its part that is above q."""
-    for i, x in enumerate(drafts.tolist()):
-        if not rng.random() * q[i, x] < p[i, x]:
-            return [*drafts[:i].tolist(), _above(p[i], q[i], rng)]
-    return [*drafts.tolist(), by_inverse(p[len(drafts)], rng)]
+def by_quantiles(p: Array, q: Array, drafts: Array, rng: Generator) -> list[int]:
+    """Quantile coupling, with a coin at a time."""
+    return coupled(p, q, drafts, (rng.random() for _ in p))
 
 
 def _above(p: Array, q: Array, rng: Generator) -> int:
+    """The residual by draws from p, each kept with its part that is above q."""
     if not (p > q).any():  # rounding has left nothing
         return by_inverse(p, rng)
     upto = p.cumsum()
@@ -189,20 +199,14 @@ def all_coins_at_once(p: Array, q: Array, drafts: Array, rng: Generator) -> Arra
 
 def in_single_precision(p: Array, q: Array, drafts: Array, rng: Generator) -> list[int]:
     """Everything in float32, coins included."""
-    p, q = p.astype(np.float32), q.astype(np.float32)
-    for i, x in enumerate(drafts.tolist()):
-        if not rng.random(dtype=np.float32) * q[i, x] < p[i, x]:
-            return [*drafts[:i].tolist(), _with_single_coin(excess(p[i], q[i]), rng)]
-    return [*drafts.tolist(), _with_single_coin(p[-1], rng)]
+    verify = in_turn(_with_single_coin, kept=lambda p, q, rng: rng.random(dtype=np.float32) * q < p)
+    return list(verify(p.astype(np.float32), q.astype(np.float32), drafts, rng))
 
 
-def in_logarithms(p: Array, q: Array, drafts: Array, rng: Generator) -> list[int]:
-    """Exponential coins against log ratios, tokens by Gumbel noise: independent streams, none of them uniform."""
+def _later(p: float, q: float, rng: Generator) -> bool:
+    """An exponential coin against the log ratio."""
     with np.errstate(divide="ignore"):
-        for i, x in enumerate(drafts.tolist()):
-            if -rng.standard_exponential() >= np.log(p[i, x]) - np.log(q[i, x]):
-                return [*drafts[:i].tolist(), by_gumbel(excess(p[i], q[i]), rng)]
-        return [*drafts.tolist(), by_gumbel(p[-1], rng)]
+        return not -rng.standard_exponential() >= np.log(p) - np.log(q)
 
 
 def padded(p: Array, q: Array, drafts: Array, rng: Generator) -> Array:
@@ -223,17 +227,10 @@ class GeneratorRandomness(Randomness):
     def accept_prefix(self, probability: Array, position: Array) -> Array:
         return np.asarray(self.accept(probability, position).cumprod(axis=1).sum(axis=1))
 
-    def draw(self, pmf: Array, position: Array, purpose: Purpose, lane: int | Array = 0) -> Array:
+    def _no_drafts(self, *_: Any, **__: Any) -> Any:
         raise NotImplementedError("a verifier draws no drafts")
 
-    def draw_fixed(self, pmf: Array, position: Array, interval: Array) -> tuple[Array, Array]:
-        raise NotImplementedError("a verifier draws no drafts")
-
-    def unseen(self, batch: int, count: int, uniform: Array) -> Array:
-        raise NotImplementedError("a verifier draws no drafts")
-
-    def draw_raced(self, pmf: Array, position: Array, known: Array) -> tuple[Array, Array]:
-        raise NotImplementedError("a verifier draws no drafts")
+    draw = draw_fixed = draw_raced = unseen = _no_drafts
 
 
 def block_verification(p: Array, q: Array, drafts: Array, rng: Generator) -> list[int]:
@@ -253,23 +250,24 @@ class Buffered:
         self.size = size
         self.left: list[float] = []
 
+    def random(self) -> float:
+        """The next one, as of a generator."""
+        return self.left.pop()
+
     def __call__(self, p: Array, q: Array, drafts: Array, rng: Generator) -> list[int]:
         if len(self.left) < len(p):
             self.left = rng.random(self.size).tolist()
-        for i, x in enumerate(drafts.tolist()):
-            if not self.left.pop() * q[i, x] < p[i, x]:
-                return [*drafts[:i].tolist(), inverted(excess(p[i], q[i]), self.left.pop())]
-        return [*drafts.tolist(), inverted(p[-1], self.left.pop())]
+        return list(in_turn(by_inverse)(p, q, drafts, self))
 
 
 VERIFIERS: dict[str, Function] = {
     **{name: in_turn(draw) for name, draw in DRAWS.items() if name != "inverse CDF"},
     "all coins and residuals at once": all_coins_at_once,
-    "exponential coins and Gumbel noise": in_logarithms,
+    "exponential coins and Gumbel noise": in_turn(by_gumbel, kept=_later),  # independent streams, none of them uniform
     "padded vocabulary": padded,
     "uniforms kept for later calls": Buffered(),
     "quantile coupling": by_quantiles,
-    "acceptance-rejection residual": by_rejection,
+    "acceptance-rejection residual": in_turn(by_inverse, _above),
     "single precision": in_single_precision,
     "plain draws from p": matched(by_inverse),
     "plain draws from p in single precision": matched(single_draw),
@@ -323,36 +321,26 @@ def _chain_sorted(p: Array, q: Array, drafts: Array, uniforms: Array, uniform: A
     """The likeliest tokens first in the CDF."""
     kept = next((i for i, x in enumerate(drafts.tolist()) if not uniforms[i] * q[i, x] < p[i, x]), len(drafts))
     weights = excess(p[kept], q[kept]) if kept < len(drafts) else p[kept]
-    order = np.argsort(-weights, kind="stable")
-    return [*drafts[:kept].tolist(), int(order[inverted(weights[order], uniform)])]
+    return [*drafts[:kept].tolist(), _sorted_token(weights, uniform)]
 
 
 def _chain_coupled(p: Array, q: Array, drafts: Array, uniforms: Array, uniform: Any) -> list[int]:
     """Quantile coupling with the coins of the drafts."""
-    tokens = list[int]()
-    for i, x in enumerate(drafts.tolist()):
-        tokens.append(_coupled(p[i], q[i], x, float(uniforms[i])))
-        if tokens[-1] != x:
-            return tokens
-    return [*tokens, inverted(p[len(drafts)], uniform)]
+    return coupled(p, q, drafts, [*uniforms, uniform])
 
 
 def _own_draws(q: Array, drafts: Array, uniforms: Array, p: Array) -> Array:
     """The target's own draws for every sequence, up to the first that is not the draft."""
     tokens = np.full(p.shape[:2], -1)
-    for b, row in enumerate(drafts.tolist()):
-        for i in range(p.shape[1]):
-            tokens[b, i] = inverted(p[b, i], uniforms[b, i])
-            if i == len(row) or tokens[b, i] != row[i]:
-                break
+    for b, row in enumerate(drafts):
+        found = until_another((inverted(p[b, i], uniforms[b, i]) for i in range(p.shape[1])), row)
+        tokens[b, : len(found)] = found
     return tokens
 
 
 def _raced_tokens(p: Array, q: Array, drafts: Array, uniforms: Array, exponential: Array) -> list[int]:
     """The target's own draws by a race for each position."""
-    drawn = (p / exponential).argmax(axis=1).tolist()
-    same = [token == x for token, x in zip(drawn, drafts.tolist(), strict=False)]
-    return drawn[: [*same, False].index(False) + 1]
+    return until_another((p / exponential).argmax(axis=1).tolist(), drafts)
 
 
 def _of_logits(contract: str) -> Function:
@@ -381,18 +369,8 @@ def _mass_up_to(p: Array, tokens: Array, parents: Array, uniforms: Array, unifor
         node, asked = child, asked + 1
 
 
-def _variants(contract: str) -> dict[str, Function]:
-    """What differs from the reference in what it does, by design."""
-    of = CONTRACTS[contract]
-    if of.group == "decode":
-        return {name: variant(name, contract) for name, one in OF_DECODERS.items() if one.needs <= of.has}
-    if of.group != "chain":
-        return {}
-    return {name: variant(name, contract) for name, one in VARIANTS.items() if one.needs <= of.has}
-
-
 def _made() -> dict[str, dict[str, Function]]:
-    found = {name: {"the reference": reference(name)} | _variants(name) for name in CONTRACTS}
+    found = {name: {"the reference": reference(name)} | variants(name) for name in CONTRACTS}
     found["verify"] |= VERIFIERS
     found["verify_batch"] |= {name: _each(verify) for name, verify in VERIFIERS.items()}
     found["draft"] |= {name: _drafting(draw) for name, draw in DRAWS.items()}

@@ -7,7 +7,7 @@ two candidates, and windows of two drafts that the target itself drafts anew, as
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -109,12 +109,11 @@ def drafted(model: Model, context: Tokens) -> Array:
 def in_blocks(request: Request, state: State, source: Source, wrong: Wrong, call: Call) -> State:
     """A block of drafts behind the context, and what its verifier emits."""
     fault: DecodeFault = wrong.fault
-    context, start = state.context, len(state.tokens)
-    block = Block(request.model(context)[None], None, np.zeros(0, np.int64), call, start=start, length=request.length)
+    context, block = state.context, _next(request, state, call)
     p, q, drafts = list[Array](), list[Array](), list[int]()
     inside = (fault.drawn or fault.target or fault.after) and bool(wrong.inside(block, 0))
     target = fault.target if fault.target and inside else _itself
-    for i in range(min(GAMMA, request.length - start)):
+    for i in range(min(GAMMA, request.length - block.start)):
         p.append(target(request.model, context))
         q.append(drafted(request.model, context))
         row = fault.drawn(q[-1]) if fault.drawn and inside else q[-1]
@@ -125,6 +124,12 @@ def in_blocks(request: Request, state: State, source: Source, wrong: Wrong, call
     call.blocks.append(block)
     tokens = emitted(block, source, wrong)
     return fault.after(request, state, block, tokens) if fault.after and inside else emit(request, state, tokens)
+
+
+def _next(request: Request, state: State, call: Call) -> Block:
+    """The block that begins at the next token, without drafts as yet."""
+    row = request.model(state.context)[None]
+    return Block(row, None, np.zeros(0, np.int64), call, start=len(state.tokens), length=request.length)
 
 
 def _itself(model: Model, context: Tokens) -> Array:
@@ -147,8 +152,7 @@ def _step(request: Request, state: State, source: Source, wrong: Wrong, call: Ca
 
 def _inside(request: Request, state: State, wrong: Wrong, call: Call) -> bool:
     """Whether a gate is open at the next token."""
-    row, start = request.model(state.context)[None], len(state.tokens)
-    return bool(wrong.inside(Block(row, None, np.zeros(0, np.int64), call, start=start, length=request.length), 0))
+    return bool(wrong.inside(_next(request, state, call), 0))
 
 
 def law(request: Request, wrong: Wrong) -> dict[Tokens, float]:
@@ -249,9 +253,7 @@ def in_trees(fault: candidates.CandidateFault = candidates.RIGHT, first: bool = 
     def tree(request: Request, state: State, source: Source, wrong: Wrong, call: Call) -> State:
         model, context = request.model, state.context
         p, q, drawn = model(context), drafted(model, context), list[int]()
-        block = Block(p[None], q[None], np.zeros(0, np.int64), call)
-        call.blocks.append(block)
-        left = q
+        block, left = call.add(p[None], q[None], np.zeros(0, np.int64)), q
         for k in range(min(2, int(np.count_nonzero(q)))):
             drawn.append(source.token(source.last(block, k), left))
             left = candidates.without(left, drawn[-1])
@@ -321,7 +323,7 @@ def in_windows(initial: Initial = _anywhere, scored: Callable[[int, int], Array]
 
 def _verified(p: Array, q: Array, x: int, source: Source, block: Block) -> tuple[bool, int]:
     """Whether a draft is kept, and the token that comes out."""
-    if source.kept(source.uniforms(block), np.array([over(p[x], q[x])])):
+    if source.accepts(source.uniforms(block)[0], over(p[x], q[x])):
         return True, x
     return False, source.token(source.last(block, 0), excess(p, q))
 
@@ -349,56 +351,46 @@ def with_noise(shared: bool) -> Step:
 
 
 def _of_chains(fault: ChainFault) -> DecodeFault:
-    return DecodeFault(**{one.name: getattr(fault, one.name) for one in fields(fault)})
+    return DecodeFault(**vars(fault))
 
 
-TREES = {  # of candidates
-    "siblings scored with the unconditional q": "30",
-    "p not updated between siblings": "31",
-    "siblings sorted by q": "32",
-    "siblings scored as if they did not exclude the first": "33",
-    "siblings share a coin": "35",
-}
+TREES = (  # faults of candidates
+    "siblings scored with the unconditional q",
+    "p not updated between siblings",
+    "siblings sorted by q",
+    "siblings scored as if they did not exclude the first",
+    "siblings share a coin",
+)
 RIGHT = _of_chains(chains.RIGHT)
 
 
 def _made() -> tuple[DecodeFault, ...]:
-    make = DecodeFault
-    some: dict[str, Any] = {"faint": True}
+    make = partial(DecodeFault, faint=True)
+    of_trees = [candidates.FAULTS[name] for name in TREES]
     return (
-        *(_of_chains(fault) for fault in chain_faults.FAULTS.values()),
-        make("drafts drawn at temperature 1/2, scored with q as it is", "1", **some, drawn=sharpened),
-        make("greedy drafts scored with a soft q", "4", **some, drawn=greedy),
-        make("row of p of another context", "9", **some, target=_elsewhere),
-        make("bonus token not emitted, but kept in the context", "21", **some, after=_bonus_not_emitted),
-        make("rejected token kept in the cache", "23", **some, after=_rejected_in_cache),
-        make("all tokens but the last two of a long cache stale", "44", **some, lawless=True, target=_stale),
-        make("end of the sequence inside a block missed", "24", **some, after=_end_missed),
-        make("end of the sequence inside a block dropped", "24", **some, after=_end_dropped),
-        make(
-            "initial token copied from its neighbour, scored with a uniform q", "5", **some, step=in_windows(_neighbour)
-        ),
-        make("tail token kept, its q relabelled with the new p", "22", **some, step=in_windows(tail=_relabelled)),
-        make("tail token drawn anew, its q still the old one", "22", **some, step=in_windows(tail=_old_label)),
-        make(
-            "proposal and recovery share Gumbel noise",
-            "27",
-            frozenset({GENERATOR}),
-            **some,
-            lawless=True,
-            step=with_noise(True),
-        ),
-        make("one coin for all blocks of a sequence", "28", **some, lasting=True, coins=_one_coin),
-        make("on down the first chain after the second candidate", "34", **some, step=in_trees(first=True)),
-        *(make(f"in trees: {name}", no, **some, step=in_trees(candidates.FAULTS[name])) for name, no in TREES.items()),
+        *map(_of_chains, chain_faults.FAULTS.values()),
+        make("drafts drawn at temperature 1/2, scored with q as it is", "1", drawn=sharpened),
+        make("greedy drafts scored with a soft q", "4", drawn=greedy),
+        make("row of p of another context", "9", target=_elsewhere),
+        make("bonus token not emitted, but kept in the context", "21", after=_bonus_not_emitted),
+        make("rejected token kept in the cache", "23", after=_rejected_in_cache),
+        make("all tokens but the last two of a long cache stale", "44", lawless=True, target=_stale),
+        make("end of the sequence inside a block missed", "24", after=_end_missed),
+        make("end of the sequence inside a block dropped", "24", after=_end_dropped),
+        make("initial token copied from its neighbour, scored with a uniform q", "5", step=in_windows(_neighbour)),
+        make("tail token kept, its q relabelled with the new p", "22", step=in_windows(tail=_relabelled)),
+        make("tail token drawn anew, its q still the old one", "22", step=in_windows(tail=_old_label)),
+        make("proposal and recovery share Gumbel noise", "27", {GENERATOR}, lawless=True, step=with_noise(True)),
+        make("one coin for all blocks of a sequence", "28", lasting=True, coins=_one_coin),
+        make("on down the first chain after the second candidate", "34", step=in_trees(first=True)),
+        *(make(f"in trees: {one.name}", one.number, step=in_trees(one)) for one in of_trees),
     )
 
 
 def _rightly_made() -> tuple[DecodeFault, ...]:
     make = DecodeFault
-    rightly = (one for name, one in chain_faults.VARIANTS.items() if one.needs <= {chains.Q, chains.BONUS_ROW})
     return (
-        *(_of_chains(one) for one in rightly),
+        *map(_of_chains, chain_faults.VARIANTS.values()),
         make("two distinct candidates", step=in_trees()),
         make("uniform initial token scored with a uniform q", step=in_windows()),
         make("uniform initial token scored as a point mass", step=in_windows(scored=_certain)),

@@ -9,7 +9,7 @@ that any rows of the shape have.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from itertools import islice, product
@@ -19,7 +19,7 @@ import numpy as np
 
 from simlab.arrays import Array
 from simlab.mutants.gated import chain_faults, logits, trees
-from simlab.mutants.gated.base import Block, Call, Fault, OverCoins, Wrong
+from simlab.mutants.gated.base import Call, Fault, OverCoins, Wrong
 from simlab.mutants.gated.candidates import draws
 from simlab.mutants.gated.chains import BATCH
 from simlab.mutants.gated.contracts import CONTRACTS, Contract
@@ -170,7 +170,7 @@ def _sequence(gate: Gate, V: int, batch: int, gamma: int, shorter: bool) -> int:
 
 def _positions(gate: Gate, gamma: int, group: str) -> list[int]:
     """A few: where the gate opens first and last, and one before each; the ends of the block."""
-    last = {"chain": gamma, "draft": gamma - 1, "decode": gamma - 1, "candidates": gamma - 1, "tree": gamma}[group]
+    last = gamma if group in ("chain", "tree") else gamma - 1
     every = np.arange(last + 1)
     inside = np.flatnonzero(np.broadcast_to(gate.open(Facts(2, gamma, position=every)), every.shape)).tolist()
     if gate.of != "position" or not inside:
@@ -227,23 +227,21 @@ def _spread(masses: Sequence[float], scene: Scene) -> Array:
     row = np.zeros(scene.V)
     row[scene.tokens] = masses[: len(scene.tokens)]
     whole = row.sum()
-    return row / whole if whole > 0 else _certain(scene.tokens[-1], scene)
+    return row / whole if whole > 0 else _certain(scene.tokens[-1:], scene.V)[0]
 
 
-def _certain(token: int, scene: Scene) -> Array:
-    row = np.zeros(scene.V)
-    row[token] = 1
-    return row
+def _certain(tokens: Sequence[int], V: int) -> Array:
+    """A row for each token, which has all of its mass."""
+    rows = np.zeros((len(tokens), V))
+    rows[np.arange(len(tokens)), tokens] = 1
+    return rows
 
 
 def _tables(scene: Scene, rows: Hard, gamma: int, pair: bool) -> tuple[Array, Array]:
     """p ``[gamma + 1, V]`` and q ``[gamma, V]``: certain but for the position, and for the next one."""
-    tokens = scene.tokens
-    p, q = np.zeros((gamma + 1, scene.V)), np.zeros((gamma, scene.V))
-    for i in range(gamma + 1):
-        p[i, tokens[i % len(tokens)]] = 1
-    q[:] = p[:gamma]
-    i = scene.position
+    i, tokens = scene.position, scene.tokens
+    p = _certain([tokens[k % len(tokens)] for k in range(gamma + 1)], scene.V)
+    q = p[:gamma].copy()
     p[i] = _spread(rows.p, scene)
     if i < gamma:
         q[i] = _spread(rows.q, scene)
@@ -271,15 +269,22 @@ def total(law: Law, target: Law) -> float:
     return 0.5 * sum(abs(law.get(one, 0.0) - target.get(one, 0.0)) for one in law.keys() | target.keys())
 
 
+def _summed(parts: Iterable[tuple[Any, float]]) -> Law:
+    """The law of outcomes that come in parts."""
+    found: Law = {}
+    for outcome, probability in parts:
+        found[outcome] = found.get(outcome, 0.0) + probability
+    return found
+
+
 def _completed(law: Law, p: Array) -> Law:
     """Tokens of one sequence completed by draws from p."""
-    found: Law = {}
     supports = [_support(row) for row in p]
-    for tokens, probability in law.items():
-        for more in product(*supports[len(tokens) :]):
-            whole = (*tokens, *(x for x, _ in more))
-            found[whole] = found.get(whole, 0.0) + probability * float(np.prod([mass for _, mass in more]))
-    return found
+    return _summed(
+        ((*tokens, *(x for x, _ in more)), probability * float(np.prod([mass for _, mass in more])))
+        for tokens, probability in law.items()
+        for more in product(*supports[len(tokens) :])
+    )
 
 
 def _law(
@@ -307,29 +312,35 @@ def _of_blocks(scene: Scene, rows: Hard, wrong: Wrong, of: Contract) -> Deviatio
     hard = sorted({scene.sequence, *([0] if pair else [])})
     tables = {s: _tables(scene, rows, _gamma(scene, s), pair) for s in hard}
     made = _of_logits(of, tables[0], rows.settings) if "logits" in of.has else None
-    scored = [tables[s][1] for s in hard] if made is None else [np.asarray(made.blocks[0].q)]
-    drawn = [[_support(row) for row in q] for q in scored]
-    law: Law = {}
-    for both in product(*(product(*supports) for supports in drawn)):
-        chance = float(np.prod([mass for drafts in both for _, mass in drafts]))
-        given = {s: np.array([x for x, _ in drafts], np.int64) for s, drafts in zip(hard, both, strict=True)}
+    if made is not None:
+        tables[0] = made.blocks[0].p, made.blocks[0].table(of_q=True)
 
-        def call(coins: Coins, given: Mapping[int, Array] = given) -> Call:
-            if made is not None:
-                return made.with_drafts(given[0])
-            every = ((*tables[s], given[s]) if s in given else _certainly(scene, s) for s in range(scene.batch))
-            return of.of_sequences(coins, every)
+    def call(given: Mapping[int, Array], coins: Coins) -> Call:
+        if made is not None:
+            return made.with_drafts(given[0])
+        every = ((*tables[s], given[s]) if s in given else _certainly(scene, s) for s in range(scene.batch))
+        return of.of_sequences(coins, every)
 
-        for tokens, probability in _law(scene, wrong, of, call, hard).items():
-            law[tokens] = law.get(tokens, 0.0) + chance * probability
-    rightly = [tables[s][0] for s in hard] if made is None else [made.blocks[0].p]
+    law = _summed(
+        (tokens, chance * probability)
+        for given, chance in _drafts({s: tables[s][1] for s in hard})
+        for tokens, probability in _law(scene, wrong, of, partial(call, given), hard).items()
+    )
+    rightly = [tables[s][0] for s in hard]
+    whole = _summed(
+        (one, probability * mass)
+        for tokens, probability in law.items()
+        for one, mass in _joint([_completed({t: 1.0}, p) for t, p in zip(tokens, rightly, strict=True)]).items()
+    )
     target = _joint([_completed({(): 1.0}, p) for p in rightly])
-    whole: Law = {}
-    for tokens, probability in law.items():
-        completed = _joint([_completed({one: 1.0}, p) for one, p in zip(tokens, rightly, strict=True)])
-        for one, mass in completed.items():
-            whole[one] = whole.get(one, 0.0) + probability * mass
     return Deviation(total(whole, target), exact=not (pair and of.name in ("chain_exponential", "flat_exponential")))
+
+
+def _drafts(q: Mapping[int, Array]) -> Iterator[tuple[dict[int, Array], float]]:
+    """All drafts of sequences with rows ``q[gamma, V]``, and their probabilities."""
+    for every in product(*(product(*map(_support, rows)) for rows in q.values())):
+        chance = float(np.prod([mass for drafts in every for _, mass in drafts]))
+        yield {s: np.array([x for x, _ in drafts], np.int64) for s, drafts in zip(q, every, strict=True)}, chance
 
 
 def _of_logits(of: Contract, tables: tuple[Array, Array], settings: Settings) -> logits.LogitsCall:
@@ -361,18 +372,15 @@ def _certainly(scene: Scene, sequence: int) -> tuple[Array, Array, Array]:
 @cache
 def _others(V: int, gamma: int, tokens: tuple[int, ...]) -> tuple[Array, Array]:
     """The rows and drafts of a sequence that is certain."""
-    p = np.zeros((gamma + 1, V))
-    drafts = np.array([tokens[(i + 1) % len(tokens)] for i in range(gamma + 1)])
-    p[np.arange(gamma + 1), drafts] = 1
-    return p, drafts[:-1]
+    drafts = [tokens[(i + 1) % len(tokens)] for i in range(gamma + 1)]
+    return _certain(drafts, V), np.array(drafts[:-1], np.int64)
 
 
 def _call_before(call: Call) -> Call:
     """A call like this one with other rows."""
     before = Call()
     for block in call.blocks[:2]:
-        turned = np.roll(block.p, 1, axis=-1)
-        before.blocks.append(Block(turned, block.q, block.drafts, before, block.sequence, block.bonus))
+        before.add(np.roll(block.p, 1, axis=-1), block.q, block.drafts, block.bonus)
     return before
 
 
@@ -415,12 +423,11 @@ def _of_candidates(scene: Scene, rows: Hard, wrong: Wrong, of: Contract) -> Devi
     q = q * small**first
     q[prefix] = small ** np.arange(first)
     q /= q.sum()
-    law: Law = {}
-    for more, chance in draws(q, scene.gamma - first, prefix).items():
-        drawn = np.array([*prefix, *more], np.int64)
-
-        for tokens, probability in _law_alone(scene, wrong, of, p, q, drawn).items():
-            law[tokens] = law.get(tokens, 0.0) + chance * probability
+    law = _summed(
+        (tokens, chance * probability)
+        for more, chance in draws(q, scene.gamma - first, prefix).items()
+        for tokens, probability in _law_alone(scene, wrong, of, p, q, np.array([*prefix, *more], np.int64)).items()
+    )
     lost = 2 * first * small
     return Deviation(max(0.0, total(law, _completed({(): 1.0}, p[None])) - lost), exact=not first)
 
@@ -454,10 +461,8 @@ def _tree(scene: Scene, rows: Hard) -> tuple[Array, list[int], list[int]]:
     while len(tokens) <= count:  # below the first sibling
         parents.append(len(tokens) - 1 if parents[-1] != depth else depth + 1)
         tokens.append(names[len(tokens) % len(names)])
-    p = np.zeros((len(tokens), scene.V))
-    for node in range(len(tokens)):
-        child = next((k for k, parent in enumerate(parents) if parent == node), None)
-        p[node, names[node % len(names)] if child is None else tokens[child]] = 1
+    below = [tokens[parents.index(i)] if i in parents else names[i % len(names)] for i in range(len(tokens))]
+    p = _certain(below, scene.V)
     p[depth] = _spread(rows.p, scene)
     p[depth + 1] = _spread(rows.next_p, scene)
     return p, tokens, parents
@@ -465,16 +470,15 @@ def _tree(scene: Scene, rows: Hard) -> tuple[Array, list[int], list[int]]:
 
 def _left(law: Law, tree: trees.Tree) -> Law:
     """Tokens completed by p until they have left the tree."""
-    found: Law = {}
-    waiting = list(law.items())
+    found, waiting = list[tuple[Outcome, float]](), list(law.items())
     while waiting:
         tokens, probability = waiting.pop()
         node = _node(tree, tokens)
         if node is None:
-            found[tokens] = found.get(tokens, 0.0) + probability
+            found.append((tokens, probability))
         else:
             waiting += [((*tokens, x), probability * mass) for x, mass in _support(tree.block.p[node])]
-    return found
+    return _summed(found)
 
 
 def _node(tree: trees.Tree, tokens: Outcome) -> int | None:

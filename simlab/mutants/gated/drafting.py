@@ -18,12 +18,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from simlab.arrays import Array
-from simlab.mutants.gated.base import Block, Call, Fault, Source, Wrong, drawn, of_draws, of_streams
+from simlab.mutants.gated.base import Block, Call, Fault, Source, Wrong, of_draws, of_streams
 from simlab.mutants.gated.weights import even, greedy, largest_two, likeliest, rooted, squared, without_small
 from simlab.processes.filters import bfloat16
 
@@ -33,9 +34,7 @@ class DraftFault(Fault):
     """Where a fault acts: ``row`` is the position whose row is taken, ``shared`` that of the coin it is drawn with."""
 
     row: Callable[[Block, int], Array] | None = None
-    weights: Callable[[Array], Array] | None = None
     shared: Callable[[int], int] | None = None
-    chosen: Callable[[int, int], int] | None = None
     repeated: bool = False
 
 
@@ -54,9 +53,7 @@ def _token(block: Block, i: int, tokens: list[int], coins: list[Any], source: So
     if fault.repeated and tokens:
         return tokens[-1]
     row = fault.row(block, i) if fault.row else block.p[i]
-    weights = fault.weights(row) if fault.weights else row
-    token = drawn(source, coins[fault.shared(i) if fault.shared else i], weights, row)
-    return fault.chosen(token, block.V) if fault.chosen else token
+    return fault.token(partial(source.token, coins[fault.shared(i) if fault.shared else i]), row, row)
 
 
 def _one_part(row: Array) -> Array:
@@ -106,9 +103,7 @@ def row_by_row(fault: DraftFault, q: Array) -> Array | None:
     """The weights ``[gamma, V]`` that a fault draws tokens from, of rows q; ``None`` where that is not all of it."""
     if fault.shared or fault.repeated or fault.chosen or not fault.known:
         return None
-    call = Call()
-    block = Block(q, q, np.zeros(len(q), np.int64), call)
-    call.blocks.append(block)
+    block = Call().add(q, q, np.zeros(len(q), np.int64))
     rows = [fault.row(block, i) if fault.row else q[i] for i in range(len(q))]
     weights = [fault.weights(row) if fault.weights else row for row in rows]
     return np.stack([one if one.any() else row for one, row in zip(weights, rows, strict=True)])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,8 @@ import numpy as np
 from simlab.arrays import Array
 from simlab.mutants.gated.base import Block, Call
 from simlab.mutants.gated.chain_faults import FAULTS as OF_CHAINS
-from simlab.mutants.gated.chains import ChainFault, End, Q
+from simlab.mutants.gated.chain_faults import clipped
+from simlab.mutants.gated.chains import ChainFault, End, Q, Rows
 from simlab.processes.filters import FILTERS, Settings, softmax
 
 Change = Callable[[Settings], Settings]
@@ -28,11 +28,11 @@ class LogitsCall(Call):
     settings: Settings = Settings()  # noqa: RUF009 - it cannot be changed
     made: dict[tuple[bool, Change, str], Array] = field(default_factory=dict)
 
-    def rows(self, q: bool, change: Change, contract: str = "") -> Array:
+    def rows(self, of_q: bool, change: Change, contract: str = "") -> Array:
         """Rows made with other settings, or in the way of another contract, once."""
-        kind = q, change, contract or self.contract
+        kind = of_q, change, contract or self.contract
         if kind not in self.made:
-            logits = self.draft if q else self.target
+            logits = self.draft if of_q else self.target
             self.made[kind] = FILTERS[kind[2]](softmax(logits), change(self.settings)) if len(logits) else logits
         return self.made[kind]
 
@@ -41,7 +41,7 @@ class LogitsCall(Call):
         call = LogitsCall(
             contract=self.contract, target=self.target, draft=self.draft, settings=self.settings, made=self.made
         )
-        call.blocks.append(Block(call.rows(False, _as_given), call.rows(True, _as_given), drafts, call))
+        call.add(call.rows(False, _as_given), call.rows(True, _as_given), drafts)
         return call
 
 
@@ -54,72 +54,52 @@ def _as_given(settings: Settings) -> Settings:
     return settings
 
 
-def _cold(settings: Settings) -> Settings:
-    """Without the temperature."""
-    return settings._replace(temperature=1.0)
-
-
-def _twice(settings: Settings) -> Settings:
-    """With the temperature applied once more."""
-    return settings._replace(temperature=settings.temperature**2)
-
-
-def _warmer(settings: Settings) -> Settings:
-    return settings._replace(temperature=1.5 * settings.temperature)
-
-
 def _uncut(settings: Settings) -> Settings:
     """Without the filters."""
     return Settings(settings.temperature)
 
 
-def _top_two(settings: Settings) -> Settings:
-    return settings._replace(top_k=2)
+def _made_with(change: Change) -> Rows:
+    """The rows of a block made with other settings."""
+    return lambda block, of_q, place: clipped(_call(block).rows(of_q, change), place)
 
 
-def _rows(q: bool, change: Change, block: Block, place: Any) -> tuple[Array, Any]:
-    """The rows of a block made otherwise."""
-    call = block.call
-    assert isinstance(call, LogitsCall)
-    made = call.rows(q, change)
-    return made, np.clip(place, 0, len(made) - 1)
-
-
-def _of_the_other(q: bool, block: Block, place: Any) -> tuple[Array, Any]:
+def _of_the_other(block: Block, of_q: bool, place: Any) -> tuple[Array, Any]:
     """The rows of a block with top-k and top-p in the other way."""
-    call = block.call
-    assert isinstance(call, LogitsCall)
+    call = _call(block)
     (other,) = (name for name in FILTERS if name != call.contract)
-    made = call.rows(q, _as_given, other)
-    return made, np.clip(place, 0, len(made) - 1)
+    return clipped(call.rows(of_q, _as_given, other), place)
 
 
 def _uncut_bonus(end: End) -> Array:
-    call = end.block.call
-    assert isinstance(call, LogitsCall)
-    return np.asarray(call.rows(False, _uncut)[end.position])
+    return np.asarray(_call(end.block).rows(False, _uncut)[end.position])
+
+
+def _call(block: Block) -> LogitsCall:
+    assert isinstance(block.call, LogitsCall), "only contracts of logits have these faults"
+    return block.call
 
 
 def _made() -> tuple[ChainFault, ...]:
-    needed = frozenset({Q, "logits"})
-    changes = (
-        ("without the temperature", _cold),
-        ("with the temperature twice", _twice),
-        ("at 1.5 times the temperature", _warmer),
-        ("without the filters", _uncut),
-        ("cut to the top 2", _top_two),
-    )
+    needed = {Q, "logits"}
+    changes: dict[str, Change] = {
+        "without the temperature": lambda settings: settings._replace(temperature=1.0),
+        "with the temperature twice": lambda settings: settings._replace(temperature=settings.temperature**2),
+        "at 1.5 times the temperature": lambda settings: settings._replace(temperature=1.5 * settings.temperature),
+        "without the filters": _uncut,
+        "cut to the top 2": lambda settings: settings._replace(top_k=2),
+    }
     return (
-        *(ChainFault(f"q {told}", "2", needed, draft_rows=partial(_rows, True, change)) for told, change in changes),
+        *(ChainFault(f"q {told}", "2", needed, draft_rows=_made_with(change)) for told, change in changes.items()),
         ChainFault("bonus without the filters", "21", needed, bonus=_uncut_bonus),
         ChainFault(
             "top-k and top-p applied in another way than asked for",
             "42",
             needed,
-            rows=partial(_of_the_other, False),
-            draft_rows=partial(_of_the_other, True),
+            rows=_of_the_other,
+            draft_rows=_of_the_other,
         ),
-        *(ChainFault(f"p {told}", "6", needed, rows=partial(_rows, False, change)) for told, change in changes),
+        *(ChainFault(f"p {told}", "6", needed, rows=_made_with(change)) for told, change in changes.items()),
     )
 
 

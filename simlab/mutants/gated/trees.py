@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,12 +17,10 @@ from simlab.mutants.gated.base import (
     Place,
     Source,
     Wrong,
-    drawn,
     not_above,
     of_draws,
     of_ratios,
     of_weights,
-    one_coin,
     over,
 )
 from simlab.mutants.gated.weights import even
@@ -43,17 +42,16 @@ class Tree:
         for node, parent in enumerate(parents):
             if parent >= 0:
                 children[parent].append(node)
-        block = Block(p, None, np.zeros(len(tokens) - 1, np.int64), call, len(call.blocks))
-        call.blocks.append(block)
-        return cls(block, tokens, parents, children)
+        return cls(call.add(p, None, np.zeros(len(tokens) - 1, np.int64)), tokens, parents, children)
 
 
 @dataclass(frozen=True)
 class TreeFault(Fault):
-    """Where a fault acts."""
+    """Where a fault acts, beside the ratio of each child and the draw of the last token.
 
-    # what a coin is compared with, of the mass of a child's token in what is left of p, and what is left
-    share: Callable[[float, float], float] | None = None
+    The ratio is that of the mass of a child's token in what is left of p to all that is left.
+    """
+
     row: Callable[[Tree, int], int] | None = None  # the node whose row of p is taken for that of a node
     # struck, scaled: whether rejected siblings are struck from p, and their masses from what is left
     struck: bool = True
@@ -62,9 +60,6 @@ class TreeFault(Fault):
     one_coin: bool = False
     reused: bool = False
     other: bool = False  # whether rows are those of the tree before
-    # weights, chosen: what the last token is drawn from, and the index that comes out
-    weights: Callable[[Array], Array] | None = None
-    chosen: Callable[[int, int], int] | None = None
 
 
 RIGHT = TreeFault("nothing")
@@ -75,23 +70,25 @@ def walked(tree: Tree, source: Source, wrong: Wrong) -> Path:
     """Down a tree: the nodes accepted, and the token behind them."""
     block = tree.block
     uniforms = source.uniforms(block)
-    node, path, asked = 0, list[int](), 0
+    node, path, asked, coin = 0, list[int](), 0, None
     while True:
         here = _fault(block, tree, node, len(path), wrong)
         row = _row(tree, node, here).astype(np.float64)
-        rest, left, first, child_taken = row.copy(), 1.0, asked, -1
+        rest, left, first = row.copy(), 1.0, asked
         for child in tree.children[node]:
             coin = uniforms[first if here.one_coin else min(asked, len(uniforms) - 1)]
             asked += 1
-            share = (here.share or over)(float(rest[tree.tokens[child]]), left)
-            if source.kept(one_coin(coin), np.array([share])):
-                child_taken = child
+            token = tree.tokens[child]
+            if source.accepts(coin, (here.ratio or over)(float(rest[token]), left)):
                 break
-            left -= float(rest[tree.tokens[child]]) if here.scaled else 0.0
-            rest[tree.tokens[child]] *= 0.0 if here.struck else 1.0
-        if child_taken < 0:
-            return path, _last(block, rest if rest.any() else row, uniforms, asked, len(path), source, here)
-        node = child_taken
+            left -= float(rest[token]) if here.scaled else 0.0
+            rest[token] *= 0.0 if here.struck else 1.0
+        else:
+            rest = rest if rest.any() else row
+            reused = here.reused and asked
+            draw = partial(source.of_coin, coin) if reused else partial(source.token, source.last(block, len(path)))
+            return path, here.token(draw, rest, rest)
+        node = child
         path.append(node)
 
 
@@ -130,13 +127,6 @@ def _row(tree: Tree, node: int, fault: TreeFault) -> Array:
     return np.asarray(tree.block.p[fault.row(tree, node) if fault.row else node])
 
 
-def _last(block: Block, rest: Array, uniforms: Any, asked: int, depth: int, source: Source, fault: TreeFault) -> int:
-    if fault.reused and asked:
-        return source.of_coin(uniforms[min(asked, len(uniforms)) - 1], rest)
-    token = drawn(source, source.last(block, depth), fault.weights(rest) if fault.weights else rest, rest)
-    return fault.chosen(token, block.V) if fault.chosen else token
-
-
 def _parent(tree: Tree, node: int) -> int:
     return max(0, tree.parents[node])
 
@@ -164,17 +154,17 @@ def _made() -> tuple[TreeFault, ...]:
         make("rejected siblings left in what is drawn", "12", struck=False),
         make("what is left of p not scaled", "31", scaled=False),
         make("siblings share a coin", "35", one_coin=True),
-        make("children unverified", "16", share=lambda mass, left: 1.0),
-        make("children never accepted", "25", share=lambda mass, left: 0.0),
+        make("children unverified", "16", ratio=lambda mass, left: 1.0),
+        make("children never accepted", "25", ratio=lambda mass, left: 0.0),
         *of_ratios(
-            lambda name, number, share: make(name, number, share=share),
+            make,
             *("ratio times 1.1", "ratio times 0.8", "0.1 added to the ratio", "root of the ratio"),
         ),
-        make("coin <= share where the share is 0", "19", faint=True, lawless=True, share=not_above),
-        make("candidates of 0.95 or more accepted whatever the coin", "38", faint=True, share=_certain_enough),
+        make("coin <= share where the share is 0", "19", faint=True, lawless=True, ratio=not_above),
+        make("candidates of 0.95 or more accepted whatever the coin", "38", faint=True, ratio=_certain_enough),
         make("residual reuses the last coin", "26", reused=True),
         make("row of p of another tree", "9", frozenset({"batch"}), other=True),
-        *of_weights(lambda name, number, change: make(name, number, weights=change), "what is left"),
+        *of_weights(make),
         make("even over what is left", "14", weights=even),
         *of_draws(make),
     )

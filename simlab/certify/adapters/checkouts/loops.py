@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from simlab.certify.adapters.checkouts.definitions import definitions
-from simlab.certify.adapters.tables import Model, drafted, ended
+from simlab.certify.adapters.tables import Model, drafted, ended, logits
 from simlab.certify.adapters.torch_random import drawing
 
 GAMMA = 2  # drafts at a time
@@ -125,11 +125,9 @@ class _Net:
 
     def rows(self, tokens: list[int], last: int) -> Any:
         """Those after each of the ``last`` tokens ``[1, last, V]``, as logits."""
-        import torch
-
         ends = range(len(tokens) - last + 1, len(tokens) + 1)
         rows = [self.pmf(tuple(token - self.shift for token in tokens[1:end])) for end in ends]
-        return torch.from_numpy(np.pad(rows, ((0, 0), (self.shift, 0)))).log().float()[None]
+        return logits(np.pad(rows, ((0, 0), (self.shift, 0))))[None]
 
     def __call__(self, input_ids: Any, past_key_values: Any = None, use_cache: bool = False) -> Any:
         (tokens,) = input_ids.tolist()

@@ -13,15 +13,10 @@ import numpy as np
 
 from simlab.arrays import Array
 from simlab.certify.adapters.checkouts.definitions import definitions
+from simlab.certify.adapters.tables import logits
 from simlab.certify.adapters.torch_random import drawing
 
 SHIFT = 10.0  # the largest logit, for code that looks at ratios of logits
-
-
-def _logits(rows: Array) -> Any:
-    import torch
-
-    return torch.from_numpy(rows).log().float()
 
 
 def hierarchical(path: Path, **mode: Any) -> Any:
@@ -35,9 +30,9 @@ def hierarchical(path: Path, **mode: Any) -> Any:
         with drawing(rng):
             tokens, *_ = run(
                 torch.from_numpy(drafts)[None],
-                _logits(q)[None],
+                logits(q)[None],
                 len(drafts),
-                _logits(p)[None],
+                logits(p)[None],
                 done,
                 stop=lambda tokens, scores: False,
                 **mode,
@@ -68,14 +63,14 @@ def tree_posterior(
         found["random"] = rng  # its coins: random.random()
         children = torch.from_numpy(candidates)
         paths = torch.stack([torch.zeros_like(children), children], dim=1)
-        logits = _logits(p)
-        logits = (logits - logits.max() + SHIFT).expand(len(candidates), 2, -1)
+        scores = logits(p)
+        scores = (scores - scores.max() + SHIFT).expand(len(candidates), 2, -1)
         more = dict(options)
         if drafts_have_rows:
             own = torch.from_numpy(q[candidates])
             more["retrieve_probs"] = torch.stack([torch.ones_like(own), own], dim=1)
         with drawing(rng):
-            best, accepted, row = found[name](logits, paths, *before, lambda tokens, scores: scores, **more)
+            best, accepted, row = found[name](scores, paths, *before, lambda tokens, scores: scores, **more)
             if int(accepted):
                 return int(candidates[int(best)])
             return int(torch.multinomial(row, 1))
@@ -129,7 +124,7 @@ def typical(path: Path) -> Any:
     def verify(p: Array, q: Array, candidates: Array, rng: np.random.Generator) -> int:
         children = torch.from_numpy(candidates)
         paths = torch.stack([torch.zeros_like(children), children], dim=1)
-        best, accepted = accept(0.7 * _logits(p).clamp(min=-80).expand(len(children), 2, -1), paths, 0.7)
+        best, accepted = accept(0.7 * logits(p).clamp(min=-80).expand(len(children), 2, -1), paths, 0.7)
         return int(candidates[int(best)] if int(accepted) else p.argmax())
 
     return verify
@@ -151,11 +146,11 @@ def draft_tokens(path: Path) -> Any:
         proposal = SimpleNamespace(
             draft_token_count=len(drafts),
             verify_input_ids=torch.cat([first, torch.from_numpy(drafts)[None]], dim=1),
-            draft_probs=given["logits_to_probs"](_logits(q)[None], 1.0),
+            draft_probs=given["logits_to_probs"](logits(q)[None], 1.0),
         )
         with drawing(rng):
             found = run(
-                target_model=lambda **asked: SimpleNamespace(logits=_logits(p)[None]),
+                target_model=lambda **asked: SimpleNamespace(logits=logits(p)[None]),
                 proposal=proposal,
                 position_ids=torch.arange(len(drafts) + 1)[None],
                 start=0,
