@@ -31,14 +31,6 @@ def wrong_measured(p, q, drafts, rng):
     rng.integers(2)
     return wrong(p, q, drafts, rng)
 
-def rounding(p, q, drafts, rng):
-    for i, x in enumerate(drafts.tolist()):
-        if rng.random() * q[i, x] >= p[i, x]:
-            left = np.maximum(p[i] - q[i], 0)
-            assert left.any()  # which fails where q is above p by a rounding error
-            return [*drafts[:i].tolist(), drawn(left, rng)]
-    return [*drafts.tolist(), drawn(p[-1], rng)]
-
 class Engine:
     def __call__(self, p, q, drafts, rng):
         return good(p, q, drafts, rng)
