@@ -94,13 +94,6 @@ def test_whole_files_are_written_and_nothing_else(verified: tuple[Path, Any]) ->
     assert (folder / "copy.json").read_bytes() == (folder / "results" / "verdicts.json").read_bytes()
 
 
-@pytest.mark.slow
-def test_the_same_seed_gives_the_same_bytes(verified: tuple[Path, Any], tmp_path: Path) -> None:
-    chosen = [part for id in QUICK for part in ("--claim", id)]
-    assert main(["verify", *chosen, "--out", str(tmp_path), "--seed", "3"]) == 0
-    assert (tmp_path / "verdicts.json").read_bytes() == (verified[0] / "results" / "verdicts.json").read_bytes()
-
-
 def test_a_claim_decided_again_leaves_the_report_of_all_and_names_its_page(
     verified: tuple[Path, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
