@@ -13,9 +13,9 @@ calls = 0
 def drawn(weights, rng):
     return int(np.searchsorted(weights.cumsum() / weights.sum(), rng.random(), side="right"))
 
-def coins(p, q, drafts, rng, residual):
+def coins(p, q, drafts, rng, residual, rejects=np.greater_equal):
     for i, x in enumerate(drafts.tolist()):
-        if rng.random() * q[i, x] >= p[i, x]:
+        if rejects(rng.random() * q[i, x], p[i, x]):
             left = residual(p[i], q[i])
             return [*drafts[:i].tolist(), drawn(left if left.any() else p[i], rng)]
     return [*drafts.tolist(), drawn(p[-1], rng)]
@@ -30,6 +30,14 @@ def wrong(p, q, drafts, rng):
 def wrong_measured(p, q, drafts, rng):
     rng.integers(2)
     return wrong(p, q, drafts, rng)
+
+def at_zero(p, q, drafts, rng):  # a coin of 0 accepts what p excludes
+    return coins(p, q, drafts, rng, lambda p, q: np.maximum(p - q, 0), np.greater)
+
+def up_to_sixteen(p, q, drafts, rng):
+    if len(drafts) > 16:
+        raise NotImplementedError("more than 16 drafts")
+    return good(p, q, drafts, rng)
 
 class Engine:
     def __call__(self, p, q, drafts, rng):

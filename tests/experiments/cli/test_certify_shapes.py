@@ -19,6 +19,7 @@ from experiments.cli.main import main
 from simlab.certify.certificate import BATTERY
 from simlab.certify.shapes.drawing import cells
 from simlab.certify.shapes.ranges import BATCH, CANDIDATES, GAMMA, Axis, V
+from tests.support.callables import MINE
 from tests.support.cli import certificate, pytest_in
 
 pytestmark = pytest.mark.cli
@@ -26,28 +27,6 @@ pytestmark = pytest.mark.cli
 ROOT = Path(__file__).parents[3]
 FEW = ("--processes", "1", "--at-most", "V=20,gamma=20")  # drawn shapes of the largest take most of the time
 FEWER = ("--processes", "1", "--at-most", "V=4,gamma=1")  # of which laws are enumerated: among them zeros in p
-MINE = """\
-import numpy as np
-
-
-def draw(weights, rng):
-    return int(np.searchsorted(weights.cumsum() / weights.sum(), rng.random(), side="right"))
-
-
-def at_zero(p, q, drafts, rng):
-    for i, x in enumerate(drafts):
-        if rng.random() * q[i, x] > p[i, x]:
-            left = np.maximum(p[i] - q[i], 0)
-            return [*drafts[:i], draw(left if left.any() else p[i], rng)]
-    return [*drafts, draw(p[-1], rng)]
-
-
-def up_to_sixteen(p, q, drafts, rng):
-    if len(drafts) > 16:
-        raise NotImplementedError("more than 16 drafts")
-    rng.integers(2)  # keeps its laws from being enumerated, and saves the time
-    return at_zero(p, q, drafts, rng)
-"""
 EDGE = {
     "told": "it emits [1], in V = 2, gamma = 1, but only where a coin is 0 (one in 2^24 in single precision)",
     "arguments": {"uniforms": [0.0, 0.25, 1 - 2**-53]},

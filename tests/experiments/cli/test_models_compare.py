@@ -310,6 +310,3 @@ def test_a_cuda_device_is_named_and_its_memory_measured(models: Path, tmp_path: 
         assert entry["peak_bytes"] > 0
         assert entry["ms"]["model"] > 0
         assert entry["ms"]["verification"] > 0
-
-
-# Usage ------------------------------------------------------------------------------------------------------------
