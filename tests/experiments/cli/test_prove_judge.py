@@ -188,9 +188,12 @@ def test_a_broken_contract_returns_1_and_is_drawn_without_markup_of_the_user(
     assert "[red]more[/red]" in printed
 
 
-def test_a_lossy_rule_is_refuted_and_its_page_shows_the_counterexample(folder: Path) -> None:
+def test_a_lossy_rule_is_refuted_and_its_page_shows_the_counterexample(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("experiments.cli.judging.drawn", lambda out, command: True)
     assert cli.main(["prove", "mine:built_in", "--judge", "--size", "2", "--out", "page"]) == 1
-    page = (folder / "page" / "judge.html").read_text(encoding="utf-8")
+    page = build(folder / "page").read_text(encoding="utf-8")
     document = json.loads((folder / "page" / "judge.json").read_text(encoding="utf-8"))
     section = page[page.index('id="counterexample"') : page.index('id="map"')]
     rows = re.findall(r"<tr><td>(\d+)</td>", section)
