@@ -174,16 +174,3 @@ def test_an_answer_that_is_none_is_an_error_and_no_answer() -> None:
     found, _ = answered(lambda link: {1, 2})  # no JSON
     assert isinstance(found, Lost)
     assert found.kind == "dies"
-
-
-def test_a_copy_of_the_process_answers_nothing() -> None:
-    import os
-
-    def splits(link: Link) -> str:
-        own = os.getpid()
-        with link.asking(5.0):
-            os.fork()
-        return "the process" if os.getpid() == own else "the copy"
-
-    found, _ = answered(splits)
-    assert found == "the process" or isinstance(found, Lost)

@@ -141,7 +141,6 @@ def test_images_are_those_of_their_own_numbers(results: Path, models: Path) -> N
     assert (again.tokens == tokens).all()
 
 
-@pytest.mark.slow
 def test_the_same_seed_gives_the_same_numbers(models: Path, tmp_path: Path) -> None:
     found = []
     for seed in ("4", "4", "5"):

@@ -15,8 +15,7 @@ from experiments.cli import doctor, large
 from experiments.cli.compiling import compiling
 from experiments.cli.main import main
 from simlab.continuous.networks.mar.files import load_kl16, load_mar
-from tests.support.cli import usage_error
-from tests.support.mar import SMALL, as_tensors, drawn, mar_shapes, write_kl16, write_mar
+from tests.support.mar import SMALL, write_kl16, write_mar
 
 pytestmark = pytest.mark.cli
 
@@ -44,16 +43,6 @@ def test_both_files_are_converted(tmp_path: Path) -> None:
     written = tmp_path / "kl16.safetensors"
     assert main(["model", "convert", str(tmp_path / "kl16.ckpt"), "--out", str(written)]) == 0
     assert load_kl16(written).config.multiples == (1, 1, 2)
-
-
-def test_nothing_is_converted_where_a_tensor_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    weights = as_tensors(drawn(mar_shapes(), 0))
-    del weights["encoder_norm.bias"]
-    checkpoint = tmp_path / "checkpoint-last.pth"
-    torch.save({"model_ema": weights}, checkpoint)
-    given = ["model", "convert", str(checkpoint), "--heads", "3", "--out", str(tmp_path / "a.safetensors")]
-    assert "encoder_norm.bias" in usage_error(given, capsys)
-    assert list(tmp_path.iterdir()) == [checkpoint]
 
 
 def test_the_doctor_says_what_is_missing(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -342,6 +342,7 @@ WRONG = [
     ("model train tokenizer --out trained --device cuda", "there is no CUDA device; expected cpu"),
     ("model train tokenizer --out trained --rate nan", "rate"),
     ("model convert models/target.safetensors --out a.pt", ".safetensors"),
+    ("model convert models/target.safetensors --out a.safetensors", "is missing class_emb.weight"),
     # of continuous tokens
     (f"generate {PAIR} --top-k 5", "--top-k 5: is not for --model fashion-continuous"),
     (f"generate {PAIR} --method sjd", "unknown method 'sjd'; expected one of auto"),
