@@ -33,7 +33,7 @@ import os, subprocess, sys
 from experiments.interrupts import held_interrupts
 
 with held_interrupts():
-    worker = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1); print('done', flush=True)"])
+    worker = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(0.2); print('done', flush=True)"])
 try:
     os.kill(os.getpid(), 2)
     os.kill(worker.pid, 2)

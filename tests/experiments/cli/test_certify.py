@@ -76,7 +76,9 @@ def test_a_lossless_one_returns_0_and_the_same_calls_give_the_same_certificate(
 
 
 @pytest.mark.parametrize("name", ["mine.py", "my-own verifier.py"])
-def test_a_method_in_a_file_is_enumerated_and_reproduced(name: str, folder: Path, undrawn: None) -> None:
+def test_a_method_in_a_file_is_enumerated_and_reproduced(
+    name: str, folder: Path, undrawn: None, laws_at_hand: None
+) -> None:
     (folder / "mine.py").rename(folder / name)
     assert main(["certify", f"./{name}:engine.verify", *FEW]) == 1
     failure = certificate(folder)["failure"]

@@ -67,7 +67,7 @@ SJD = "--decoder sjd --set window=2"
         ("greedy --size 2 --that 'accepts <= alpha'", 1, "alpha 1/2"),
         ("mine.py:Floats", 3, "1.2, a float"),
         ("mine.py:Asks", 3, "float()"),
-        ("mine.py:Loops --limit 0.5", 3, "\nit took longer than --limit 0.5 s\n"),
+        ("mine.py:Loops --limit 0.2", 3, "\nit took longer than --limit 0.2 s\n"),
         ("mine.py:Leaves", 3, "ends the process"),
         ("mine.py:Fickle --size 2", 3, "unknown mine.py:Fickle, V = 2: lossless\n"),  # noticed in one way or other
         ("mine.py:Raises", 1, "\naccept raises RuntimeError: not today\np = (1, 0)\n"),
@@ -135,11 +135,11 @@ def test_a_module_that_hangs_when_it_is_imported_is_not_told_to_take_a_longer_li
     here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (here / "hangs.py").write_text("while True:\n    pass\n")
-    monkeypatch.setattr(proving, "IMPORTING", 0.5)
+    monkeypatch.setattr(proving, "IMPORTING", 0.2)
     assert main(["prove", "hangs.py"]) == 3
-    assert "it does not return within 0.5 s" in capsys.readouterr().out
+    assert "it does not return within 0.2 s" in capsys.readouterr().out
     told = usage_error(["prove", "hangs.py", "--at", "1/2,1/2", "1/3,2/3"], capsys)
-    assert told == "simlab: hangs.py does not return within 0.5 s; expected a rule that answers\n"
+    assert told == "simlab: hangs.py does not return within 0.2 s; expected a rule that answers\n"
 
 
 def test_a_function_from_the_size_to_a_rule_is_shown_as_it_is_proven(
