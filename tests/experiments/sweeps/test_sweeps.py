@@ -355,15 +355,6 @@ def test_a_folder_in_the_place_of_a_cell_is_named(finished: Path) -> None:
         ran(GOOD, finished)
 
 
-def test_finished_cells_are_not_computed_again(finished: Path, reference: bytes) -> None:
-    def none(cells: Sequence[Cell]) -> Iterator[Outcome]:
-        raise AssertionError(f"{len(cells)} cells computed again")
-
-    (finished / "table.parquet").unlink()
-    ran(GOOD, finished, none)
-    assert (finished / "table.parquet").read_bytes() == reference
-
-
 def test_another_spec_in_the_same_folder_leaves_old_cells_alone(finished: Path, tmp_path: Path) -> None:
     other = changed("seeds = [1, 2]", "seeds = [2, 3]")
     notes = Notes()
