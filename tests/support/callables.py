@@ -68,18 +68,11 @@ def crashes(p, q, drafts, rng):
 def too_many(p, q, drafts, rng):
     return [0] * (len(p) + 1)
 
-def too_few_arguments(p, q):
-    return [0]
-
 def mutates(p, q, drafts, rng):
     tokens = good(p, q, drafts, rng)
     p[:] = 0
     q /= 2
     return tokens
-
-def shares_the_global_generator(p, q, drafts, rng):
-    np.random.random()
-    return good(p, q, drafts, rng)
 
 def chatters(p, q, drafts, rng):
     print("x" * 10_000)
