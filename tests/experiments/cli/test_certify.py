@@ -38,7 +38,7 @@ def test_a_bug_is_found_and_explained_and_whole_files_are_saved(
     folder: Path, laws_at_hand: None, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Its page is drawn by simlab's ``reports``, and not by a package of this name in the folder."""
-    written(folder, {"reports/__main__.py": "raise SystemExit('not the simlab package')"})
+    written(folder, {"reports/__init__.py": "", "reports/__main__.py": "raise SystemExit('not the simlab package')"})
     there = {path.name for path in folder.iterdir()}
     asked = ["certify", "mine:wrong_measured", "--calls", "512", "--out", "results", "--json", "copy.json"]
     assert main([*asked, *SMALL]) == 1
