@@ -34,6 +34,10 @@ def wrong_measured(p, q, drafts, rng):
 def at_zero(p, q, drafts, rng):  # a coin of 0 accepts what p excludes
     return coins(p, q, drafts, rng, lambda p, q: np.maximum(p - q, 0), np.greater)
 
+def late(p, q, drafts, rng):
+    assert rng.random() < 1 - 1e-9
+    return coins(p, q, drafts, rng, lambda p, q: np.maximum(p - q, 0))
+
 def up_to_sixteen(p, q, drafts, rng):
     if len(drafts) > 16:
         raise NotImplementedError("more than 16 drafts")

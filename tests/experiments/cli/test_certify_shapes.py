@@ -93,7 +93,7 @@ def test_gates_have_own_shapes_and_edges_beside_a_pass() -> None:
     document = {"verdict": "lossless", "subject": "a.py:b", "contract": "verify", "summary": "", "seconds": 1.0}
     document |= {"epsilon": 0.03, "simlab": "1", "failure": None, "lines": [], "shapes": found, "edge": EDGE}
     assert [one.partition(":")[0] for one in aside(document)] == ["V=9", "edge"]
-    assert "edge: coin 1 of 3" in junit(document)
+    assert "edge: coin 1 of 3 is exactly 0 and coin 3 of 3 is the largest float below 1" in junit(document)
     (note,) = sarif(document)["runs"][0]["results"]
     assert (note["ruleId"], note["level"]) == ("edge", "note")
     assert aside(document | {"failure": EDGE, "shapes": None}) == []  # asked to fail, it is the failure
@@ -154,6 +154,13 @@ def test_an_edge_fails_if_it_is_asked_to(folder: Path, capsys: pytest.CaptureFix
     assert found["failure"] == found["edge"]
     assert found["command"].endswith("--seed 0 --processes 1")
     assert "--strict" in found["command"]
+    assert (
+        main(["certify", "mine.py:late", "--calls", "1", "--processes", "1", "--at-most", "V=2,gamma=1", "--strict"])
+        == 1
+    )
+    failure = certificate(folder)["failure"]
+    assert failure["kind"] == "raises"
+    assert 1 - 1e-9 < max(failure["arguments"]["uniforms"]) < 1
 
 
 def test_a_failure_without_a_program_is_printed_with_its_command(
