@@ -13,9 +13,9 @@ calls = 0
 def drawn(weights, rng):
     return int(np.searchsorted(weights.cumsum() / weights.sum(), rng.random(), side="right"))
 
-def coins(p, q, drafts, rng, residual):
+def coins(p, q, drafts, rng, residual, rejects=np.greater_equal):
     for i, x in enumerate(drafts.tolist()):
-        if rng.random() * q[i, x] >= p[i, x]:
+        if rejects(rng.random() * q[i, x], p[i, x]):
             left = residual(p[i], q[i])
             return [*drafts[:i].tolist(), drawn(left if left.any() else p[i], rng)]
     return [*drafts.tolist(), drawn(p[-1], rng)]
@@ -31,13 +31,17 @@ def wrong_measured(p, q, drafts, rng):
     rng.integers(2)
     return wrong(p, q, drafts, rng)
 
-def rounding(p, q, drafts, rng):
-    for i, x in enumerate(drafts.tolist()):
-        if rng.random() * q[i, x] >= p[i, x]:
-            left = np.maximum(p[i] - q[i], 0)
-            assert left.any()  # which fails where q is above p by a rounding error
-            return [*drafts[:i].tolist(), drawn(left, rng)]
-    return [*drafts.tolist(), drawn(p[-1], rng)]
+def at_zero(p, q, drafts, rng):  # a coin of 0 accepts what p excludes
+    return coins(p, q, drafts, rng, lambda p, q: np.maximum(p - q, 0), np.greater)
+
+def late(p, q, drafts, rng):
+    assert rng.random() < 1 - 1e-9
+    return coins(p, q, drafts, rng, lambda p, q: np.maximum(p - q, 0))
+
+def up_to_sixteen(p, q, drafts, rng):
+    if len(drafts) > 16:
+        raise NotImplementedError("more than 16 drafts")
+    return good(p, q, drafts, rng)
 
 class Engine:
     def __call__(self, p, q, drafts, rng):
@@ -68,18 +72,11 @@ def crashes(p, q, drafts, rng):
 def too_many(p, q, drafts, rng):
     return [0] * (len(p) + 1)
 
-def too_few_arguments(p, q):
-    return [0]
-
 def mutates(p, q, drafts, rng):
     tokens = good(p, q, drafts, rng)
     p[:] = 0
     q /= 2
     return tokens
-
-def shares_the_global_generator(p, q, drafts, rng):
-    np.random.random()
-    return good(p, q, drafts, rng)
 
 def chatters(p, q, drafts, rng):
     print("x" * 10_000)

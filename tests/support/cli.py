@@ -22,13 +22,6 @@ def simlab(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run([*COMMAND, *arguments], cwd=cwd, capture_output=True, text=True, timeout=300)
 
 
-def beside_a_decoy(folder: Path, files: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
-    """The finished command in a folder with these files, and with a package ``reports`` that is not simlab's."""
-    decoy = {"reports/__main__.py": "raise SystemExit('not the simlab package')"}
-    written(folder, files | decoy)
-    return simlab(*arguments, cwd=folder)
-
-
 def written(folder: Path, files: dict[str, str]) -> Path:
     """The folder, with these files in it."""
     for name, text in files.items():

@@ -33,7 +33,7 @@ def laws_at_hand() -> None:
 
 
 @pytest.fixture
-def undrawn(monkeypatch: pytest.MonkeyPatch, laws_at_hand: None) -> None:
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Certificates and judged rules without their pages, which have tests of their own."""
     for command in ("certify", "judging"):
         monkeypatch.setattr(f"experiments.cli.{command}.drawn", lambda out, command: True)

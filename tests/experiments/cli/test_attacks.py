@@ -12,42 +12,30 @@ import experiments.certification.certified as certifying
 from experiments.apart import Apart, Link, Lost
 from experiments.cli.main import main
 from experiments.judging import judge as judging
+from tests.support.callables import MINE, PLAIN
 from tests.support.cli import simlab
 
 pytestmark = pytest.mark.cli
 
-CALLABLES = """
-import os, shutil, signal, subprocess, sys, threading, time
-import numpy as np
+CALLABLES = f"""{MINE}{PLAIN}
+import shutil, signal, subprocess, threading
 
-calls = 0
+plain = accept
 
 def before():
     pass
 
-def drawn(weights, rng):
-    return int(np.searchsorted(weights.cumsum() / weights.sum(), rng.random(), side="right"))
-
 def verify(p, q, drafts, rng):
     global calls
     calls += 1
-    rng.integers(2)  # nothing is enumerated
     before()
-    for i, x in enumerate(drafts.tolist()):
-        if rng.random() * q[i, x] >= p[i, x]:
-            left = np.maximum(p[i] - q[i], 0)
-            return [*drafts[:i].tolist(), drawn(left if left.any() else p[i], rng)]
-    return [*drafts.tolist(), drawn(p[-1], rng)]
+    return good(p, q, drafts, rng)
 
 def accept(p, q, x):
     global calls
     calls += 1
     before()
-    return min(1, p[x] / q[x])
-
-def residual(p, q, x):
-    over = np.maximum(p - q, 0)
-    return over / over.sum() if over.sum() > 0 else p
+    return plain(p, q, x)
 """
 FOUND, FINE = "breaks", "fine"
 AT_IMPORT = {  # what is run, what comes of it, and of what it is told
@@ -108,7 +96,7 @@ def verdict(folder: Path, command: str, attack: str, where: str, limit: float) -
     (folder / "mine.py").write_text(CALLABLES + run)
     out = folder.parent / f"{folder.name}-out"
     asked = (
-        ["certify", "mine.py:verify", "--calls", "64", "--limit", str(limit), "--at-most", "V=64,gamma=8"]
+        ["certify", "mine.py:verify", "--calls", "64", "--limit", str(limit), "--at-most", "V=4,gamma=2"]
         if command == "certify"
         else ["prove", "mine.py", "--judge"]
     )
@@ -186,16 +174,3 @@ def test_an_answer_that_is_none_is_an_error_and_no_answer() -> None:
     found, _ = answered(lambda link: {1, 2})  # no JSON
     assert isinstance(found, Lost)
     assert found.kind == "dies"
-
-
-def test_a_copy_of_the_process_answers_nothing() -> None:
-    import os
-
-    def splits(link: Link) -> str:
-        own = os.getpid()
-        with link.asking(5.0):
-            os.fork()
-        return "the process" if os.getpid() == own else "the copy"
-
-    found, _ = answered(splits)
-    assert found == "the process" or isinstance(found, Lost)

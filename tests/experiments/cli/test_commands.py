@@ -30,7 +30,7 @@ from experiments.verification.claims import with_parts
 from experiments.verification.pool import Done, Task
 from experiments.verification.verify import verify
 from simlab.rules import make_rule
-from tests.support.cli import beside_a_decoy
+from tests.support.cli import simlab
 from theory.acceptance import alpha
 from theory.claims import CLAIMS, VERDICTS, CheckFailed, Finding
 from theory.exact import acceptance, step_law
@@ -42,11 +42,11 @@ QUICK = ["gsd.speed", "gsd.dynamic.centred", "gsd.unbiased", "leviathan.residual
 
 @pytest.fixture(scope="module")
 def verified(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.CompletedProcess[str]]:
-    """One run over a few quick claims, in a folder that holds a decoy ``reports`` package."""
+    """One run over a few quick claims, in a process of its own, as for a user."""
     folder = tmp_path_factory.mktemp("verify")
     chosen = [part for id in QUICK for part in ("--claim", id)]
     asked = ["verify", *chosen, "--out", "results", "--json", "copy.json", "--seed", "3"]
-    done = beside_a_decoy(folder, {}, *asked)
+    done = simlab(*asked, cwd=folder)
     assert (done.returncode, done.stderr) == (0, "")  # no progress where there is no terminal
     return folder, done
 
@@ -92,13 +92,6 @@ def test_whole_files_are_written_and_nothing_else(verified: tuple[Path, Any]) ->
     names = {path.name for path in (folder / "results").iterdir()}
     assert names == {"verdicts.json", "manifest.json", "report.html", "claims"}
     assert (folder / "copy.json").read_bytes() == (folder / "results" / "verdicts.json").read_bytes()
-
-
-@pytest.mark.slow
-def test_the_same_seed_gives_the_same_bytes(verified: tuple[Path, Any], tmp_path: Path) -> None:
-    chosen = [part for id in QUICK for part in ("--claim", id)]
-    assert main(["verify", *chosen, "--out", str(tmp_path), "--seed", "3"]) == 0
-    assert (tmp_path / "verdicts.json").read_bytes() == (verified[0] / "results" / "verdicts.json").read_bytes()
 
 
 def test_a_claim_decided_again_leaves_the_report_of_all_and_names_its_page(
@@ -196,12 +189,6 @@ def test_an_explained_claim_is_told_whole(id: str, capsys: pytest.CaptureFixture
 
 
 # The command line --------------------------------------------------------------------------------------------------
-
-
-def test_reports_explains_what_is_missing(tmp_path: Path) -> None:
-    done = subprocess.run([sys.executable, "-P", "-m", "reports", str(tmp_path)], capture_output=True, text=True)
-    assert done.returncode == 2
-    assert "verdicts.json" in done.stderr
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

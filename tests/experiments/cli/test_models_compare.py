@@ -141,7 +141,6 @@ def test_images_are_those_of_their_own_numbers(results: Path, models: Path) -> N
     assert (again.tokens == tokens).all()
 
 
-@pytest.mark.slow
 def test_the_same_seed_gives_the_same_numbers(models: Path, tmp_path: Path) -> None:
     found = []
     for seed in ("4", "4", "5"):
@@ -310,6 +309,3 @@ def test_a_cuda_device_is_named_and_its_memory_measured(models: Path, tmp_path: 
         assert entry["peak_bytes"] > 0
         assert entry["ms"]["model"] > 0
         assert entry["ms"]["verification"] > 0
-
-
-# Usage ------------------------------------------------------------------------------------------------------------

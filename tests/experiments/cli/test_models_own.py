@@ -12,9 +12,8 @@ pytest.importorskip("torch")
 from PIL import Image
 
 from experiments.cli.main import main
-from experiments.models.own import made
 from simlab.models.architectures.backbone import PARTS
-from simlab.models.check import CHECKS, check_model
+from simlab.models.check import CHECKS
 from tests.support.cli import files_of, usage_error, written
 
 pytestmark = pytest.mark.cli
@@ -54,11 +53,6 @@ def test_a_command_prints_what_is_shown(command: str, folder: Path, capsys: pyte
     status = main(command.split()[1:])
     assert status == (1 if "broken" in command else 0)
     assert lines(capsys.readouterr().out) == lines(SHOWN[command])
-
-
-def test_the_model_of_the_guide_lacks_nothing(folder: Path) -> None:
-    model = made("mine.py:make", "cpu")
-    assert [finding for finding in check_model(model) if finding.problem is not None] == []
 
 
 # what else a model may bring ---------------------------------------------------------------------------------------

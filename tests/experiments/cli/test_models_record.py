@@ -110,8 +110,6 @@ CHANGES: list[tuple[Callable[[Arrays], Arrays], str]] = [  # what is saved inste
     (lambda own: own | {"codebook": own["codebook"][:-1]}, "the codebook has 79 vectors"),
     (lambda own: own | {"p_0": own["p_0"][:, :-1]}, "block 0 has rows"),
     (lambda own: own | {"p_0": own["p_0"].astype(str)}, "block 0 is of <U32; expected rows of floats"),
-    (lambda own: own | {"p_0": own["p_0"] > 0}, "block 0 is of bool; expected rows of floats"),
-    (lambda own: own | {"q_0": own["q_0"].astype(complex)}, "block 0 is of complex128; expected rows of floats"),
     (lambda own: own | {"q_0": own["q_0"].astype(int)}, "block 0 is of int64; expected rows of floats"),
     (lambda own: own | {"token": own["token"] + 0.5}, "token is float64 of shape"),
     (lambda own: own | {"accepted": own["accepted"][:, None]}, "expected whole numbers, one of each draft"),

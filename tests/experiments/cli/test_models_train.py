@@ -60,31 +60,6 @@ def train(model: str, out: Path, *more: str) -> int:
     return main(["model", "train", model, "--out", str(out), *more])
 
 
-@pytest.mark.slow
-def test_all_models_one_after_the_other(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for kind, load in LOADERS.items():
-        assert train(kind, tmp_path, "--seed", "3") == 0
-        assert load(tmp_path) is not None
-        _, record = read_description(tmp_path / f"{kind}.safetensors", kind)
-        assert record["command"] == f"simlab model train {kind} --seed 3"
-        assert record["data_sha256"] == "made up"
-        assert record["plan"]["steps"] == 6
-        assert record["legs"] == [[0, 6]]
-        assert record["seconds"] >= 0
-        assert all(np.isfinite(value) for value in record["metrics"].values())
-        assert f"{record['parameters']:,}" in capsys.readouterr().out
-    _, record = read_description(tmp_path / "head.safetensors", "head")
-    built_on = {
-        need: hashlib.sha256((tmp_path / f"{need}.safetensors").read_bytes()).hexdigest()
-        for need in ("tokenizer", "target")
-    }
-    assert record["built_on"] == built_on
-    models = continuous.load_fashion_continuous(tmp_path)
-    assert models.target.config == models.draft.config
-    assert float(models.autoencoder.spread.std()) > 0, "measured over the training images"
-    assert {path.suffix for path in tmp_path.iterdir()} == {".safetensors"}
-
-
 class EverySource(TorchFunctionMode):
     """Random numbers are drawn where their generator is: a call names the device of each, or fills what is there."""
 
@@ -110,17 +85,36 @@ def test_random_numbers_are_drawn_on_the_device_of_their_generator(tmp_path: Pat
     assert seen.calls == 7
 
 
-@pytest.mark.slow
-def test_random_numbers_of_transformers_are_drawn_on_the_device_of_their_generator(tmp_path: Path) -> None:
-    for kind in KINDS:
-        with EverySource() as seen:
-            assert train(kind, tmp_path) == 0
-        assert seen.calls >= (0 if kind == "classifier" else 6)
-
-
 def test_a_generator_of_another_device_is_caught() -> None:
     with EverySource(), pytest.raises(AssertionError, match="randperm draws on the CPU"):
         torch.randperm(3, generator=torch.Generator().manual_seed(0))
+
+
+@pytest.mark.slow
+def test_all_models_one_after_the_other(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for kind, load in LOADERS.items():
+        with EverySource() as seen:
+            assert train(kind, tmp_path, "--seed", "3") == 0
+        assert seen.calls >= (0 if kind == "classifier" else 6)
+        assert load(tmp_path) is not None
+        _, record = read_description(tmp_path / f"{kind}.safetensors", kind)
+        assert record["command"] == f"simlab model train {kind} --seed 3"
+        assert record["data_sha256"] == "made up"
+        assert record["plan"]["steps"] == 6
+        assert record["legs"] == [[0, 6]]
+        assert record["seconds"] >= 0
+        assert all(np.isfinite(value) for value in record["metrics"].values())
+        assert f"{record['parameters']:,}" in capsys.readouterr().out
+    _, record = read_description(tmp_path / "head.safetensors", "head")
+    built_on = {
+        need: hashlib.sha256((tmp_path / f"{need}.safetensors").read_bytes()).hexdigest()
+        for need in ("tokenizer", "target")
+    }
+    assert record["built_on"] == built_on
+    models = continuous.load_fashion_continuous(tmp_path)
+    assert models.target.config == models.draft.config
+    assert float(models.autoencoder.spread.std()) > 0, "measured over the training images"
+    assert {path.suffix for path in tmp_path.iterdir()} == {".safetensors"}
 
 
 @pytest.mark.cuda

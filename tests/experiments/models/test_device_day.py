@@ -40,7 +40,7 @@ def test_a_step_that_fails_or_takes_too_long_stops_no_other(tmp_path: Path) -> N
     tried = tmp_path / "tried"
     asked = [
         step("wrong", tmp_path, "print('no such kernel'); sys.exit(2)"),
-        step("slow", tmp_path, "import time; time.sleep(60)", seconds=3.0),
+        step("slow", tmp_path, "import time; time.sleep(60)", seconds=1.5),
         step("lossy", tmp_path, "sys.exit(1)", answers=(0, 1)),
         step("later", tmp_path, f"sys.exit(not pathlib.Path({str(tried)!r}).exists())"),
         Step("absent", 10.0, (sys.executable, "-c", "pass"), {tmp_path / "absent.json": "of-absent"}),
@@ -72,8 +72,8 @@ def test_what_a_step_has_started_ends_with_it(tmp_path: Path) -> None:
     heedless = "import os, pathlib, signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN); "
     child = f"{heedless}pathlib.Path({str(own)!r}).write_text(str(os.getpid())); time.sleep(60)"
     heeds = f"import subprocess, time; subprocess.Popen([sys.executable, '-c', {child!r}]); time.sleep(60)"
-    assert day([step("parent", tmp_path, heeds, seconds=2.0)], tmp_path)["parent"] == ("stopped", 1)
-    time.sleep(1)
+    assert day([step("parent", tmp_path, heeds, seconds=1.5)], tmp_path)["parent"] == ("stopped", 1)
+    time.sleep(0.2)
     assert not own.exists() or not alive(int(own.read_text()))  # on a busy machine it may not have begun
 
 

@@ -21,7 +21,6 @@ from experiments.models.curve import Curve
 from experiments.models.discrete.kind import Discrete
 from experiments.models.discrete.methods import make_method, nodes
 from experiments.models.own import Own
-from experiments.results import write_json
 from simlab.models.process.sampling import Sampling
 from tests.support.fashion import write_models
 
@@ -245,13 +244,6 @@ def test_a_folder_that_cannot_be_written_is_no_reason_to_stop(
     monkeypatch.setenv(choice.CACHE, str(tmp_path / "file"))
     choice.choice(Discrete(), Sampling(), 4)
     assert counted.asked == [4, 1]
-
-
-def test_a_file_of_costs_is_taken_instead(counted: Counted, tmp_path: Path) -> None:
-    path = tmp_path / "curve.json"
-    write_json(path, Counted()(Discrete(), Sampling(), [1, 64]))
-    assert choice.choice(Discrete(), Sampling(), 8, path).candidate.method != "ar"
-    assert counted.asked == []
 
 
 @pytest.mark.parametrize(

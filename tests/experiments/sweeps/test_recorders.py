@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -314,15 +313,11 @@ def test_a_pair_without_a_draft_has_only_an_entropy() -> None:
 
 # All of them -------------------------------------------------------------------------------------------------------
 
-NEW: dict[str, Callable[..., Any]] = {
-    name: RECORDERS[name] for name in ("distortion", "group_gain", "perturbation", "keep", "pair_tv")
-}
 
-
-@pytest.mark.parametrize("name", NEW)
+@pytest.mark.parametrize("name", RECORDERS)
 def test_an_entry_depends_on_its_own_replicate_only(name: str) -> None:
     pair = make_process("codebook", vocabulary=V, length=41, clusters=3, dimension=2, temperature=1.0, draft_noise=1.0)
     decoder = make_decoder("sjd-pac", window=4, candidates=2, depth=2)
-    together, alone = (NEW[name](sampled(decoder, LOSSY, pair, own)) for own in ([3, 5, 9], [5]))
+    together, alone = (RECORDERS[name](sampled(decoder, LOSSY, pair, own)) for own in ([3, 5, 9], [5]))
     for column, values in together.items():
         np.testing.assert_array_equal(values[1], alone[column][0])
