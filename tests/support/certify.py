@@ -69,6 +69,26 @@ def verifier(wrong: Callable[[int, int, int], bool] = lambda size, gamma, i: Fal
     return verify
 
 
+def one_by_one(
+    draw: Callable[[list[Array], list[int], np.random.Generator], int] = lambda rows, found, rng: taken(
+        rows[-1], rng.random()
+    ),
+) -> Function:
+    """A loop of the contract ``decode`` without drafts: ``draw(rows, found, rng)`` is the next token.
+
+    ``rows`` are those of the model so far, the last one for the token that is drawn, by default from it.
+    """
+
+    def decode(model: Function, length: int, rng: np.random.Generator, eos: int | None = None) -> list[int]:
+        rows, found = list[Array](), list[int]()
+        while len(found) < length and (eos is None or eos not in found):
+            rows.append(model(tuple(found)))
+            found.append(draw(rows, found, rng))
+        return found
+
+    return decode
+
+
 def evidence(cases: Sequence[Case], function: Function, calls: int, seed: int = 0, only: str | None = None) -> Evidence:
     """What so many calls with the real generator show of every case, or of the one with the name ``only``."""
     found = Evidence(cases)

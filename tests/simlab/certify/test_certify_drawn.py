@@ -9,7 +9,6 @@ import pytest
 
 from simlab.arrays import Array, total_variation
 from simlab.certify import certify
-from simlab.certify.contracts.base import Function
 from simlab.certify.engine.describing import deviation
 from simlab.certify.engine.region import CALLS
 from simlab.certify.shapes.events import EACH
@@ -17,7 +16,7 @@ from simlab.mutants.gated.base import excess
 from simlab.mutants.gated.contracts import implementation, reference
 from simlab.mutants.gated.gates import ALWAYS, Gate
 from simlab.mutants.gated.gates import GATES as GATED
-from tests.support.certify import speculated, taken, verifier
+from tests.support.certify import one_by_one, speculated, taken, verifier
 from tests.support.regions import call, region_of, searched
 
 GATES: dict[str, tuple[str, Callable[[int, int, int], bool]]] = {
@@ -45,7 +44,6 @@ def test_what_is_wrong_in_a_shape_is_found_there(name: str) -> None:
 
 BY_DESIGN = [  # fault, contract, gate, shape
     ("all tokens but the last two of a long cache stale", "decode", ALWAYS, "V=300,length=20"),
-    ("residual even over its tokens", "decode", GATED["position = 23"], "V=300,length=40"),  # seen place by place
     ("candidates of 0.95 or more accepted whatever the coin", "tree_parents", ALWAYS, "V=300,nodes=20"),
     ("p without the filters", "chain_logits", GATED["V > 64"], "V=300,gamma=3"),
     ("p without the filters", "chain_logits_joint", GATED["V > 64"], "V=300,gamma=3"),
@@ -96,17 +94,19 @@ def _greedy_as_the_first(p: Array, q: Array, drafts: Array, rng: np.random.Gener
     return _of_batch(p, q, drafts, rng.random(p.shape[:2]))
 
 
-def _old_token_as_uniform(model: Function, length: int, rng: np.random.Generator, eos: int | None = None) -> list[int]:
+def _old_token_as_uniform(rows: list[Array], found: list[int], rng: np.random.Generator) -> int:
     """The token eight before is the draft, and counts as a draw from all tokens alike."""
-    found: list[int] = []
-    while len(found) < length and (eos is None or eos not in found):
-        p = model(tuple(found))
-        q, u = np.full(len(p), 1 / len(p)), rng.random(2)
-        if len(found) < 8:
-            found.append(taken(p, u[0]))
-        else:
-            found.append(_chained(p[None].repeat(2, 0), q[None], np.array(found[-8:-7]), u)[0])
-    return found
+    p, u = rows[-1], rng.random(2)
+    if len(found) < 8:
+        return taken(p, u[0])
+    q = np.full(len(p), 1 / len(p))
+    return _chained(p[None].repeat(2, 0), q[None], np.array(found[-8:-7]), u)[0]
+
+
+def _even_behind_certain(rows: list[Array], found: list[int], rng: np.random.Generator) -> int:
+    """Behind a token that was certain all that can be are as likely."""
+    behind = len(rows) > 1 and rows[-2].max() == 1
+    return taken(np.sign(rows[-1]) if behind else rows[-1], rng.random())
 
 
 def _eight_siblings(p: Array, tokens: Array, parents: Array, coins: Array, coin: float) -> list[int]:
@@ -130,21 +130,11 @@ def _eight_siblings(p: Array, tokens: Array, parents: Array, coins: Array, coin:
 WRONG = {  # what is wrong in a part of shapes that has to be hit: contract, shapes, and how many of them are drawn
     "coins of four drafts before": ("verify", "V=8..30,gamma=5..7", _coins_again, 64),
     "rows of few tokens": ("verify", "V=200..400,gamma=1..3", _few_tokens, 48),
-    "coins of eight sequences before": (
-        "verify_batch",
-        "V=8..30,gamma=1,batch=9..17",
-        _sequences_again,
-        48,
-    ),
+    "coins of eight sequences before": ("verify_batch", "V=8..30,gamma=1,batch=9..17", _sequences_again, 48),
     "a greedy first sequence": ("verify_batch", "V=8..30,gamma=1..2,batch=3..6", _greedy_as_the_first, 32),
-    "an old token as a uniform draft": ("decode", "V=8..30,length=12..20", _old_token_as_uniform, 16),
+    "an old token as a uniform draft": ("decode", "V=8..30,length=12..20", one_by_one(_old_token_as_uniform), 16),
     "nine siblings": ("tree_parents", "V=100..300,nodes=17..32", _eight_siblings, 24),
-    "behind certain tokens": (
-        "decode",
-        "V=300,length=40",
-        implementation("bonus even over its tokens", GATED["draft certain"], "decode"),
-        64,
-    ),
+    "behind certain tokens": ("decode", "V=300,length=40", one_by_one(_even_behind_certain), 64),
     "drafts where a token is certain": (
         "verify",
         "V=300,gamma=3..6",
@@ -220,7 +210,8 @@ def test_what_is_told_of_a_drawn_case_rests_on_many_calls() -> None:
         tokens = [taken(row, rng.random()) for row in q]
         return [*tokens[:31], int(q[31].argmax()), *tokens[32:]] if len(q) > 31 else tokens
 
-    found = certify(greedy_late, "draft", calls=16, shapes=["V=300,gamma=40"], processes=0).failure
+    shape = "V=300,gamma=40"
+    found = certify(greedy_late, "draft", calls=16, shapes=[shape], at_most=shape, processes=0).failure
     assert found
     assert "at place 31 comes out" in found.diagnosis
     assert found.tv_measured
@@ -235,7 +226,7 @@ def test_a_place_is_told_of_a_case_that_has_it_and_was_counted_alike() -> None:
     """
     region = region_of("V=6..9,length=20..40", name="decode")
     for asked in list(next(region.rounds(24 * CALLS)))[:-1]:
-        call(region, asked, reference("decode"), 0.0)
+        call(region, asked, one_by_one(), 0.0)
         found = region.visits[asked[0]].tallies.get(EACH)
         if found and found.counts.shape[1] == 2:
             found.test.seen = found.test.seen + np.array([1000, 0])
@@ -244,7 +235,7 @@ def test_a_place_is_told_of_a_case_that_has_it_and_was_counted_alike() -> None:
     pool.visit = min(visits, key=lambda visit: visit.shape["length"])
     assert pool.visit.shape["length"] < 30
     pool.tally.test.highest[30] = 60.0
-    call(region, (visits[0].index, 1, CALLS), reference("decode"), 0.0)
+    call(region, (visits[0].index, 1, CALLS), one_by_one(), 0.0)
     assert region.finding
     told = region.visits[region.finding.case].shape
     assert told["V"] >= 8
