@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import chain, product
 
 import numpy as np
 import pytest
@@ -177,17 +177,16 @@ def test_what_the_target_excludes_is_described_first_however_rare() -> None:
 
 
 def test_no_bug_is_named_after_cases_in_which_nothing_is_wrong() -> None:
-    """Of 40 times that counts follow the target a bug was a little likelier by chance in some, and was named."""
-    cases, likelier = CONTRACTS["verify_candidates"].cases(), 0
+    """Of 40 times that counts follow the target a bug was a little likelier by chance in the 13th, and was named."""
+    cases = CONTRACTS["verify_candidates"].cases()
     for seed in range(40):
         rng = np.random.default_rng(seed)
         counts = {i: rng.multinomial(2000, case.events[0].law) for i, case in enumerate(cases) if case.known_laws}
         assert diagnosed(cases, counts) == Diagnosis((), False)
-        names = {name for i in counts for name in cases[i].known_laws}
-        fitting = [name for name in names if _fits(name, cases, counts)]
-        gains = [sum(_gain(cases[i], counts[i], cases[i].known_laws.get(name)) for i in counts) for name in fitting]
-        likelier += max(gains, default=0) > 0
-    assert likelier
+        if seed == 12:
+            fitting = [name for name in {*chain(*(cases[i].known_laws for i in counts))} if _fits(name, cases, counts)]
+            gains = [sum(_gain(cases[i], counts[i], cases[i].known_laws.get(name)) for i in counts) for name in fitting]
+            assert max(gains) > 0
     wrong = "siblings share a coin"
     rng = np.random.default_rng(0)
     laws = {i: case.known_laws.get(wrong, case.events[0].law) for i, case in enumerate(cases) if case.known_laws}

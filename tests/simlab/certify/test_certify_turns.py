@@ -10,6 +10,7 @@ import pytest
 from experiments.certification.self_test_known import Hidden
 from simlab.arrays import Array
 from simlab.certify import CONTRACTS, certify
+from simlab.certify.engine import shrink
 from simlab.certify.engine.region import CALLS, GLANCE, Region
 from simlab.certify.engine.tallies import Pool, Tally, Visit
 from simlab.certify.engine.tasks import Fault, Sample
@@ -19,6 +20,8 @@ from simlab.certify.shapes.events import EXAMINED
 from simlab.certify.shapes.ranges import Ranges, parsed
 from tests.support.certify import verifier
 from tests.support.regions import call, called_on, region_of
+
+FEW = "V=8,gamma=40"  # of what is drawn, and of the fixed cases
 
 
 @pytest.mark.exact
@@ -67,7 +70,14 @@ def test_a_shape_that_only_seemed_slow_is_called_after_all() -> None:
     assert region.evidence_of(1).outcomes > 0
 
 
+@pytest.fixture
+def no_smaller_case(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No smaller case that fails is looked for, which takes seconds where there is none."""
+    monkeypatch.setattr(shrink, "SECONDS", 0.0)
+
+
 @pytest.mark.exact
+@pytest.mark.usefixtures("no_smaller_case")
 def test_a_shape_that_is_declined_is_left_out_and_one_that_fails_is_not() -> None:
     right = verifier()
 
@@ -80,14 +90,15 @@ def test_a_shape_that_is_declined_is_left_out_and_one_that_fails_is_not() -> Non
         table = np.zeros(20)
         return right(p, q, drafts, rng) if table[len(drafts) - 1] == 0 else []
 
-    found = certify(Hidden(declines), calls=16)  # nothing is enumerated, which takes seconds
+    found = certify(Hidden(declines), calls=16, at_most=FEW)  # nothing is enumerated, which takes seconds
     assert found.verdict == "inconclusive"
     assert found.shapes
     assert any("more than 20 drafts are not supported" in one.why for one in found.shapes.cells)
-    assert certify(Hidden(fails), calls=16).verdict == "breaks"
+    assert certify(Hidden(fails), calls=16, at_most=FEW).verdict == "breaks"
 
 
 @pytest.mark.exact
+@pytest.mark.usefixtures("no_smaller_case")
 def test_what_a_library_raises_or_depends_on_the_rows_is_no_shape_that_is_declined() -> None:
     right = verifier()
 
@@ -99,10 +110,10 @@ def test_what_a_library_raises_or_depends_on_the_rows_is_no_shape_that_is_declin
             raise ValueError("the first draft is odd")
         return right(p, q, drafts, rng)  # type: ignore[no-any-return]
 
-    found = certify(Hidden(crashes), calls=16)
+    found = certify(Hidden(crashes), calls=16, at_most=FEW)
     assert found.verdict == "breaks"
     assert "Total of weights must be greater than zero" in found.summary
-    found = certify(Hidden(refuses), calls=16)
+    found = certify(Hidden(refuses), calls=16, at_most=FEW)
     assert found.verdict == "breaks"
     assert "the first draft is odd, in a shape that it has answered before" in found.summary
 
