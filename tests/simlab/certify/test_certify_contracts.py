@@ -37,7 +37,7 @@ QUICK = ("verify", "verify_candidates", "draft", "chain_uniforms", "tree_parents
 
 @pytest.fixture(autouse=True)
 def _fewer_tries(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Trees are tried on 200 lists: one that is wrong for a tenth of all is missed with 1e-9, and its law is compared."""
+    """Trees are tried on 200 lists, which miss one that is wrong for a tenth of all with 1e-9; laws are compared, too."""
     monkeypatch.setattr(exact, "TRIED", 200)
 
 
@@ -211,8 +211,10 @@ def test_wrong_ones_are_found_exactly_and_recognised(contract: str, name: str) -
 
 @pytest.mark.parametrize("name", IN_ONE_CALL)
 def test_generators_that_are_seeded_anew_are_found(name: str) -> None:
-    """Also where single calls are right, and only two in turn are alike: 500 pairs of calls bring evidence of e^14 with a
-    power of 1 - 1e-9, for each pair brings the entropy of its law, half a nat at least."""
+    """Also where single calls are right, and only two in turn are alike.
+
+    Each of 500 pairs that are alike brings the entropy of what is emitted, 0.6 nats or more, and 14 are an alarm.
+    """
     ours, cases = reference(name), CONTRACTS[name].cases()
     once, twice = cases[0], next(case for case in cases if case.name == "two calls in turn")
     assert found_in(once, lambda *arguments: ours(*arguments[:-1], np.random.default_rng(7)), 500)

@@ -105,7 +105,9 @@ def test_a_fault_that_its_gate_keeps_out_does_not_deviate() -> None:
     assert deviation("row of p of another sequence", ALWAYS, "verify").tv == 0  # there is no other
 
 
-@pytest.mark.parametrize("name", CONTRACTS)
+@pytest.mark.parametrize(
+    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in CONTRACTS]
+)
 def test_every_gate_can_be_asked_under_every_contract(name: str) -> None:
     """One of each family, of the first fault that goes with it: candidates of one position share their rows."""
     of = CONTRACTS[name]
