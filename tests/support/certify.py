@@ -119,17 +119,21 @@ def missed(call: Call, tree: Piece | Tokens, n: int, seed: int) -> int:
 
 
 class Stuck:
-    """Seeds a generator anew for every second call and gives it to both: each call is right, two in turn are alike."""
+    """Has so many generators in turn, each seeded anew for every second of its calls: a call and a later one are alike.
 
-    def __init__(self, function: Function) -> None:
-        self.function, self.calls, self.seed = function, 0, 0
+    By itself each call is right. So many calls were made ``before``.
+    """
+
+    def __init__(self, function: Function, generators: int = 1, before: int = 0) -> None:
+        self.function, self.seeds, self.calls = function, [0] * generators, before
 
     def __call__(self, *arguments: Any) -> Any:
         *given, rng = arguments
-        if self.calls % 2 == 0:
-            self.seed = int(rng.integers(1 << 62))
+        turn, k = divmod(self.calls, len(self.seeds))
+        if turn % 2 == 0:
+            self.seeds[k] = int(rng.integers(1 << 62))
         self.calls += 1
-        return self.function(*given, np.random.default_rng(self.seed))
+        return self.function(*given, np.random.default_rng(self.seeds[k]))
 
 
 def _off(case: Case, law: np.ndarray) -> bool:

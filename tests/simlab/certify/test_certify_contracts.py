@@ -37,7 +37,7 @@ QUICK = ("verify", "verify_candidates", "draft", "chain_uniforms", "tree_parents
 
 @pytest.fixture(autouse=True)
 def _fewer_tries(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Trees are tried on 200 lists, which miss one that is wrong for a tenth of all with 1e-9; laws are compared, too."""
+    """Trees are tried on 200 lists, which miss one that is wrong for a tenth with 1e-9; laws are compared, too."""
     monkeypatch.setattr(exact, "TRIED", 200)
 
 
