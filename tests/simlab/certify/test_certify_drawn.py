@@ -2,63 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 
 from simlab.arrays import Array, total_variation
 from simlab.certify import certify
+from simlab.certify.contracts.base import Function
 from simlab.certify.engine.describing import deviation
 from simlab.certify.engine.region import CALLS
 from simlab.certify.shapes.events import EACH
 from simlab.mutants.gated.base import excess
 from simlab.mutants.gated.contracts import implementation, reference
-from simlab.mutants.gated.gates import ALWAYS, Gate
+from simlab.mutants.gated.gates import ALWAYS
 from simlab.mutants.gated.gates import GATES as GATED
 from tests.support.certify import one_by_one, speculated, taken, verifier
 from tests.support.regions import call, region_of, searched
-
-GATES: dict[str, tuple[str, Callable[[int, int, int], bool]]] = {
-    "between two lengths": ("V=8..900,gamma=6", lambda size, gamma, i: gamma == 6),
-    "deep and wide at once": ("V=65..900,gamma=40..60", lambda size, gamma, i: i > 31 and size > 64),
-    "beyond 65,536 tokens": ("V=70000,gamma=2", lambda size, gamma, i: size > 1 << 16),
-    "in an odd vocabulary": ("V=2001,gamma=3", lambda size, gamma, i: size > 100 and size % 2 == 1),
-}
-
-
-@pytest.mark.slow
-@pytest.mark.statistical
-@pytest.mark.parametrize("name", GATES)
-def test_what_is_wrong_in_a_shape_is_found_there(name: str) -> None:
-    """Half of the kinds of rows make TV 0.1 or more: of 24 shapes one is odd after 128 calls, and sure after 3,000.
-
-    The same code without what is wrong raises no alarm; its rate is 1e-6.
-    """
-    shape, gate = GATES[name]
-    found = searched(verifier(gate), shape, 24 * CALLS).finding
-    assert found
-    assert found.log_e > 14
-    assert searched(verifier(), shape, 4 * CALLS).finding is None
-
-
-BY_DESIGN = [  # fault, contract, gate, shape
-    ("all tokens but the last two of a long cache stale", "decode", ALWAYS, "V=300,length=20"),
-    ("candidates of 0.95 or more accepted whatever the coin", "tree_parents", ALWAYS, "V=300,nodes=20"),
-    ("p without the filters", "chain_logits", GATED["V > 64"], "V=300,gamma=3"),
-    ("p without the filters", "chain_logits_joint", GATED["V > 64"], "V=300,gamma=3"),
-]
-
-
-@pytest.mark.statistical
-@pytest.mark.parametrize(("fault", "name", "gate", "shape"), BY_DESIGN, ids=lambda one: getattr(one, "name", one))
-def test_what_is_wrong_by_design_is_found_in_a_drawn_shape(fault: str, name: str, gate: Gate, shape: str) -> None:
-    """128 calls of each of eight shapes, and more of what looks odd, at most 16,384 of each.
-
-    The same code without the fault raises no alarm; its rate is 1e-6.
-    """
-    assert searched(implementation(fault, gate, name), shape, 8 * CALLS, 0, name).finding
-    assert searched(reference(name), shape, 2 * CALLS, 0, name).finding is None
 
 
 def _chained(p: Array, q: Array, drafts: Array, coins: Array, sparse: bool = False) -> list[int]:
@@ -127,7 +85,34 @@ def _eight_siblings(p: Array, tokens: Array, parents: Array, coins: Array, coin:
         path.append(int(tokens[took]))
 
 
-WRONG = {  # what is wrong in a part of shapes that has to be hit: contract, shapes, and how many of them are drawn
+Wrong = tuple[str, str, Function, int]  # contract, shapes, and how many of them are drawn
+OF_SHAPES: dict[
+    str, Wrong
+] = {  # what is wrong in all cases of its shapes, for half of the kinds of rows by TV 0.1 or more
+    "between two lengths": ("verify", "V=8..900,gamma=6", verifier(lambda size, gamma, i: gamma == 6), 24),
+    "deep and wide at once": (
+        *("verify", "V=65..900,gamma=40..60"),
+        verifier(lambda size, gamma, i: i > 31 and size > 64),
+        24,
+    ),
+    "beyond 65,536 tokens": ("verify", "V=70000,gamma=2", verifier(lambda size, gamma, i: size > 1 << 16), 24),
+    "in an odd vocabulary": (
+        *("verify", "V=2001,gamma=3"),
+        verifier(lambda size, gamma, i: size > 100 and size % 2 == 1),
+        24,
+    ),
+}
+BY_DESIGN: dict[str, Wrong] = {
+    f"{contract}: {fault}": (contract, shape, implementation(fault, gate, contract), 8)
+    for fault, contract, gate, shape in (
+        ("all tokens but the last two of a long cache stale", "decode", ALWAYS, "V=300,length=20"),
+        ("candidates of 0.95 or more accepted whatever the coin", "tree_parents", ALWAYS, "V=300,nodes=20"),
+        ("p without the filters", "chain_logits", GATED["V > 64"], "V=300,gamma=3"),
+        ("p without the filters", "chain_logits_joint", GATED["V > 64"], "V=300,gamma=3"),
+    )
+}
+FEW_TOKENS = GATED["rows of at most 2 tokens with mass"]
+IN_SOME_CASES: dict[str, Wrong] = {  # what is wrong in a part of its shapes that has to be hit
     "coins of four drafts before": ("verify", "V=8..30,gamma=5..7", _coins_again, 64),
     "rows of few tokens": ("verify", "V=200..400,gamma=1..3", _few_tokens, 48),
     "coins of eight sequences before": ("verify_batch", "V=8..30,gamma=1,batch=9..17", _sequences_again, 48),
@@ -136,34 +121,48 @@ WRONG = {  # what is wrong in a part of shapes that has to be hit: contract, sha
     "nine siblings": ("tree_parents", "V=100..300,nodes=17..32", _eight_siblings, 24),
     "behind certain tokens": ("decode", "V=300,length=40", one_by_one(_even_behind_certain), 64),
     "drafts where a token is certain": (
-        "verify",
-        "V=300,gamma=3..6",
-        implementation("drafts unverified", GATED["rows of at most 2 tokens with mass"], "verify"),
+        *("verify", "V=300,gamma=3..6"),
+        implementation("drafts unverified", FEW_TOKENS, "verify"),
         64,
     ),
-    "certain tokens": (
-        "draft",
-        "V=300,gamma=9",
-        implementation("the token before repeated", GATED["rows of at most 2 tokens with mass"], "draft"),
-        64,
-    ),
+    "certain tokens": ("draft", "V=300,gamma=9", implementation("the token before repeated", FEW_TOKENS, "draft"), 64),
 }
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("name", WRONG)
-def test_what_is_wrong_in_some_drawn_cases_only_is_found(name: str) -> None:
-    """128 calls of each of so many shapes, and more of what looks odd. An alarm is a false one with 1e-6.
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *(pytest.param(one, id=name, marks=pytest.mark.slow) for name, one in OF_SHAPES.items()),
+        *(pytest.param(one, id=name) for name, one in (BY_DESIGN | IN_SOME_CASES).items()),
+    ],
+)
+def test_what_is_wrong_in_drawn_cases_is_found(wrong: Wrong) -> None:
+    """128 calls of each of so many shapes, and more of what looks odd, at most 16,384 of each.
 
-    Of ten other seeds each, 59 of the 60 runs found it.
+    An alarm is a false one with 1e-6. Of ten other seeds each, 59 of the 60 runs of the first six that are wrong in
+    some cases found it, and all of what is wrong behind certain tokens.
     """
-    contract, shape, function, count = WRONG[name]
+    contract, shape, function, count = wrong
     assert searched(function, shape, count * CALLS, 0, contract).finding
 
 
 @pytest.mark.statistical
+@pytest.mark.parametrize(
+    ("contract", "shape", "count"),
+    [
+        *((contract, shape, 2) for contract, shape, _, _ in BY_DESIGN.values()),
+        *(pytest.param(contract, shape, 4, marks=pytest.mark.slow) for contract, shape, _, _ in OF_SHAPES.values()),
+    ],
+)
+def test_right_code_raises_no_alarm(contract: str, shape: str, count: int) -> None:
+    """Its rate is 1e-6."""
+    assert searched(reference(contract), shape, count * CALLS, 0, contract).finding is None
+
+
+@pytest.mark.statistical
 def test_what_is_wrong_at_one_place_of_a_sequence_is_told_of_that_place() -> None:
-    """As in :data:`BY_DESIGN`, and its rate of false alarms."""
+    """As of those by design, and their rate of false alarms."""
     wrong = implementation("residual even over its tokens", GATED["position = 23"], "decode")
     region = searched(wrong, "V=300,length=40", 8 * CALLS, 0, "decode")
     assert region.finding
