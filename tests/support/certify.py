@@ -14,11 +14,17 @@ from simlab.certify.contracts.blocks import Tokens
 from simlab.certify.engine.evidence import Evidence, calls_needed
 from simlab.certify.engine.scripted import Call, Piece, exact_laws, mispredicted, random_scripts
 from simlab.certify.engine.tasks import Sample
+from simlab.certify.registry import CONTRACTS
 from simlab.mutants.gated.base import excess
 from simlab.randomness.coins import outcomes
 
 REACHABLE = 300_000  # calls of a case that a minute has room for
 TRIED = 2  # cases for which calls are counted
+
+
+def case_named(contract: str, name: str) -> Any:
+    """The case of a contract's battery with this name."""
+    return next(case for case in CONTRACTS[contract].cases() if case.name == name)
 
 
 def exact_law(verify: Callable[..., Any], *arguments: Any) -> dict[Any, float]:
@@ -104,7 +110,8 @@ def calls_to_tell_apart(cases: Sequence[Case], name: str) -> float:
     laws = [(case, law) for case, law in under if law is not None]
     laws.sort(key=lambda found: -_divergence(found[1], found[0].events[0].law))
     level = Evidence(cases).level
-    needed = [calls_needed(case, law, level, 0.999) for case, law in laws[:TRIED] if _off(case, law)]
+    off = [(case, law) for case, law in laws[:TRIED] if _divergence(law, case.events[0].law) > 1e-6]
+    needed = [calls_needed(case, law, level, 0.999) for case, law in off]
     return min((calls for calls in needed if calls is not None), default=np.inf)
 
 
@@ -134,10 +141,6 @@ class Stuck:
             self.seeds[k] = int(rng.integers(1 << 62))
         self.calls += 1
         return self.function(*given, np.random.default_rng(self.seeds[k]))
-
-
-def _off(case: Case, law: np.ndarray) -> bool:
-    return _divergence(law, case.events[0].law) > 1e-6
 
 
 def _divergence(law: np.ndarray, target: np.ndarray) -> float:

@@ -5,16 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from simlab.certify.battery.candidates import cases
 from simlab.certify.contracts import candidates
 from simlab.certify.contracts.candidates import _distinct
 from simlab.mutants.gated.drafting import of_accumulated_cdf, of_rounded_cdf
 from simlab.processes.filters import bfloat16
 from simlab.statistics import Sequential
+from tests.support.certify import case_named
 
 pytestmark = pytest.mark.exact
-
-SMALL = [case for case in cases() if case.small]
 
 
 @pytest.mark.parametrize("rounds", [0, 20])
@@ -24,7 +22,7 @@ def test_candidates_are_drawn_in_turn_without_replacement(rounds: int, monkeypat
     25,000 draws: a chi-square of 24 cells alarms with 1e-6, and sees TV 0.04 with power above 0.999.
     """
     monkeypatch.setattr(candidates, "ROUNDS", rounds)
-    case = next(case for case in SMALL if case.name == "three candidates of four tokens")
+    case = case_named("verify_candidates", "three candidates of four tokens")
     every = {drawn: k for k, drawn in enumerate(case.every_draw)}
     law = np.array(list(case.every_draw.values()))
     rng = np.random.default_rng(0)
@@ -50,7 +48,7 @@ def test_many_candidates_are_drawn():
 
 
 def test_more_candidates_than_q_can_draw_are_refused():
-    case = next(case for case in SMALL if case.name == "q one-hot")
+    case = case_named("verify_candidates", "q one-hot")
     with pytest.raises(ValueError, match="count is 2; expected 1 to 1"):
         type(case)("", case.p, case.q, 2, case.events)
 

@@ -23,6 +23,7 @@ from simlab.certify.registry import CONTRACTS
 from simlab.messages import printable, raised
 from simlab.mutants.gated.correct import all_coins_at_once
 from simlab.statistics import Sequential
+from tests.support.certify import case_named
 
 pytestmark = pytest.mark.exact
 
@@ -62,7 +63,7 @@ def test_what_is_told_of_single_calls_is_of_all_together_at_half_the_level() -> 
 
 
 def test_sequences_of_a_call_count_as_one_in_bounds() -> None:
-    case = next(case for case in CONTRACTS["batch_uniforms"].cases() if case.name == "70 sequences")
+    case = case_named("batch_uniforms", "70 sequences")
     evidence, rng, calls = Evidence([case]), np.random.default_rng(0), 200
     many = [len(events.groups) for events in case.events]
     assert max(many) > 10

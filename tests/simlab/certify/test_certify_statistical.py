@@ -35,6 +35,7 @@ from simlab.mutants.catalogue import Implementation, bugs, correct
 from simlab.mutants.gated.contracts import implementation
 from simlab.mutants.gated.correct import CORRECT, all_coins_at_once
 from simlab.mutants.gated.gates import ALWAYS
+from tests.support.certify import case_named
 
 pytestmark = pytest.mark.statistical
 DEFAULT_EVERY = 4
@@ -265,7 +266,7 @@ def test_wrong_usage_is_told(options: dict[str, Any], message: str) -> None:
 def test_computed_power_is_reached(name: str, case: str) -> None:
     """With the calls that promise power 0.999, 46 of 50 seeds find it; fewer do with probability below 1e-8."""
     cases = CONTRACTS["verify"].cases()
-    tested = next(one for one in cases if one.name == case)
+    tested = case_named("verify", case)
     law = tested.law_under(name)
     assert law is not None
     needed = calls_needed(tested, law, Evidence(cases).level, 0.999)
