@@ -51,7 +51,8 @@ def wrong(name: str) -> Any:
 
 
 def quick(function: Any, **options: Any) -> Certificate:
-    return certify(function, **({"calls": CALLS, "processes": 1, "at_most": FEW} | options))
+    few: dict[str, Any] = {"calls": CALLS, "processes": 1, "at_most": FEW}
+    return certify(function, **(few | options))
 
 
 # Verdicts ------------------------------------------------------------------------------------------------------
