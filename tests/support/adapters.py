@@ -23,11 +23,13 @@ def constant(prefix: tuple[int, ...]) -> Array:
 def first_token(call: Callable[[np.random.Generator], Any], *edges: float | None) -> Array:
     """The exact law ``[2]`` of the first token, where uniform i decides at ``edges[i]`` and later ones do not matter.
 
-    Both ends of every piece are tried; they must agree.
+    In every piece all uniforms are put at their low ends, all at their high ones, and each alone at the other end; what
+    comes out must agree.
     """
     law = np.zeros(2)
     for pieces in product(*(pairwise([0, 1] if edge is None else [0, edge, 1]) for edge in edges)):
-        ends = product(*((low + SINGLE, high - SINGLE) for low, high in pieces))
-        (token,) = {call(Scripted(uniforms))[0] for uniforms in ends}
+        low, high = ([low + SINGLE for low, _ in pieces], [high - SINGLE for _, high in pieces])
+        one_off = [[*a[:i], b[i], *a[i + 1 :]] for a, b in ((low, high), (high, low)) for i in range(len(pieces))]
+        (token,) = {call(Scripted(uniforms))[0] for uniforms in (low, high, *one_off)}
         law[token] += np.prod([high - low for low, high in pieces])
     return law

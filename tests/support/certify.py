@@ -14,11 +14,17 @@ from simlab.certify.contracts.blocks import Tokens
 from simlab.certify.engine.evidence import Evidence, calls_needed
 from simlab.certify.engine.scripted import Call, Piece, exact_laws, mispredicted, random_scripts
 from simlab.certify.engine.tasks import Sample
+from simlab.certify.registry import CONTRACTS
 from simlab.mutants.gated.base import excess
 from simlab.randomness.coins import outcomes
 
 REACHABLE = 300_000  # calls of a case that a minute has room for
 TRIED = 2  # cases for which calls are counted
+
+
+def case_named(contract: str, name: str) -> Any:
+    """The case of a contract's battery with this name."""
+    return next(case for case in CONTRACTS[contract].cases() if case.name == name)
 
 
 def exact_law(verify: Callable[..., Any], *arguments: Any) -> dict[Any, float]:
@@ -69,6 +75,26 @@ def verifier(wrong: Callable[[int, int, int], bool] = lambda size, gamma, i: Fal
     return verify
 
 
+def one_by_one(
+    draw: Callable[[list[Array], list[int], np.random.Generator], int] = lambda rows, found, rng: taken(
+        rows[-1], rng.random()
+    ),
+) -> Function:
+    """A loop of the contract ``decode`` without drafts: ``draw(rows, found, rng)`` is the next token.
+
+    ``rows`` are those of the model so far, the last one for the token that is drawn, by default from it.
+    """
+
+    def decode(model: Function, length: int, rng: np.random.Generator, eos: int | None = None) -> list[int]:
+        rows, found = list[Array](), list[int]()
+        while len(found) < length and (eos is None or eos not in found):
+            rows.append(model(tuple(found)))
+            found.append(draw(rows, found, rng))
+        return found
+
+    return decode
+
+
 def evidence(cases: Sequence[Case], function: Function, calls: int, seed: int = 0, only: str | None = None) -> Evidence:
     """What so many calls with the real generator show of every case, or of the one with the name ``only``."""
     found = Evidence(cases)
@@ -84,7 +110,8 @@ def calls_to_tell_apart(cases: Sequence[Case], name: str) -> float:
     laws = [(case, law) for case, law in under if law is not None]
     laws.sort(key=lambda found: -_divergence(found[1], found[0].events[0].law))
     level = Evidence(cases).level
-    needed = [calls_needed(case, law, level, 0.999) for case, law in laws[:TRIED] if _off(case, law)]
+    off = [(case, law) for case, law in laws[:TRIED] if _divergence(law, case.events[0].law) > 1e-6]
+    needed = [calls_needed(case, law, level, 0.999) for case, law in off]
     return min((calls for calls in needed if calls is not None), default=np.inf)
 
 
@@ -99,21 +126,21 @@ def missed(call: Call, tree: Piece | Tokens, n: int, seed: int) -> int:
 
 
 class Stuck:
-    """Seeds a generator anew for every second call and gives it to both: each call is right, two in turn are alike."""
+    """Has so many generators in turn, each seeded anew for every second of its calls: a call and a later one are alike.
 
-    def __init__(self, function: Function) -> None:
-        self.function, self.calls, self.seed = function, 0, 0
+    By itself each call is right. So many calls were made ``before``.
+    """
+
+    def __init__(self, function: Function, generators: int = 1, before: int = 0) -> None:
+        self.function, self.seeds, self.calls = function, [0] * generators, before
 
     def __call__(self, *arguments: Any) -> Any:
         *given, rng = arguments
-        if self.calls % 2 == 0:
-            self.seed = int(rng.integers(1 << 62))
+        turn, k = divmod(self.calls, len(self.seeds))
+        if turn % 2 == 0:
+            self.seeds[k] = int(rng.integers(1 << 62))
         self.calls += 1
-        return self.function(*given, np.random.default_rng(self.seed))
-
-
-def _off(case: Case, law: np.ndarray) -> bool:
-    return _divergence(law, case.events[0].law) > 1e-6
+        return self.function(*given, np.random.default_rng(self.seeds[k]))
 
 
 def _divergence(law: np.ndarray, target: np.ndarray) -> float:

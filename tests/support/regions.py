@@ -11,16 +11,26 @@ from simlab.certify.engine.region import Region
 from simlab.certify.engine.tasks import Sample
 from simlab.certify.registry import makes
 from simlab.certify.shapes.drawing import Drawing
-from simlab.certify.shapes.ranges import parsed
+from simlab.certify.shapes.ranges import Ranges, parsed
 from tests.support.certify import verifier
 
 
-def region_of(*shapes: str, seed: int = 0, name: str = "verify", limit: float = 2.5) -> Region:
-    """A region of own shapes of a contract alone, in which nothing was called yet."""
-    contract = CONTRACTS[name]
-    own = tuple(one for shape in shapes if (one := parsed(shape, contract.axes).within(contract.axes, {})))
-    make = makes(name, None, "")
-    return Region(Drawing((), contract.axes, lambda _: make, own, seed), 1e-6, 0.999, limit)
+def region_of(*shapes: str | Ranges, seed: int = 0, name: str = "verify", limit: float = 2.5) -> Region:
+    """A region of own shapes of a contract alone, or of other ranges, in which nothing was called yet."""
+    axes, ranges = CONTRACTS[name].axes, list[Ranges]()
+    for shape in shapes:
+        one = (parsed(shape, axes) if isinstance(shape, str) else shape).within(axes, {})
+        assert one is not None
+        ranges.append(one)
+    make = {one.dtype: makes(name, None, one.dtype) for one in ranges}
+    return Region(Drawing((), axes, lambda one: make[one.dtype], tuple(ranges), seed), 1e-6, 0.999, limit)
+
+
+def asked_next(region: Region) -> tuple[int, int, int]:
+    """The case, batch and calls that a region asks for."""
+    asked = region.next_case()
+    assert asked is not None
+    return asked
 
 
 def searched(function: Function, shape: str, calls: int, seed: int = 0, name: str = "verify") -> Region:
@@ -42,6 +52,5 @@ def call(region: Region, asked: tuple[int, int, int], function: Function, second
 def called_on(region: Region, batches: int, seconds: Callable[[int], float]) -> None:
     """So many batches, of calls that take so long with V tokens."""
     for _ in range(batches):
-        asked = region.next_case()
-        assert asked
+        asked = asked_next(region)
         call(region, asked, verifier(), seconds(region.drawing.shape(asked[0])["V"]))

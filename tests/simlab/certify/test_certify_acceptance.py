@@ -15,6 +15,7 @@ from simlab.certify.engine.tasks import Sample
 from simlab.certify.registry import CONTRACTS
 from simlab.mutants.gated.contracts import reference
 from simlab.mutants.gated.correct import CORRECT
+from tests.support.certify import case_named
 from theory.acceptance import alpha
 from theory.candidates import candidate_sets, optimal_acceptance
 
@@ -23,7 +24,7 @@ pytestmark = pytest.mark.exact
 
 def exactly(contract: str, function: Any, name: str) -> tuple[float, Any]:
     """How often drafts are kept in a case, and what is possible there."""
-    case = next(case for case in CONTRACTS[contract].cases() if case.name == name)
+    case = case_named(contract, name)
     found = enumerate_law(0, case, function, np.random.default_rng(0))
     assert found is not None
     assert case.possible is not None
@@ -36,7 +37,7 @@ VERIFY = "rows differ, five tokens"
 @pytest.mark.parametrize("name", ["the reference", "all coins and residuals at once"])
 def test_speculative_sampling_keeps_all_that_is_possible(name: str) -> None:
     kept, possible = exactly("verify", CORRECT["verify"][name], VERIFY)
-    block = next(case for case in CONTRACTS["verify"].cases() if case.name == VERIFY).blocks[0]  # type: ignore[attr-defined]
+    block = case_named("verify", VERIFY).blocks[0]
     assert possible.most == pytest.approx(float(alpha(block.p[0][0], block.q[0][0])))
     assert kept == pytest.approx(possible.most, abs=1e-9)
 
@@ -50,7 +51,7 @@ def test_matching_keeps_what_p_and_q_have_in_common_by_chance() -> None:
 def test_several_candidates_are_measured_against_the_optimum() -> None:
     """Verified in turn they keep less than optimal transport does; the target's own draw less than that."""
     name = "three candidates of four tokens"
-    case: Any = next(case for case in CONTRACTS["verify_candidates"].cases() if case.name == name)
+    case = case_named("verify_candidates", name)
     best = optimal_acceptance(case.p, candidate_sets(case.q, case.count))
     in_turn, possible = exactly("verify_candidates", reference("verify_candidates"), name)
     own, _ = exactly("verify_candidates", CORRECT["verify_candidates"]["plain draws from p"], name)

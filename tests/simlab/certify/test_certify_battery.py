@@ -27,7 +27,7 @@ from simlab.mutants.gated.contracts import implementation, reference
 from simlab.mutants.gated.correct import CORRECT, all_coins_at_once
 from simlab.mutants.gated.decoding import DecodeFault, Decoding
 from simlab.mutants.gated.gates import ALWAYS
-from tests.support.certify import evidence, speculated, taken
+from tests.support.certify import Stuck, evidence, speculated, taken
 
 pytestmark = pytest.mark.statistical
 DEFAULT_EVERY = 3
@@ -76,20 +76,6 @@ def kept_of(gamma: int) -> Function:
         return all_coins_at_once(p, q, drafts, rng)
 
     return verify
-
-
-class Swapped:
-    """Two buffers of uniforms in turn, each filled for every second of its calls: used again two calls later."""
-
-    def __init__(self) -> None:
-        self.calls, self.seeds = 0, [0, 0]
-
-    def __call__(self, p: Array, q: Array, drafts: Array, rng: Generator) -> Sequence[int]:
-        if self.calls % 4 < 2:
-            self.seeds[self.calls % 2] = int(rng.integers(1 << 62))
-        seed = self.seeds[self.calls % 2]
-        self.calls += 1
-        return all_coins_at_once(p, q, drafts, np.random.default_rng(seed))
 
 
 def drafted_with(uniforms: Callable[[Generator, int], Array]) -> Function:
@@ -222,7 +208,7 @@ WRONG: dict[str, tuple[Sequence[Case], str, Callable[[], Function], int]] = {
     "u[i % 8] for coins": (V, "16 certain drafts of 2 tokens", lambda: with_uniforms(repeated), 3000),
     "u[i % 8] for the bonus too": (V, "8 drafts of 2 tokens", lambda: with_uniforms(repeated), 6000),
     "u[i % 8] for drafts": (D, "16 tokens of 2, rows differ", lambda: drafted_with(repeated), 2000),
-    "uniforms used again two calls later": (V, "two calls in turn", Swapped, 6000),
+    "uniforms used again two calls later": (V, "two calls in turn", lambda: Stuck(all_coins_at_once, 2), 6000),
     "coins shared from position 1 on": (B, "two sequences of two certain drafts", lambda: shared_from(1), 1000),
     "the residual cut to 512": (V, "4099 tokens", lambda: cut_to(512), 1000),
     "the residual cut to 100": (V, "1000 tokens", lambda: cut_to(100), 4000),
@@ -285,11 +271,7 @@ def test_the_same_code_without_the_bug_passes(number: int) -> None:
 def test_uniforms_used_two_calls_later_are_found_from_any_call_on() -> None:
     """Groups of three calls meet a bug that comes again after four calls in every phase."""
     for before in range(4):
-        verify = Swapped()
-        verify.calls = before
-        if before >= 2:
-            verify.seeds = [1, 2]
-        assert found(V, "two calls in turn", verify, 6000)
+        assert found(V, "two calls in turn", Stuck(all_coins_at_once, 2, before), 6000)
 
 
 @pytest.mark.parametrize("layout", [PARENTS, SIBLINGS])

@@ -18,6 +18,7 @@ from simlab.certify.battery import verifying
 from simlab.certify.contracts.arrays import SINGLE
 from simlab.certify.contracts.base import Broken
 from simlab.certify.contracts.chains import UNIFORMS
+from simlab.certify.engine import exact
 from simlab.certify.engine.evidence import calls_needed, recognised
 from simlab.certify.engine.exact import check_edges, enumerate_law
 from simlab.certify.registry import CONTRACTS
@@ -26,12 +27,18 @@ from simlab.mutants.gated.contracts import CONTRACTS as WRITTEN
 from simlab.mutants.gated.contracts import implementation, known, over_coins, reference
 from simlab.mutants.gated.correct import CORRECT
 from simlab.mutants.gated.gates import ALWAYS
-from tests.support.certify import REACHABLE, Stuck, calls_to_tell_apart, exact_law, found_in
+from tests.support.certify import REACHABLE, Stuck, calls_to_tell_apart, case_named, exact_law, found_in
 
 pytestmark = pytest.mark.exact
 
 IN_ONE_CALL = [name for name, of in WRITTEN.items() if GENERATOR in of.has and of.group != "decode"]
 QUICK = ("verify", "verify_candidates", "draft", "chain_uniforms", "tree_parents", "decode")
+
+
+@pytest.fixture(autouse=True)
+def _fewer_tries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Trees are tried on 200 lists, which miss one that is wrong for a tenth with 1e-9; laws are compared, too."""
+    monkeypatch.setattr(exact, "TRIED", 200)
 
 
 def unless_slow(quick: Any, *case: Any) -> Any:
@@ -147,7 +154,7 @@ def test_known_bugs_have_laws_where_no_sequence_has_drafts() -> None:
 def test_enumeration_finds_the_law_that_a_bug_is_known_by(contract: str, name: str) -> None:
     """In the cases that it changes most; and the law is recognised as that of the bug."""
     cases, wrong = CONTRACTS[contract].cases(), implementation(name, ALWAYS, contract)
-    most, few = {"verify": (24, 3), "verify_candidates": (24, 3), "decode": (3, 1)}.get(contract, (2, 1))
+    most, few = {"verify": (24, 2), "verify_candidates": (24, 2), "decode": (3, 1)}.get(contract, (2, 1))
     known_laws = {k: case.law_under(name) for k, case in enumerate(cases) if case.branches and k < most}
     off = {k: total_variation(law, cases[k].events[0].law) for k, law in known_laws.items() if law is not None}
     found = {}
@@ -172,9 +179,9 @@ WITHOUT = {  # bugs that are right elsewhere, or take a million calls
 
 def seen() -> Iterator[Any]:
     """Bugs by contract; in batches those that are seen in batches alone, or between. One in six is quick, of loops,
-    whose laws take longest, one in twelve."""
+    whose laws take longest, one in 24."""
     for contract in (*IN_ONE_CALL, "decode"):
-        every = 12 if contract == "decode" else 6
+        every = 24 if contract == "decode" else 6
         for i, (name, fault) in enumerate(known(contract).items()):
             of_batches = fault.pair or "batch" in fault.needs or fault.number in ("12", "17")
             if name not in WITHOUT.get(contract, ()) and (contract != "verify_batch" or of_batches):
@@ -196,7 +203,7 @@ def test_every_bug_is_seen_within_a_minute(contract: str, name: str) -> None:
     ],
 )
 def test_wrong_ones_are_found_exactly_and_recognised(contract: str, name: str) -> None:
-    found = certify(implementation(name, ALWAYS, contract), contract, calls=64, processes=0)
+    found = certify(implementation(name, ALWAYS, contract), contract, calls=64, at_most="V=5", processes=0)
     assert found.verdict == "lossy"
     assert found.failure is not None
     assert name in found.failure.known
@@ -204,13 +211,15 @@ def test_wrong_ones_are_found_exactly_and_recognised(contract: str, name: str) -
 
 @pytest.mark.parametrize("name", IN_ONE_CALL)
 def test_generators_that_are_seeded_anew_are_found(name: str) -> None:
-    """Also where single calls are right, and only two in turn are alike."""
-    ours, cases = reference(name), CONTRACTS[name].cases()
-    once, twice = cases[0], next(case for case in cases if case.name == "two calls in turn")
+    """Also where single calls are right, and only two in turn are alike.
+
+    Each of 500 pairs that are alike brings the entropy of what is emitted, 0.6 nats or more, and 14 are an alarm.
+    """
+    ours, once, twice = reference(name), CONTRACTS[name].cases()[0], case_named(name, "two calls in turn")
     assert found_in(once, lambda *arguments: ours(*arguments[:-1], np.random.default_rng(7)), 500)
-    assert not found_in(once, Stuck(ours), 5000)
-    assert not found_in(twice, ours, 5000)
-    assert found_in(twice, Stuck(ours), 5000)
+    assert not found_in(once, Stuck(ours), 1000)
+    assert not found_in(twice, ours, 1000)
+    assert found_in(twice, Stuck(ours), 1000)
 
 
 def test_a_contract_may_have_no_known_bugs() -> None:
@@ -235,17 +244,21 @@ def test_what_is_no_answer_is_broken(name: str, answer: Any) -> None:
         case.ask(lambda *given: answer, case.inputs(1, rng), 0, rng)
 
 
-SCRIPTS: dict[str, tuple[Callable[[Any], bool], str]] = {  # in which case, and a callable that is lossless
+SCRIPTS: dict[str, tuple[Callable[[Any], bool], str]] = {  # in which case, and a callable
     "verify_batch": (lambda case: len(set(case.widths)) == 2, "[[rng.choice(p.shape[2], p=rows[0])] for rows in p]"),
     "verify_candidates": (lambda case: case.count == 2 and (case.p != case.q).any(), "rng.choice(len(p), p=p)"),
     "draft": (lambda case: case.length == 2, "[rng.choice(len(row), p=row) for row in q]"),
     "verify": (lambda case: case.length == 2, "[rng.choice(p.shape[1], p=p[0])]"),
+    **{
+        f"chain_{name}": (lambda case: case.length == 2, "[int(p[0].argmax())]")
+        for name in ("uniforms", "exponential", "gumbel", "tokens")
+    },
 }
 
 
-@pytest.mark.parametrize("name", SCRIPTS)
+@pytest.mark.parametrize("name", [unless_slow(not name.startswith("chain_"), name) for name in SCRIPTS])
 def test_the_script_runs(name: str, tmp_path: Path) -> None:
-    """It prints every outcome once; shares of 200 calls and of the target add up to 1."""
+    """Without this package: it prints every outcome once; shares of 200 calls and of the target add up to 1."""
     suits, body = SCRIPTS[name]
     contract = CONTRACTS[name]
     case: Any = next(filter(suits, contract.simplest()))

@@ -7,10 +7,7 @@ there are about 20 correct ones here.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
-from typing import Any
 
-import numpy as np
 import pytest
 
 from simlab.certify import certify
@@ -18,16 +15,11 @@ from simlab.certify.battery.decoding import cases
 from simlab.certify.contracts.base import Function
 from simlab.certify.contracts.decoding import DecodeCase
 from simlab.certify.engine.evidence import FALSE_ALARMS, Finding, calls_needed
-from simlab.decoders import Decoder, make_decoder, run
-from simlab.mutants.decoders import TailRelabelled
 from simlab.mutants.gated.contracts import implementation
 from simlab.mutants.gated.correct import CORRECT
 from simlab.mutants.gated.gates import ALWAYS
-from simlab.processes import Process, TableProcess
-from simlab.randomness import Tape
-from simlab.rules import make_rule
 from simlab.statistics import Sequential
-from tests.support.certify import evidence
+from tests.support.certify import case_named, evidence
 
 pytestmark = [pytest.mark.statistical, pytest.mark.slow]
 
@@ -38,27 +30,6 @@ TESTS = sum(len(case.events) for case in cases())
 def found(function: Function, calls: int, tried: Sequence[DecodeCase] = cases()) -> Finding | None:
     """What ``calls`` of every case show."""
     return evidence(tried, function, calls, SEED).finding
-
-
-def of_simlab(decoder: Decoder[Any], drafts: bool = False) -> Function:
-    """A decoder of this package as a callable of the contract."""
-
-    @cache
-    def process(model: Any, length: int) -> Process:
-        return TableProcess(len(model(())), length, model)
-
-    @cache
-    def flat(model: Any, length: int) -> Process:
-        size = len(model(()))
-        return TableProcess(size, length, lambda prefix: 0.5 * model(prefix) + 0.5 / size)
-
-    def decode(model: Any, length: int, rng: np.random.Generator, eos: int | None = None) -> list[int]:
-        tape = Tape(int(rng.integers(1 << 62)), 1)
-        draft = flat(model, length) if drafts else None
-        tokens = run(decoder, process(model, length), make_rule("speculative"), tape, draft).tokens[0].tolist()
-        return tokens[: tokens.index(eos) + 1] if eos in tokens else tokens
-
-    return decode
 
 
 @pytest.mark.parametrize("name", CORRECT["decode"])
@@ -93,26 +64,9 @@ def test_bugs_are_found() -> None:
 
 def test_shared_gumbel_noise_is_found() -> None:
     """Its TV is 0.0267 in one token of six; without a bet on it, 41000 calls see 0.0253 with power 0.999."""
-    one = next(case for case in cases() if case.name == "one token")
+    one = case_named("decode", "one token")
     assert Sequential(one.events[0].law).detectable(41_000, FALSE_ALARMS / TESTS) < 0.0253
     assert found(wrong("proposal and recovery share Gumbel noise"), 41_000, [one]) is not None
-
-
-@pytest.mark.parametrize(
-    ("name", "parameters"),
-    [("sjd", {"window": 2}), ("sjd-pac", {"window": 2, "budget": 32}), ("speculative", {"gamma": 2})],
-)
-def test_decoders_of_this_package_pass(name: str, parameters: dict[str, Any]) -> None:
-    assert found(of_simlab(make_decoder(name, **parameters), drafts=name == "speculative"), 40, cases()[:9]) is None
-
-
-def test_a_control_is_found() -> None:
-    """In 300 calls: it emits tokens without mass."""
-    tried = [case for case in cases() if case.name == "tokens without mass"]
-    wrong = found(of_simlab(TailRelabelled(2)), 300, tried)
-    assert wrong is not None
-    assert wrong.log_e == np.inf
-    assert found(of_simlab(make_decoder("sjd", window=2)), 300, tried) is None
 
 
 # Certificates ----------------------------------------------------------------------------------------------------

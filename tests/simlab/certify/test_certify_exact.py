@@ -26,7 +26,7 @@ from simlab.mutants.gated.correct import CORRECT as CORRECT_ONES
 from simlab.mutants.gated.correct import Buffered
 from simlab.mutants.gated.gates import ALWAYS
 from simlab.randomness.coins import Coins, SampledCoins, outcomes
-from tests.support.certify import missed, tree_of
+from tests.support.certify import case_named, missed, tree_of
 
 pytestmark = pytest.mark.exact
 DEFAULT_EVERY = 6
@@ -88,7 +88,7 @@ def test_rows_that_are_none_are_refused() -> None:
 
 
 def test_two_calls_in_turn_are_counted_together() -> None:
-    case = next(case for case in verifying.cases() if case.name == "two calls in turn")
+    case = case_named("verify", "two calls in turn")
     (events, swapped), single = case.events, verifying.cases()[0].events[0].law
     assert (events.calls, swapped.calls) == (2, 3)
     assert events.law == pytest.approx(np.kron(single, single))
@@ -187,7 +187,7 @@ def test_what_needs_two_coins_at_their_ends_is_no_fault() -> None:
             noise = np.log(p[0]) - np.log(-np.log(rng.random(p.shape[1])))
         return [int(noise.argmax())]
 
-    case = next(case for case in verifying.cases() if case.name == "zeros in p")
+    case = case_named("verify", "zeros in p")
     check_edges(case, noisy)
     with pytest.raises(AtTheEdge, match="excludes"):
         check_edges(case, lambda p, q, drafts, rng: [int(np.searchsorted(p[0].cumsum(), rng.random()))])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +11,6 @@ import pytest
 
 from experiments.certification.self_test_known import hidden
 from simlab.arrays import total_variation
-from simlab.certify import certify
 from simlab.certify.battery.verifying import cases, coarse_blocks
 from simlab.certify.contracts.arrays import SINGLE, Arrays
 from simlab.certify.contracts.base import Broken, Case, Function
@@ -31,11 +28,9 @@ from simlab.mutants.gated.contracts import implementation, reference
 from simlab.mutants.gated.gates import ALWAYS, GATES
 from simlab.processes import filters
 from simlab.statistics import Sequential
-from tests.support.certify import missed, tree_of
+from tests.support.certify import case_named, missed, tree_of
 
 pytestmark = pytest.mark.exact
-
-LAYOUTS = (UNIFORMS, EXPONENTIAL, GUMBEL, TOKENS)
 
 
 def wrong(contract: str, fault: str) -> Any:
@@ -199,29 +194,9 @@ def test_faults_at_the_ends_of_coins_are_found(contract: str, name: str) -> None
     """Their law is the target's but for rounding; with the coins at their ends something wrong comes out."""
     of, verify = CONTRACTS[contract], wrong(contract, name)
     assert max(tv_of(case, verify) for case in of.cases()[:2]) < 1e-5
-    zeros = next(case for case in of.cases() if case.name == "zeros in p")
+    zeros = case_named(contract, "zeros in p")
     with pytest.raises(AtTheEdge):
         look_at_ends((zeros, *of.both_ends()), verify)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: layout.name)
-def test_a_certificate_names_what_is_wrong_and_shows_it(layout: Layout, tmp_path: Path) -> None:
-    """The program that is given runs without simlab, and prints every outcome."""
-    name = "row of p one position too early"
-    found = certify(wrong(layout.name, name), layout.name, calls=16, processes=1, subject="mine:wrong")
-    assert found.verdict == "lossy"
-    assert found.failure is not None
-    assert name in found.failure.known
-    assert found.failure.script is not None
-    few = found.failure.script.replace("n, V = 3000", "n, V = 20")
-    (tmp_path / "mine.py").write_text(
-        "import numpy as np\n\ndef wrong(p, *others):\n    return [int(np.asarray(p)[0].argmax())]\n"
-    )
-    (tmp_path / "shown.py").write_text(few)
-    shown = subprocess.run([sys.executable, "shown.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert (shown.returncode, shown.stderr) == (0, "")
-    assert shown.stdout.count("target") == len(found.failure.outcomes)
 
 
 def test_one_call_at_the_end_of_a_coin_is_shown(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import chain, product
 
 import numpy as np
 import pytest
@@ -23,6 +23,7 @@ from simlab.certify.registry import CONTRACTS
 from simlab.messages import printable, raised
 from simlab.mutants.gated.correct import all_coins_at_once
 from simlab.statistics import Sequential
+from tests.support.certify import case_named
 
 pytestmark = pytest.mark.exact
 
@@ -62,7 +63,7 @@ def test_what_is_told_of_single_calls_is_of_all_together_at_half_the_level() -> 
 
 
 def test_sequences_of_a_call_count_as_one_in_bounds() -> None:
-    case = next(case for case in CONTRACTS["batch_uniforms"].cases() if case.name == "70 sequences")
+    case = case_named("batch_uniforms", "70 sequences")
     evidence, rng, calls = Evidence([case]), np.random.default_rng(0), 200
     many = [len(events.groups) for events in case.events]
     assert max(many) > 10
@@ -177,17 +178,16 @@ def test_what_the_target_excludes_is_described_first_however_rare() -> None:
 
 
 def test_no_bug_is_named_after_cases_in_which_nothing_is_wrong() -> None:
-    """Of 40 times that counts follow the target a bug was a little likelier by chance in some, and was named."""
-    cases, likelier = CONTRACTS["verify_candidates"].cases(), 0
+    """Of 40 times that counts follow the target a bug was a little likelier by chance in the 13th, and was named."""
+    cases = CONTRACTS["verify_candidates"].cases()
     for seed in range(40):
         rng = np.random.default_rng(seed)
         counts = {i: rng.multinomial(2000, case.events[0].law) for i, case in enumerate(cases) if case.known_laws}
         assert diagnosed(cases, counts) == Diagnosis((), False)
-        names = {name for i in counts for name in cases[i].known_laws}
-        fitting = [name for name in names if _fits(name, cases, counts)]
-        gains = [sum(_gain(cases[i], counts[i], cases[i].known_laws.get(name)) for i in counts) for name in fitting]
-        likelier += max(gains, default=0) > 0
-    assert likelier
+        if seed == 12:
+            fitting = [name for name in {*chain(*(cases[i].known_laws for i in counts))} if _fits(name, cases, counts)]
+            gains = [sum(_gain(cases[i], counts[i], cases[i].known_laws.get(name)) for i in counts) for name in fitting]
+            assert max(gains) > 0
     wrong = "siblings share a coin"
     rng = np.random.default_rng(0)
     laws = {i: case.known_laws.get(wrong, case.events[0].law) for i, case in enumerate(cases) if case.known_laws}

@@ -13,16 +13,15 @@ from simlab.arrays import Array
 from simlab.certify import CONTRACTS
 from simlab.certify.certificate import RangeEvidence
 from simlab.certify.engine.mapping import largest_region, mapped, region_text
-from simlab.certify.engine.region import CALLS, Region
-from simlab.certify.registry import makes
+from simlab.certify.engine.region import CALLS
 from simlab.certify.shapes import rows
-from simlab.certify.shapes.drawing import Drawing, cells
+from simlab.certify.shapes.drawing import cells
 from simlab.certify.shapes.events import EXAMINED
-from simlab.certify.shapes.ranges import Ranges, parsed
+from simlab.certify.shapes.ranges import Ranges
 from simlab.mutants.gated.contracts import reference
 from simlab.statistics import Sequential
 from tests.support.certify import speculated, verifier
-from tests.support.regions import call, called_on, region_of, searched
+from tests.support.regions import asked_next, call, called_on, region_of, searched
 
 
 @pytest.mark.statistical
@@ -56,8 +55,7 @@ def test_a_range_of_which_shapes_were_left_out_as_slow_is_not_seen() -> None:
 def test_a_case_that_is_called_again_counts_no_more_for_its_range() -> None:
     region = searched(verifier(), "V=50,gamma=3", 3 * CALLS)
     region.waiting.append(next(iter(region.visits.values())))
-    asked = region.next_case()
-    assert asked
+    asked = asked_next(region)
     assert asked[2] == 3 * CALLS
     call(region, asked, verifier(), 0.0)
     assert region.evidence_of(0).outcomes == 3 * CALLS
@@ -66,10 +64,7 @@ def test_a_case_that_is_called_again_counts_no_more_for_its_range() -> None:
 
 @pytest.mark.statistical
 def test_sequences_of_a_call_count_as_one_in_what_is_told() -> None:
-    contract, make = CONTRACTS["verify_batch"], makes("verify_batch", None, "")
-    own = parsed("V=50,gamma=1,batch=16", contract.axes).within(contract.axes, {})
-    assert own
-    region = Region(Drawing((), contract.axes, lambda _: make, (own,), 0), 1e-6, 0.999, 2.5)
+    region = region_of("V=50,gamma=1,batch=16", name="verify_batch")
     for asked in next(region.rounds(4 * CALLS)):
         call(region, asked, reference("verify_batch"), 0.0)
     found = region.evidence_of(0)
@@ -96,9 +91,8 @@ def test_a_range_of_few_tokens_and_of_many_is_seen_once_both_are() -> None:
 
 @pytest.mark.exact
 def test_with_a_number_of_calls_bands_with_large_shapes_are_not_seen() -> None:
-    contract, make = CONTRACTS["verify"], makes("verify", None, "")
-    small, large = cells(contract.axes, {"V": 1024, "gamma": 3})[-1], Ranges({"V": (1025, 16_384), "gamma": (33, 96)})
-    region = Region(Drawing((), contract.axes, lambda _: make, (small, large), 0), 1e-6, 0.999, 2.5)
+    small = cells(CONTRACTS["verify"].axes, {"V": 1024, "gamma": 3})[-1]
+    region = region_of(small, Ranges({"V": (1025, 16_384), "gamma": (33, 96)}))
     assert next(region.rounds(4 * CALLS))
     assert [region.evidence_of(at).skipped > 0 for at in range(2)] == [False, True]
     assert "65,536 numbers" in region.evidence_of(1).why
@@ -178,11 +172,8 @@ def test_a_region_says_where_the_size_of_a_call_cuts_it(name: str, most: dict[st
 @pytest.mark.parametrize("wrong", ["float32", "float64"])
 def test_a_range_rests_on_rows_of_its_own_precision(wrong: str) -> None:
     """Of one shape in two of them, code that is wrong for one; a false alarm has a rate of 1e-6."""
-    contract = CONTRACTS["chain_uniforms"]
-    own = [parsed(f"V=100,gamma=3{dtype}", contract.axes) for dtype in ("", ",dtype=float64")]
-    ranges = tuple(found for one in own if (found := one.within(contract.axes, {})))
-    make = {one.dtype: makes("chain_uniforms", None, one.dtype) for one in ranges}
-    region = Region(Drawing((), contract.axes, lambda one: make[one.dtype], ranges, 0), 1e-6, 0.999, 2.5)
+    region = region_of("V=100,gamma=3", "V=100,gamma=3,dtype=float64", name="chain_uniforms")
+    ranges = region.drawing.ranges
 
     def verify(p: Array, q: Array, drafts: Array, coins: Array, coin: float) -> list[int]:
         kept = 0 * coins if str(p.dtype) == wrong else coins  # all drafts
@@ -202,8 +193,7 @@ def test_a_range_rests_on_rows_of_its_own_precision(wrong: str) -> None:
 @pytest.mark.exact
 def test_counts_that_are_odd_but_no_finding_are_told_and_nothing_passes() -> None:
     region = region_of("V=50,gamma=3")
-    asked = region.next_case()
-    assert asked
+    asked = asked_next(region)
     call(region, asked, verifier(), 0.0)
     assert region.doubt == ""
     tally = region.visits[asked[0]].tallies[EXAMINED]

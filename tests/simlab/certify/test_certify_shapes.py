@@ -39,9 +39,9 @@ from simlab.certify.shapes.events import (
 from simlab.certify.shapes.ranges import MOST, Shape, numbers
 from simlab.certify.shapes.trees import DrawnTree, drawn_tree
 from simlab.mutants.catalogue import correct
-from simlab.mutants.gated.contracts import reference
 from simlab.processes.filters import FILTERS, softmax
 from simlab.statistics import Sequential
+from tests.support.certify import one_by_one
 
 SIZES = st.integers(2, 300) | st.sampled_from((1023, 4097, 32_769, 65_537, 140_000))
 SMALL = {"V": 3, "gamma": 2, "batch": 2, "K": 1, "length": 3, "nodes": 4}
@@ -243,7 +243,7 @@ def test_a_row_depends_on_every_token_before_it(size: int, count: int, seed: int
 @pytest.mark.statistical
 def test_a_sequence_that_ends_is_completed_to_the_law_that_is_stated() -> None:
     """2,000 sequences of four drawn cases: the counts of at most 12 kinds are each a false alarm with 1e-8."""
-    function, ended, rng = reference("decode"), 0, np.random.default_rng(0)
+    function, ended, rng = one_by_one(), 0, np.random.default_rng(0)
     shape = Shape((("V", 12), ("length", 5)))
     drawn: list[Any] = [CONTRACTS["decode"].drawn(shape, np.random.default_rng(seed)) for seed in range(40)]
     for case in [case for case in drawn if case.eos is not None][:4]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from simlab.arrays import Array
+from simlab.arrays import Array, total_variation
 from simlab.certify.adapters import ADAPTERS, Adapter, cuda
 from simlab.certify.battery import verifying
 from simlab.certify.contracts.scripted import Scripted
@@ -53,14 +53,19 @@ def _without_version(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_verifier_follows_the_target_unless_what_is_called_does_not(
     name: str, wrong: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """A tree that is wrong for a tenth of all coins is missed by the 200 that it is tried on with 1e-9.
+
+    A wrong residual shows with one draft as well.
+    """
     package, make = VERIFIERS[name]
     stand_ins.install(monkeypatch, package(wrong))
-    verify, off = make(), []
-    for case in (CASES[short] for short in SHORT):
+    monkeypatch.setattr(exact, "TRIED", 200)
+    verify = make()
+    for case in (CASES[short] for short in SHORT[: 1 if wrong else 2]):
         found = exact.enumerate_law(0, case, verify, np.random.default_rng(1))
         assert found is not None
-        off.append(abs(found.law - case.events[0].law).sum() / 2)
-    assert (max(off) > 0.01) if wrong else (max(off) < SINGLE)
+        off = total_variation(found.law, case.events[0].law)
+        assert (off > 0.01) if wrong else (off < SINGLE)
 
 
 def loop(name: str, wrong: bool, monkeypatch: pytest.MonkeyPatch) -> tuple[Any, int]:

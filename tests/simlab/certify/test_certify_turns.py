@@ -10,26 +10,27 @@ import pytest
 from experiments.certification.self_test_known import Hidden
 from simlab.arrays import Array
 from simlab.certify import CONTRACTS, certify
+from simlab.certify.engine import shrink
 from simlab.certify.engine.region import CALLS, GLANCE, Region
 from simlab.certify.engine.tallies import Pool, Tally, Visit
 from simlab.certify.engine.tasks import Fault, Sample
-from simlab.certify.registry import makes
-from simlab.certify.shapes.drawing import Drawing, cells
+from simlab.certify.shapes.drawing import cells
 from simlab.certify.shapes.events import EXAMINED
-from simlab.certify.shapes.ranges import Ranges, parsed
+from simlab.certify.shapes.ranges import Ranges
 from tests.support.certify import verifier
-from tests.support.regions import call, called_on, region_of
+from tests.support.regions import asked_next, call, called_on, region_of
+
+FEW = "V=8,gamma=40"  # of what is drawn, and of the fixed cases
 
 
 @pytest.mark.exact
 def test_each_band_is_looked_at_first_and_then_every_second_case_is_of_those_called_least() -> None:
     """The others are of the first band of which too little was seen, so that slow code has a region."""
-    axes, make = CONTRACTS["verify"].axes, makes("verify", None, "")
-    region = Region(Drawing((), axes, lambda _: make, cells(axes, {}), 0), 1e-6, 0.999, 2.5)
+    region = region_of(*cells(CONTRACTS["verify"].axes, {}))
     count = len(region.drawing.ranges)
 
     def bands() -> tuple[list[int], set[int]]:
-        asked = [asked for _ in range(count) if (asked := region.next_case())]
+        asked = [asked_next(region) for _ in range(count)]
         return [region.visits[case].at for case, _, _ in asked], {calls for _, _, calls in asked}
 
     glanced, calls = bands()
@@ -43,16 +44,12 @@ def test_each_band_is_looked_at_first_and_then_every_second_case_is_of_those_cal
 
 @pytest.mark.exact
 def test_a_band_is_called_in_shapes_that_were_not_called_before_as_long_as_a_few_draws_have_one() -> None:
-    axes, make = CONTRACTS["verify"].axes, makes("verify", None, "")
-    far = Ranges({"V": (65_537, 262_144), "gamma": (33, 96)}).within(axes, {})
-    assert far
-    region = Region(Drawing((), axes, lambda _: make, (far,), 0), 1e-6, 0.999, 2.5)
+    region = region_of(Ranges({"V": (65_537, 262_144), "gamma": (33, 96)}))
     shapes = []
     for _ in range(8):
-        asked = region.next_case()
-        assert asked
-        shapes.append(region.visits[asked[0]].shape)
-        region.visits[asked[0]].calls = CALLS
+        visit = region.visits[asked_next(region)[0]]
+        shapes.append(visit.shape)
+        visit.calls = CALLS
     assert len(set(shapes)) >= 6  # of draws in turn three of four are of its smallest shape
 
 
@@ -67,7 +64,14 @@ def test_a_shape_that_only_seemed_slow_is_called_after_all() -> None:
     assert region.evidence_of(1).outcomes > 0
 
 
+@pytest.fixture
+def no_smaller_case(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No smaller case that fails is looked for, which takes seconds where there is none."""
+    monkeypatch.setattr(shrink, "SECONDS", 0.0)
+
+
 @pytest.mark.exact
+@pytest.mark.usefixtures("no_smaller_case")
 def test_a_shape_that_is_declined_is_left_out_and_one_that_fails_is_not() -> None:
     right = verifier()
 
@@ -80,14 +84,15 @@ def test_a_shape_that_is_declined_is_left_out_and_one_that_fails_is_not() -> Non
         table = np.zeros(20)
         return right(p, q, drafts, rng) if table[len(drafts) - 1] == 0 else []
 
-    found = certify(Hidden(declines), calls=16)  # nothing is enumerated, which takes seconds
+    found = certify(Hidden(declines), calls=16, at_most=FEW)  # nothing is enumerated, which takes seconds
     assert found.verdict == "inconclusive"
     assert found.shapes
     assert any("more than 20 drafts are not supported" in one.why for one in found.shapes.cells)
-    assert certify(Hidden(fails), calls=16).verdict == "breaks"
+    assert certify(Hidden(fails), calls=16, at_most=FEW).verdict == "breaks"
 
 
 @pytest.mark.exact
+@pytest.mark.usefixtures("no_smaller_case")
 def test_what_a_library_raises_or_depends_on_the_rows_is_no_shape_that_is_declined() -> None:
     right = verifier()
 
@@ -99,24 +104,19 @@ def test_what_a_library_raises_or_depends_on_the_rows_is_no_shape_that_is_declin
             raise ValueError("the first draft is odd")
         return right(p, q, drafts, rng)  # type: ignore[no-any-return]
 
-    found = certify(Hidden(crashes), calls=16)
+    found = certify(Hidden(crashes), calls=16, at_most=FEW)
     assert found.verdict == "breaks"
     assert "Total of weights must be greater than zero" in found.summary
-    found = certify(Hidden(refuses), calls=16)
+    found = certify(Hidden(refuses), calls=16, at_most=FEW)
     assert found.verdict == "breaks"
     assert "the first draft is odd, in a shape that it has answered before" in found.summary
 
 
 @pytest.mark.exact
 def test_shapes_that_are_declined_do_not_close_a_range_in_which_others_are_answered() -> None:
-    axes, make = CONTRACTS["verify"].axes, makes("verify", None, "")
-    own = parsed("V=1024..1025,gamma=4", axes).within(axes, {})
-    assert own
-    region = Region(Drawing((), axes, lambda _: make, (own,), 0), 1e-6, 0.999, 2.5)
+    region = region_of("V=1024..1025,gamma=4")
     for _ in range(24):
-        asked = region.next_case()
-        assert asked
-        case, number, calls = asked
+        case, number, calls = asked_next(region)
         shape = region.visits[case].shape
         if shape["V"] % 2:
             assert region.left_out(Fault(Sample(case, number, calls), "declines", "V is odd", 0))
@@ -132,9 +132,7 @@ def _asked_of(region: Region, key: tuple[str, int], p_value: float, count: int) 
     for _ in range(count):
         region.pools.setdefault(kind, Pool(Tally(EXAMINED, 50), next(iter(region.visits.values()))))
         region.pools[kind].together = p_value
-        asked = region.next_case()
-        assert asked
-        cases.append(region.visits[asked[0]])
+        cases.append(region.visits[asked_next(region)[0]])
     return cases
 
 
@@ -158,18 +156,9 @@ def test_more_is_drawn_of_what_looks_odd_when_added_up_and_a_range_rests_on_the_
 
 @pytest.mark.exact
 def test_own_shapes_have_their_half_of_the_time_also_while_others_look_odd() -> None:
-    contract, make = CONTRACTS["verify"], makes("verify", None, "")
-    own = parsed("V=7,gamma=1", contract.axes).within(contract.axes, {})
-    assert own
-    ranges = (own, *cells(contract.axes, {"V": 64, "gamma": 8}))
-    region = Region(Drawing((), contract.axes, lambda _: make, ranges, 0), 1e-6, 0.999, 2.5)
+    region = region_of("V=7,gamma=1", *cells(CONTRACTS["verify"].axes, {"V": 64, "gamma": 8}))
+    asked_next(region)
     for _ in range(160):
-        (visit,) = _asked_of(region, ("gamma", 5), 1e-9, 1) if region.visits else _first(region)
+        (visit,) = _asked_of(region, ("gamma", 5), 1e-9, 1)
         region.seconds[visit.at] += 1e-3 if visit.at else 1e-4
     assert region.seconds[0] > 0.4 * region.seconds.sum()
-
-
-def _first(region: Region) -> list[Visit]:
-    asked = region.next_case()
-    assert asked
-    return [region.visits[asked[0]]]

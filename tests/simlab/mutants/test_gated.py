@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pytest
 
 from simlab.mutants.gated import chain_faults
@@ -31,6 +33,13 @@ LAWS = (  # contracts that differ in the law that a fault comes to
 QUICK = ("verify", "verify_batch", "verify_candidates", "draft", "decode", "tree_parents")  # one of each group
 
 
+def quickly(names: Iterable[str]) -> pytest.MarkDecorator:
+    """By contract, slowly but for the ``QUICK`` ones."""
+    return pytest.mark.parametrize(
+        "name", [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in names]
+    )
+
+
 def small_scene(of: Contract) -> Scene:
     """A small shape, of which the last sequence and the first position are hard."""
     batch = 2 if "batch" in of.has else 1
@@ -54,9 +63,7 @@ def test_without_a_fault_the_law_is_the_target(name: str) -> None:
             assert measured(scene, rows, Wrong(of.right, ALWAYS), of).tv < ROUNDING
 
 
-@pytest.mark.parametrize(
-    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in LAWS]
-)
+@quickly(LAWS)
 def test_behind_a_closed_gate_every_fault_is_exactly_lossless(name: str) -> None:
     of = CONTRACTS[name]
     for fault in of.faults.values():
@@ -67,9 +74,7 @@ def test_behind_a_closed_gate_every_fault_is_exactly_lossless(name: str) -> None
 # Faults ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in LAWS]
-)
+@quickly(LAWS)
 def test_every_fault_deviates_where_its_gate_is_open(name: str) -> None:
     """In a small shape, by the first of the hard rows that shows it, or in the smallest that was looked at; ``ENOUGH``
     is what a certificate has to find."""
@@ -105,7 +110,7 @@ def test_a_fault_that_its_gate_keeps_out_does_not_deviate() -> None:
     assert deviation("row of p of another sequence", ALWAYS, "verify").tv == 0  # there is no other
 
 
-@pytest.mark.parametrize("name", CONTRACTS)
+@quickly(CONTRACTS)
 def test_every_gate_can_be_asked_under_every_contract(name: str) -> None:
     """One of each family, of the first fault that goes with it: candidates of one position share their rows."""
     of = CONTRACTS[name]
