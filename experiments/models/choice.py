@@ -21,7 +21,7 @@ import platformdirs
 
 from experiments.models import compression, curve
 from experiments.models.compression import Candidate, Compression, named
-from experiments.models.curve import Curve
+from experiments.models.curve import Curve, Notify
 from experiments.models.discrete.kind import Discrete, sampling_record
 from experiments.models.discrete.methods import METHODS
 from experiments.results import write_json
@@ -30,8 +30,6 @@ from theory.cost_of_rows import speedup_by_rows
 
 MARGIN = 1.1  # what a method takes beside its calls is not predicted: with less in hand plain decoding may be faster
 CACHE = "SIMLAB_CACHE"  # names another folder
-
-Notify = Callable[[str], None]
 
 
 class Predicted(NamedTuple):

@@ -7,7 +7,7 @@ The table of the models that come along comes along too (``compression.json``, m
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from math import log
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from experiments.models.curve import Entry
+from experiments.models.curve import Entry, Notify
 from experiments.models.discrete.kind import Discrete, sampling_record
 from experiments.models.discrete.methods import Drafter, make_method, nodes
 from experiments.models.session import labels_for
@@ -27,8 +27,6 @@ SHIPPED = Path(__file__).with_name("compression.json")
 COMMAND = "simlab model device --compression"
 IMAGES, FEW = 16, 8  # of the table that comes along, and of one that is made on the way
 GUIDANCE = 1.0, 3.0
-
-Notify = Callable[[str], None]
 
 
 class Candidate(NamedTuple):

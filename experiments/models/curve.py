@@ -23,21 +23,7 @@ from experiments.models.discrete.methods import Drafter
 from experiments.results import device_name
 from simlab.models.process.sampling import Sampling
 
-ROWS = (
-    1,
-    2,
-    3,
-    4,
-    5,
-    7,
-    9,
-    13,
-    17,
-    25,
-    33,
-    49,
-    65,
-)  # a sequence: those of a token, and of windows that are chosen from
+ROWS = (1, 2, 3, 4, 5, 7, 9, 13, 17, 25, 33, 49, 65)  # a sequence: those of a token, and of windows to choose from
 DRAFTS = (1, 4)  # after one call of the target
 BATCHES = (1, 2, 4, 8, 16, 32, 64)
 COMMAND = "simlab model device --curve"

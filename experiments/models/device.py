@@ -24,7 +24,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
-from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
 from itertools import product
@@ -40,9 +39,12 @@ from experiments.models.timing import PARTS, Clock
 from simlab.decoders import Decoder, Info, make_decoder
 from simlab.decoders.graph import FIRST, BufferedStep, CannotRecord, record
 from simlab.decoders.tree import count_nodes
+from simlab.decoders.triton import unsupported
 from simlab.models.adapters.grammars import Layout, lumina
+from simlab.models.adapters.llamagen import official
 from simlab.models.architectures.backbone import Backbone
 from simlab.models.architectures.transformer import Config, Transformer
+from simlab.models.checkpoints import first_line
 from simlab.models.process.cache import Cache, Window
 from simlab.models.process.cached import Cached
 from simlab.models.process.sampling import Sampling
@@ -51,7 +53,7 @@ from simlab.randomness import Randomness, Tape
 from simlab.rules import Rule, Speculative
 
 WINDOW, CANDIDATES, DEPTH = 64, 4, 3  # of SJD-PAC's Table 4
-LLAMAGEN_XL = Config(36, 1280, 20, 16384, (24, 24))
+LLAMAGEN_XL = official("XL", 384)
 SMALL = Config(2, 64, 4, 256, (8, 8), classes=10)
 IMAGE_MARK, PROMPT = 8711, 64  # Chameleon's id for an image in a text; tokens of a prompt
 SMALL_CHAMELEON: dict[str, Any] = {
@@ -67,7 +69,8 @@ SAMPLING = Sampling(guidance=3.0, top_k=2000)
 VOCABULARIES = 16384, 65536
 DECODERS = "sjd", "sjd-ac", "sjd-pac"
 WAYS = "eager", "graph", "compiled", "compiled graph", "triton", "triton graph"
-COMPILED = WAYS[2:4]  # kernels that torch makes of the whole step, launched one by one and at once
+# kernels that torch makes of the whole step, and the project's own, launched one by one and at once
+COMPILED, FUSED = WAYS[2:4], WAYS[4:]
 COPIED, COPIED_SMALL = 1 << 30, 1 << 24  # bytes of the copy that the bandwidth is taken from
 NEEDS_CUDA = "needs a CUDA device"
 SPREAD = 3.0  # standard deviation of the logits of ready rows
@@ -203,11 +206,11 @@ def _models(plan: Plan) -> dict[str, Callable[[], Backbone] | Entry]:
     there = find_spec("transformers") is not None
     missing = not_measured("transformers is not installed; pip install 'simlab[engines]'")
     if plan.small:
-        official = not_measured("small sizes were asked for")
+        large = not_measured("small sizes were asked for")
         small = (lambda: chameleon(lumina(8, 8), plan, **SMALL_CHAMELEON)) if there else missing
         return {
-            "llamagen-xl": official,
-            "chameleon-7b": official,
+            "llamagen-xl": large,
+            "chameleon-7b": large,
             "llamagen-small": lambda: llamagen(SMALL, plan),
             "chameleon-small": small,
         }
@@ -412,7 +415,7 @@ def _recorded(step: Callable[[], object], plan: Plan) -> Entry:
     try:
         return timed(record(step, plan.device), plan)
     except CannotRecord as error:
-        return not_measured(_first_line(error))
+        return not_measured(first_line(error))
 
 
 class Compiled(Decoder[Any]):
@@ -450,23 +453,18 @@ def _compiled(decoder: Decoder, process: Process, plan: Plan) -> Entry:
         step = _steps(Compiled(decoder, process, Speculative(), Tape(0, 1)), process)
         return dict(zip(COMPILED, (timed(step, plan), _recorded(step, plan)), strict=True))
     except Exception as error:  # whatever the compiler makes of it
-        return dict.fromkeys(COMPILED, not_measured(f"cannot be compiled: {_first_line(error)}"))
+        return dict.fromkeys(COMPILED, not_measured(f"cannot be compiled: {first_line(error)}"))
 
 
 def _fused(decoder: Decoder, process: Process, plan: Plan) -> Entry:
     """The project's own kernels, where there are some for the decoder."""
-    ways = "triton", "triton graph"
-    if not plan.on_cuda:
-        return dict.fromkeys(ways, not_measured(NEEDS_CUDA))
-    try:
-        fused = import_module("simlab.decoders.triton")
-        reason = fused.unsupported(decoder, Speculative())
-    except ImportError as error:
-        reason = _first_line(error)
+    reason = unsupported(decoder, Speculative()) if plan.on_cuda else NEEDS_CUDA
     if reason is not None:
-        return dict.fromkeys(ways, not_measured(reason))
+        return dict.fromkeys(FUSED, not_measured(reason))
     try:
-        loop = fused.Fused(decoder, process, Speculative(), 1)
+        from simlab.decoders.triton import Fused  # loads Triton
+
+        loop = Fused(decoder, process, Speculative(), 1)
         state = loop.start(Tape(0, 1))
 
         def step() -> None:
@@ -474,13 +472,9 @@ def _fused(decoder: Decoder, process: Process, plan: Plan) -> Entry:
             state = loop.step(state)
 
         step()
-        return dict(zip(ways, (timed(step, plan), _recorded(step, plan)), strict=True))
+        return dict(zip(FUSED, (timed(step, plan), _recorded(step, plan)), strict=True))
     except Exception as error:  # whatever the compiler makes of it
-        return dict.fromkeys(ways, not_measured(f"cannot be compiled: {_first_line(error)}"))
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        return dict.fromkeys(FUSED, not_measured(f"cannot be compiled: {first_line(error)}"))
 
 
 def _versions() -> dict[str, str]:

@@ -19,6 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from shutil import copyfile
 from typing import Any
 
 from experiments.results import write, write_json, write_text
@@ -169,8 +170,8 @@ def run_day(asked: list[Step], name: str, folder: Path, results: Path, seconds: 
 def prepare(folder: Path, models: Path | None) -> None:
     """What a medium target is trained over, and what drafts for it, where the steps of ``folder`` look for them."""
     for each in ("tokenizer", "draft"):
-        content = ((models or SHIPPED) / f"{each}.safetensors").read_bytes()
-        write(folder / "medium" / f"{each}.safetensors", partial(_filled, content))
+        name = f"{each}.safetensors"
+        write(folder / "medium" / name, partial(copyfile, (models or SHIPPED) / name))
 
 
 def run_limited(command: tuple[str, ...], seconds: float, output: Path) -> int | None:
@@ -208,10 +209,6 @@ def _read_steps(path: Path) -> Entry:
     except (OSError, ValueError, KeyError, TypeError):
         return {}
     return found
-
-
-def _filled(content: bytes, path: Path) -> None:
-    path.write_bytes(content)
 
 
 def _taken(source: Path, place: Path) -> bool:

@@ -25,6 +25,7 @@ from torch import Tensor, nn
 from experiments.models.discrete.kind import Discrete
 from experiments.models.discrete.methods import Drafter
 from experiments.models.session import Models
+from simlab.checks import on_host
 from simlab.models.architectures.backbone import check_parts
 from simlab.registry import meant
 
@@ -98,7 +99,7 @@ class Own(Discrete):
         vectors = getattr(self.target, "codebook", None)
         if vectors is None:
             return None
-        table = np.asarray(vectors.detach().cpu() if isinstance(vectors, Tensor) else vectors, dtype=np.float64)
+        table = np.asarray(on_host(vectors), dtype=np.float64)
         if table.ndim != 2 or len(table) != self.target.config.vocabulary:
             raise ValueError(f"{self.spec}: codebook has shape {table.shape}; expected [V, d], a vector for each token")
         return table

@@ -6,13 +6,13 @@ alone. At every batch the methods of ``SHOWN`` are run, those predicted to be fa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from experiments.models import compression, curve
 from experiments.models.choice import Choice, Predicted, choose, known_steps, predict
 from experiments.models.compression import Candidate, Compression
-from experiments.models.curve import Clock, Curve, Entry
+from experiments.models.curve import Clock, Curve, Entry, Notify
 from experiments.models.discrete.kind import Discrete, sampling_record
 from experiments.models.discrete.methods import make_method
 from experiments.models.session import labels_for
@@ -31,8 +31,6 @@ SHOWN = (
     Candidate("eagle", {"gamma": 1}),
     Candidate("sjd-pac", {"window": 23, "candidates": 4, "depth": 3}),
 )
-
-Notify = Callable[[str], None]
 
 
 def measure(

@@ -89,7 +89,8 @@ def stated(n: int, tokens: int, level: float) -> dict[str, tuple[Stated, int]]:
 
 def measures(sample: Sample, reference: Sample, held_out: np.ndarray | None) -> dict[str, Any]:
     """How good the samples are; bits are None where a token is impossible."""
-    bits, impossible = estimate(_finite(sample.bits)), int(np.isinf(sample.likelihood.bits).sum())
+    bits = estimate(np.where(np.isfinite(sample.bits), sample.bits, 0.0))
+    impossible = int(np.isinf(sample.likelihood.bits).sum())
     return {
         "bits_per_token": bits.mean if not impossible else None,
         "bits_per_token_error": bits.error if not impossible else None,
@@ -187,7 +188,3 @@ def summary(p_value: float, stated: Stated, cells: int) -> dict[str, Any]:
         "unit": stated.unit,
         "cells": cells,
     }
-
-
-def _finite(values: np.ndarray) -> np.ndarray:
-    return np.where(np.isfinite(values), values, 0.0)

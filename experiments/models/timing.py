@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TypeVar, get_args
 import numpy as np
 import torch
 
-from experiments.models.curve import clock_of
+from experiments.models.curve import Notify, clock_of
 from experiments.models.discrete.kind import Discrete
 from experiments.models.discrete.methods import Method
 from simlab.models.process.clock import Part
@@ -28,7 +28,6 @@ from simlab.statistics import estimate
 ROUNDS = 3  # that are timed, each of other images, after one that is not
 PARTS: tuple[Part, ...] = get_args(Part)
 
-Notify = Callable[[str], None]
 Run = TypeVar("Run")
 
 

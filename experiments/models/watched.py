@@ -20,6 +20,7 @@ from torch import Tensor
 from experiments.models.discrete.kind import Discrete
 from experiments.models.discrete.methods import Method
 from simlab.arrays import grid
+from simlab.checks import on_host
 from simlab.decoders import Info, Sjd, SpeculativeDecoder, run
 from simlab.decoders.compiled import has_kernel, simulate
 from simlab.models.process.sampling import Sampling
@@ -65,7 +66,8 @@ def watch_run(decoder: Any, target: Process, rule: Any, tape: Tape, draft: Proce
         position = grid(start, width).clamp(max=call.tokens.shape[1] - 1)
         tokens = call.tokens[rows].take_along_dim(position, dim=1)
         p, q = call.rows[rows, : width + 1], declared[rows]
-        look(Windows(sequences, _host(start), _host(tokens), p, q, _host(accepted[rows]), _host(committed[rows])))
+        counts = on_host(accepted[rows]), on_host(committed[rows])
+        look(Windows(sequences, on_host(start), on_host(tokens), p, q, *counts))
 
     def compiled(sequences: np.ndarray, before: Any, accepted: np.ndarray, committed: np.ndarray) -> None:
         inside = np.minimum(accepted, committed)  # the sequence ends there
@@ -73,16 +75,12 @@ def watch_run(decoder: Any, target: Process, rule: Any, tape: Tape, draft: Proce
 
     def reference(before: Any, after: Any, info: Info) -> None:
         going = ~target.over(before.tokens, before.length)
-        seen(np.flatnonzero(_host(going)), going, before, info.accepted, info.committed)
+        seen(np.flatnonzero(on_host(going)), going, before, info.accepted, info.committed)
 
     if target.uniform.device.type == "cpu" and has_kernel(decoder, rule):
         simulate(decoder, heard, rule, tape, drafts, watch=compiled)
     else:
         run(decoder, heard, rule, tape, drafts, reference)
-
-
-def _host(values: Any) -> np.ndarray:
-    return values.cpu().numpy() if isinstance(values, Tensor) else values
 
 
 class Call(NamedTuple):

@@ -12,8 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from experiments.training.loop import CHUNK, Task
-from experiments.training.transformers import HELD_OUT
+from experiments.training.loop import CHUNK, HELD_OUT, Task
 from simlab.models.architectures.eagle import Head
 from simlab.models.architectures.transformer import Transformer
 

@@ -22,11 +22,14 @@ from torch import Tensor, nn
 
 from experiments.results import write
 from simlab.checks import check_at_least, check_number
+from simlab.models.checkpoints import first_line
 
 SAVE_EVERY = 100  # steps
 WARM_UP = 0.05  # of all steps
 CLIP = 1.0
 CHUNK = 250  # images at a time where nothing is trained
+HELD_OUT = 2000  # images that losses are measured on
+DROPPED = 0.1  # of the classes, so that a model knows what no class is like
 MIX = 0.05  # of a step's loss in the running mean that is displayed
 NOTHING: Mapping[str, str] = {}
 
@@ -122,6 +125,12 @@ def train(
     return Trained(seconds + perf_counter() - began, legs)
 
 
+def some_dropped(labels: Tensor, nothing: int, generator: torch.Generator) -> Tensor:
+    """Classes ``int[n]``, some of which are ``nothing``."""
+    dropped = torch.rand(len(labels), generator=generator, device=labels.device) < DROPPED
+    return torch.where(dropped, nothing, labels)
+
+
 def schedule(step: int, steps: int) -> float:
     """The share of the rate at a step: up in a line, then down along a cosine to a tenth and below."""
     warm = max(1, int(WARM_UP * steps))
@@ -185,8 +194,7 @@ def _resume(
         # through the host: the optimiser takes its moments to the device, and counts its steps here
         content: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # whatever a damaged file makes of the reader
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise ValueError(f"{path}: {reason}; expected a saved state: delete it to begin again") from None
+        raise ValueError(f"{path}: {first_line(error)}; expected a saved state: delete it to begin again") from None
     if content["built_on"] != built_on:
         raise ValueError(f"{path}: was begun on other data or models; delete it to begin again")
     begun = {**content["plan"], "steps": plan.steps}

@@ -13,15 +13,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from experiments.training.loop import CHUNK, Task
+from experiments.training.loop import CHUNK, HELD_OUT, Task, some_dropped
 from simlab.continuous.models.diffusion import forward_steps, schedule
 from simlab.continuous.networks.autoencoder import Laws
 from simlab.continuous.networks.mar.trunk import Mar, MarConfig, taken
+from simlab.continuous.networks.sampler import TRAIN_STEPS
 
-TRAIN_STEPS = 1000  # of the diffusion, by the cosine schedule
-DROPPED = 0.1  # of the classes, so that the model knows what no class is like
 DRAWS = 32  # tokens of an image with a step and noise each, all under conditions of one pass through the transformer
-HELD_OUT = 2000  # images that losses are measured on
 
 
 class Diffusion:
@@ -53,9 +51,7 @@ class MarTask(Task):
         self.diffusion = Diffusion(labels.device)
 
     def loss(self, rows: Tensor, generator: torch.Generator) -> Tensor:
-        labels = self.labels[rows]
-        dropped = torch.rand(len(rows), generator=generator, device=rows.device) < DROPPED
-        labels = torch.where(dropped, self.model.config.classes, labels)
+        labels = some_dropped(self.labels[rows], self.model.config.classes, generator)
         squared, bits = losses(self.model, self.diffusion, Laws(*(p[rows] for p in self.laws)), labels, generator)
         return squared.mean() + bits.mean()
 

@@ -8,11 +8,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from experiments.training.loop import CHUNK, Task
+from experiments.training.loop import CHUNK, HELD_OUT, Task, some_dropped
 from simlab.models.architectures.transformer import Config, Transformer
-
-DROPPED = 0.1  # of the classes, so that the model knows what no class is like
-HELD_OUT = 2000  # images that bits are measured on
 
 
 class TransformerTask(Task):
@@ -27,9 +24,7 @@ class TransformerTask(Task):
         self.tokens, self.labels, self.examples = tokens, labels, len(tokens)
 
     def loss(self, rows: Tensor, generator: torch.Generator) -> Tensor:
-        tokens, labels = self.tokens[rows], self.labels[rows]
-        dropped = torch.rand(len(rows), generator=generator, device=rows.device) < DROPPED
-        labels = torch.where(dropped, self.model.config.classes, labels)
+        tokens, labels = self.tokens[rows], some_dropped(self.labels[rows], self.model.config.classes, generator)
         logits = self.model(labels, tokens[:, :-1])
         return functional.cross_entropy(logits.flatten(0, 1), tokens.flatten())
 

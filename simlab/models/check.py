@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from simlab.models.architectures.backbone import missing_parts
+from simlab.models.architectures.backbone import missing_parts, place_of
 from simlab.models.architectures.transformer import Causal, at_least_single
 from simlab.models.process.cached import Cached
 from simlab.models.process.from_logits import FromLogits, Logits
@@ -117,8 +117,7 @@ class Probe:
 
     @property
     def device(self) -> torch.device:
-        parameters = getattr(self.model, "parameters", lambda: iter(()))()
-        return next((weights.device for weights in parameters), torch.device("cpu"))
+        return place_of(self.model)
 
     @cached_property
     def logits(self) -> Tensor:

@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -26,6 +26,11 @@ Model = TypeVar("Model", bound=nn.Module)
 
 class CheckpointError(ValueError):
     """A checkpoint that cannot be what it is said to be."""
+
+
+def first_line(error: Exception) -> str:
+    """What an error says, or else what it is called."""
+    return (str(error).strip() or type(error).__name__).splitlines()[0]
 
 
 def packed(model: nn.Module, kind: str, record: Mapping[str, Any]) -> bytes:
@@ -78,9 +83,8 @@ def read_weights(path: Path, inside: tuple[str, ...] = ()) -> dict[str, Tensor]:
             return load_file(path)
         content = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # whatever a broken or hostile file makes of the readers
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise CheckpointError(
-            f"{path}: {reason}; expected safetensors, or a .pt file with nothing but tensors"
+            f"{path}: {first_line(error)}; expected safetensors, or a .pt file with nothing but tensors"
         ) from None
     for key in inside:
         if isinstance(content, dict) and isinstance(content.get(key), dict):
@@ -193,17 +197,6 @@ def check_shapes(given: Mapping[str, Tensor], wanted: Mapping[str, torch.Size], 
 # sizes that the tensors of published files tell --------------------------------------------------------------------
 
 
-class Size(Protocol):
-    """What a published model tells its heads by."""
-
-    @property
-    def layers(self) -> int: ...
-    @property
-    def dim(self) -> int: ...
-    @property
-    def heads(self) -> int: ...
-
-
 def shape_of(weights: Mapping[str, Tensor], name: str, dimensions: int, path: Path, kind: str) -> tuple[int, ...]:
     """The shape of a tensor of so many dimensions. Raises :class:`CheckpointError` where a ``kind`` has none."""
     if name not in weights:
@@ -219,11 +212,14 @@ def count_of(weights: Mapping[str, Tensor], stem: str) -> int:
     return len({name[len(stem) + 1 :].split(".")[0] for name in weights if name.startswith(f"{stem}.")})
 
 
-def known_heads(sizes: Mapping[str, Size], layers: int, dim: int) -> int:
-    """The heads of the published model of that size; raises ``ValueError`` where there is none."""
+def known_heads(sizes: Mapping[str, Any], layers: int, dim: int) -> int:
+    """The heads of the one of published models, by their names, that has so many ``layers`` of width ``dim``.
+
+    Raises ``ValueError`` where there is none.
+    """
     for size in sizes.values():
         if (layers, dim) == (size.layers, size.dim):
-            return size.heads
+            return int(size.heads)
     known = ", ".join(f"{name} ({size.layers} x {size.dim})" for name, size in sizes.items())
     raise ValueError(f"heads is None for {layers} layers of width {dim}; expected heads, or one of {known}")
 

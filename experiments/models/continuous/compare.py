@@ -112,7 +112,7 @@ class OfVectors(Comparison):
             return samples, {"ranks": np.zeros((1, CELLS), np.int64), "gap": empty, "log_sigma": empty}
         found = VerifiedDrafts(*(np.concatenate(values) for values in zip(*events, strict=True)))
         counts = rank_counts(samples, found, first) if method.of_last_step else np.zeros(CELLS, np.int64)
-        return samples, {"ranks": counts[None], "gap": _lengths(found.away), "log_sigma": found.log_sigma}
+        return samples, {"ranks": counts[None], "gap": np.linalg.norm(found.away, axis=1), "log_sigma": found.log_sigma}
 
     def drawn(self, arrays: Arrays) -> Drawn:
         return Drawn(
@@ -210,7 +210,7 @@ def verified_drafts(verified: Verified, length: int) -> VerifiedDrafts:
 def rank_counts(samples: Samples, found: VerifiedDrafts, first: int) -> np.ndarray:
     """``int64[CELLS]``: how many tokens have a rank in each cell, along the line through both means."""
     tokens = samples.tokens[found.replicate.astype(np.int64) - first, found.position]
-    along = ((tokens - found.mean) / found.sd * found.away).sum(axis=1) / _lengths(found.away)
+    along = ((tokens - found.mean) / found.sd * found.away).sum(axis=1) / np.linalg.norm(found.away, axis=1)
     shares = ndtr(along[np.isfinite(along)])
     return np.bincount((shares * CELLS).astype(np.int64).clip(0, CELLS - 1).ravel(), minlength=CELLS)
 
@@ -238,10 +238,6 @@ def counted(own: Drawn, shape: tuple[int, int]) -> dict[str, Any]:
         "log_sigma": _quantiles(own.log_sigma),
         "gap": _quantiles(own.gap),
     }
-
-
-def _lengths(vectors: np.ndarray) -> np.ndarray:
-    return np.sqrt(np.square(vectors).sum(axis=1))
 
 
 def _by_place(samples: Samples, shape: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:

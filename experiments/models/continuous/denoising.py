@@ -11,7 +11,6 @@ the head is called once a token in any case. Errors are of means of images.
 from __future__ import annotations
 
 import sys
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -23,7 +22,7 @@ from experiments.models.own import load_models
 from experiments.models.session import check_device
 from experiments.options import count_option, run_module
 from experiments.results import versions, write_json
-from simlab.continuous.drafted_steps import drafted_steps
+from simlab.continuous.drafted_steps import Means, drafted_steps
 from simlab.continuous.networks.adapter import NetworkTokens
 from simlab.continuous.networks.fashion import orders
 from simlab.continuous.networks.sampler import Sampler
@@ -57,15 +56,10 @@ def measured(models: Continuous, images: int, gamma: int, own: bool, block: bool
     }
 
 
-def means(model: NetworkTokens, tokens: np.ndarray, rows: np.ndarray, place: int) -> Any:
+def means(model: NetworkTokens, tokens: np.ndarray, rows: np.ndarray, place: int) -> Means:
     """The means of a model's kernels for the tokens at a place."""
     conditions = model.conditions(tokens, rows, np.full(len(rows), place))
-    return partial(_means, model, conditions)
-
-
-def _means(model: NetworkTokens, conditions: Any, t: int, x: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    found: np.ndarray = model.chain.kernel(t, x, conditions[rows]).mean
-    return found
+    return lambda t, x, rows: model.chain.kernel(t, x, conditions[rows]).mean
 
 
 def _deviation(model: NetworkTokens, tokens: np.ndarray, t: int) -> float:

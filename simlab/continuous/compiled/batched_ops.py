@@ -144,7 +144,7 @@ def add_density(
 ) -> None:
     """``out[W]`` += the log density of map t from ``x`` to ``to``, squared distances times ``sharpness``.
 
-    Up to d/2 log 2 pi, as :meth:`simlab.continuous.models.chains.Chain.log_density`.
+    Up to d/2 log 2 pi, as :meth:`simlab.continuous.models.protocol.Kernels.log_density_of`.
     """
     volume = model.volume[j, t]
     for w in range(count):

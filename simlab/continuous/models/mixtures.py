@@ -26,7 +26,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from simlab.checks import check_at_least, check_pmf
-from simlab.continuous.models.gaussians import HALF_LOG_TURN, as_numbers
+from simlab.continuous.models.gaussians import DENSE, DIAGONAL, HALF_LOG_TURN, as_numbers
 from simlab.continuous.residual import LIMIT
 from simlab.continuous.rules.base import log_acceptance, proposal_acceptance
 from simlab.continuous.tape import check_positions, check_room, coins, normals
@@ -90,10 +90,7 @@ class Mixture:
     @property
     def log_volumes(self) -> np.ndarray:
         """``[K]``: log sqrt(det S_k)."""
-        with np.errstate(divide="ignore"):
-            if self.roots.ndim == 2:
-                return np.log(np.abs(self.roots)).sum(axis=1)
-            return np.linalg.slogdet(self.roots)[1]
+        return (DIAGONAL if self.roots.ndim == 2 else DENSE).log_volume(self.roots)
 
     def log_components(self, x: np.ndarray) -> np.ndarray:
         """``[B, K]``: log N(x; mu_k, S_k) of the points ``x[B, d]``."""

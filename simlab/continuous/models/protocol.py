@@ -144,22 +144,6 @@ class Kernels(ABC):
         """``[B]``: log sqrt(det S) of a kernel."""
         return np.broadcast_to(self.layout.log_volume(kernel.root), kernel.mean.shape[:1])
 
-    def log_density(self, t: int, to: np.ndarray, x: np.ndarray, c: Any) -> np.ndarray:
-        """The log density of a kernel, log p(x_{t-1} = to | x_t = x).
-
-        Returns ``float64[B]``, up to d/2 log 2 pi, which both models share.
-
-        Parameters
-        ----------
-        t
-            The step, from 1 to T.
-        to, x
-            ``float64[B, d]``: where it goes, and from where.
-        c
-            ``[B]``, the conditions.
-        """
-        return self.log_density_of(self.kernel(t, x, c), to)
-
     def log_start(self, x: np.ndarray, c: Any) -> np.ndarray:
         """``[B]``: log p(x_T = x), up to the same constant."""
         return self.log_density_of(self.initial(c), x)

@@ -15,7 +15,7 @@ import numpy as np
 from simlab.checks import check_at_least, check_choice, check_flag, check_number
 from simlab.continuous.models.diffusion import SPACINGS, ForwardSteps, forward_steps, respacing, schedule
 
-TRAIN_STEPS = 1000
+TRAIN_STEPS = 1000  # of the diffusion, by the cosine schedule
 VARIANCES = ("learned", "posterior", "upper", "ddim")
 
 

@@ -351,10 +351,9 @@ def workspace(sizes: Mapping[str, Any], batch: int, like: Tensor) -> dict[str, A
         "joint": (JOINT.value, window),
     }
     found = {
-        name: torch.zeros(batch, *shape, dtype=torch.int64, device=like.device) for name, shape in integers.items()
-    }
-    found |= {
-        name: torch.zeros(batch, *shape, dtype=torch.float64, device=like.device) for name, shape in numbers.items()
+        name: torch.zeros(batch, *shape, dtype=kind, device=like.device)
+        for kind, shapes in ((torch.int64, integers), (torch.float64, numbers))
+        for name, shape in shapes.items()
     }
     return {**found, "B": batch}
 

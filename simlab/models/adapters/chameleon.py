@@ -95,10 +95,10 @@ def vocabulary(folder: Path) -> dict[str, int]:
     return named(named(read_json(file), "model", file), "vocab", file)
 
 
-def tokenizer_file(folder: Path) -> Path | None:
-    """The tokenizer of a folder in Meta's layout; None in another."""
+def tokenizer_file(folder: Path) -> Path:
+    """The tokenizer of a folder in either layout."""
     home = _home(folder)
-    return None if home is None else _tokenizer(home)
+    return folder / "tokenizer.json" if home is None else _tokenizer(home)
 
 
 def norms_of_heads(weights: Mapping[str, Tensor], heads: Mapping[str, int]) -> dict[str, Tensor]:

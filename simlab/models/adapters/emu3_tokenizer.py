@@ -17,7 +17,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from simlab.checks import check_shape
+from simlab.checks import line_or_grid
 from simlab.models.adapters.hugging_face import IMAGE_TOKENIZER, check_kind, configured, library, named
 from simlab.models.checkpoints import CheckpointError, fill, read_folder, read_json
 
@@ -59,10 +59,7 @@ class Emu3Tokenizer(nn.Module):
     @torch.no_grad()
     def decode(self, tokens: Tensor, shape: tuple[int, int]) -> Tensor:
         """The images ``[B, 3, 8 rows, 8 columns]``, from 0 to 1, of entries ``int[B, N]`` on a grid ``shape``."""
-        rows, columns = check_shape(shape)
-        if rows * columns != tokens.shape[1]:
-            raise ValueError(f"shape is {(rows, columns)}; expected (rows, columns) that hold {tokens.shape[1]} tokens")
-        images: Tensor = self.model.decode(tokens.unflatten(1, (rows, columns)))
+        images: Tensor = self.model.decode(tokens.unflatten(1, line_or_grid(tokens.shape[1], shape)))
         return (images.clamp(-1, 1) + 1) / 2
 
 

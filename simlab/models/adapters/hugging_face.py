@@ -29,7 +29,7 @@ from simlab.models.adapters.codes import vectors_by_token
 from simlab.models.adapters.grammars import Layout
 from simlab.models.adapters.slots import PADDED, check_attention, library_features
 from simlab.models.architectures.transformer import Memory, at_least_single
-from simlab.models.checkpoints import CheckpointError, listed
+from simlab.models.checkpoints import CheckpointError, first_line, listed
 
 PADDING = -1  # in the place of an id
 IMAGE_TOKENIZER = "model.vqmodel.", "vqmodel."  # no part of a backbone: Lumina-mGPT leaves it out, others add to it
@@ -208,8 +208,7 @@ def filled(name: str, config: Any, weights: Mapping[str, Tensor], folder: Path, 
                 output_loading_info=True,
             )
     except Exception as error:  # whatever broken or hostile sizes make of the library
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise CheckpointError(f"{folder}: {reason}; expected the weights of {name}") from None
+        raise CheckpointError(f"{folder}: {first_line(error)}; expected the weights of {name}") from None
     shapes = [key for key, *_ in info["mismatched_keys"]]
     for what, found in (
         ("is missing", info["missing_keys"]),
@@ -228,8 +227,7 @@ def configured(name: str, described: Mapping[str, Any], source: Path) -> Any:
     try:
         return kind.from_dict(dict(described))
     except Exception as error:  # whatever broken or hostile sizes make of the library
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise CheckpointError(f"{source}: {reason}; expected the sizes of a {name}") from None
+        raise CheckpointError(f"{source}: {first_line(error)}; expected the sizes of a {name}") from None
 
 
 def check_kind(folder: Path, described: Mapping[str, Any], *kinds: str) -> None:

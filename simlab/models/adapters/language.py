@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from simlab.models.adapters.hugging_face import PADDING, Sizes
 from simlab.models.adapters.slots import PADDED, check_attention, library_features
 from simlab.models.architectures.transformer import Memory, at_least_single
+from simlab.models.checkpoints import first_line
 from simlab.models.process.cached import Cached
 
 TRIED = 3  # tokens of the prompt that a model is tried on, and tokens behind it
@@ -147,10 +148,9 @@ def check_language(model: Any) -> None:
             far = _apart(model)
     except Exception as error:  # whatever other kinds of attention make of it
         _supported.pop(model, None)
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise ValueError(
-            f"{name} cannot be run over slots of keys and values ({reason}); expected attention that takes a mask for "
-            "each pair of tokens"
+            f"{name} cannot be run over slots of keys and values ({first_line(error)}); expected attention that takes "
+            "a mask for each pair of tokens"
         ) from error
     finally:
         model.train(training)

@@ -19,32 +19,11 @@ PARTS = {
 }
 
 
-class Sizes(Protocol):
-    """The sizes of a model."""
-
-    @property
-    def vocabulary(self) -> int: ...
-    @property
-    def shape(self) -> tuple[int, int]: ...  # (rows, columns) of tokens, raster order
-    @property
-    def length(self) -> int: ...  # rows * columns
-    @property
-    def prefix(self) -> int: ...  # positions of the condition, at least one
-    @property
-    def layers(self) -> int: ...
-    @property
-    def heads(self) -> int: ...  # of keys and values
-    @property
-    def head_dim(self) -> int: ...
-    @property
-    def dim(self) -> int: ...
-
-
 class Backbone(Protocol):
     """A model: inputs in, features out, and logits of features."""
 
     @property
-    def config(self) -> Any: ...  # Sizes
+    def config(self) -> Any: ...  # an object with the sizes, which PARTS names
     def condition(self, given: Any) -> Tensor:
         """``[B, T, dim]``: a condition as inputs."""
         ...
@@ -89,3 +68,9 @@ def check_parts(model: Any) -> None:
     problem = missing_parts(model)
     if problem is not None:
         raise ValueError(f"{type(model).__name__} {problem}")
+
+
+def place_of(model: Any) -> torch.device:
+    """The device of a model: that of its weights."""
+    weights = getattr(model, "parameters", lambda: iter(()))()
+    return next((weight.device for weight in weights), torch.device("cpu"))

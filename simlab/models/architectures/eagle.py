@@ -25,7 +25,7 @@ from simlab.models.architectures.transformer import (
     rotations,
 )
 from simlab.models.process.cache import Cache, Window
-from simlab.models.process.cached import NEVER, Cached
+from simlab.models.process.cached import NEVER, Cached, move
 from simlab.models.process.uncached import Uncached
 from simlab.processes import Process
 
@@ -40,13 +40,6 @@ class Head(Rotating):
         self.layer = Layer(config, 0)
         self.norm = Norm(config.dim)
         self.register_buffer("frequencies", rotations(config), persistent=False)
-
-    def initialise(self, generator: torch.Generator) -> None:
-        """Normal weights of standard deviation 0.02, the gains 1."""
-        with torch.no_grad():
-            for weights in self.parameters():
-                if weights.ndim > 1:
-                    weights.normal_(0.0, 0.02, generator=generator)
 
     def features(self, before: Tensor, inputs: Tensor, position: Tensor, memory: Memory) -> Tensor:
         """``[B, L, dim]``: the features at ``position[B, L]``, from those ``before`` each and embedded ``inputs``."""
@@ -152,9 +145,6 @@ class EagleDraft(HeadDrafting):
     def keep(self, rows: Sequence[int]) -> None:
         """Go on with some of the sequences; their target is told by itself."""
         copies = len(self._made) // self.target.room
-        for to, row in enumerate(rows):
-            if to != row:
-                for values in (self._made, *self._cache.keys, *self._cache.values):
-                    grouped = values.unflatten(0, (-1, copies))
-                    grouped[to] = grouped[row]
+        made = self._made, *self._cache.keys, *self._cache.values
+        move((values.unflatten(0, (-1, copies)) for values in made), rows)
         self._ready = sum(row < self._ready for row in rows)

@@ -106,6 +106,13 @@ class Rotating(nn.Module):
         self.frequencies = (rotations(self.config) if exact.is_meta and place.type != "meta" else exact).to(place)
         return self
 
+    @torch.no_grad()
+    def initialise(self, generator: torch.Generator) -> None:
+        """Normal weights of standard deviation 0.02; the gains stay 1."""
+        for weights in self.parameters():
+            if weights.ndim > 1:
+                weights.normal_(0.0, 0.02, generator=generator)
+
 
 class Transformer(Rotating):
     """A LlamaGen transformer with the names of the official checkpoints."""
@@ -121,14 +128,9 @@ class Transformer(Rotating):
         self.register_buffer("frequencies", rotations(config), persistent=False)
 
     def initialise(self, generator: torch.Generator) -> None:
-        """Normal weights of standard deviation 0.02, the output 0, the gains 1."""
-        with torch.no_grad():
-            for weights in self.parameters():
-                if weights.ndim > 1:
-                    weights.normal_(0.0, 0.02, generator=generator)
-                else:
-                    weights.fill_(1.0)
-            self.output.weight.zero_()
+        """The same, and the output 0."""
+        super().initialise(generator)
+        nn.init.zeros_(self.output.weight)
 
     def condition(self, given: Tensor) -> Tensor:
         """``[B, T, dim]`` from classes ``int[B]``, or text ``[B, T, text_dim]``."""

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from simlab.checks import check_at_least, check_shape
+from simlab.checks import check_at_least, line_or_grid
 from simlab.models.checkpoints import filled, read_weights
 
 EPSILON = 1e-6  # of the group norms
@@ -81,11 +81,7 @@ class Vq(nn.Module):
     @torch.no_grad()
     def encode(self, images: Tensor) -> Tensor:
         """The tokens ``int[B, rows * columns]`` of images, in raster order."""
-        factor = self.config.factor
-        if images.ndim != 4 or images.shape[1] != 3 or any(side % factor for side in images.shape[2:]):
-            raise ValueError(
-                f"images have the shape {tuple(images.shape)}; expected [B, 3, H, W] with sides that {factor} divides"
-            )
+        check_images(images, self.config.factor)
         vectors = self.quant_conv(self.encoder(2 * images - 1)).permute(0, 2, 3, 1).flatten(1, 2)
         # |v - c|^2 but for |v|^2; of codes of one length the nearest is that of the largest product
         lengths = 0.0 if self.config.unit else self.codebook.square().sum(-1) / 2
@@ -94,12 +90,18 @@ class Vq(nn.Module):
     @torch.no_grad()
     def decode(self, tokens: Tensor, shape: tuple[int, int] | None = None) -> Tensor:
         """The images of tokens ``int[B, N]`` on a grid ``shape``, a square one unless told, from 0 to 1."""
-        rows, columns = check_shape(shape or (isqrt(tokens.shape[1]),) * 2)
-        if rows * columns != tokens.shape[1]:
-            raise ValueError(f"shape is {(rows, columns)}; expected (rows, columns) that hold {tokens.shape[1]} tokens")
+        rows, columns = line_or_grid(tokens.shape[1], shape or (isqrt(tokens.shape[1]),) * 2)
         grid = self.codebook[tokens].unflatten(1, (rows, columns)).permute(0, 3, 1, 2)
         images: Tensor = self.decoder(self.post_quant_conv(grid))
         return (images.clamp(-1, 1) + 1) / 2
+
+
+def check_images(images: Tensor, factor: int) -> None:
+    """Raise ``ValueError`` unless images have three colours, and whole tokens of so many pixels a side."""
+    if images.ndim != 4 or images.shape[1] != 3 or any(side % factor for side in images.shape[2:]):
+        raise ValueError(
+            f"images have the shape {tuple(images.shape)}; expected [B, 3, H, W] with sides that {factor} divides"
+        )
 
 
 def load_vq(

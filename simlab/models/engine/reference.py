@@ -26,6 +26,7 @@ from simlab.models.engine.requests import (
     grouped,
     out_of_memory,
 )
+from simlab.models.engine.running import Row
 from simlab.models.process.cached import rows_made
 from simlab.models.process.clock import UNTIMED, Clock
 from simlab.processes import Process
@@ -86,17 +87,12 @@ def _decoded(
         if (reason := out_of_memory(error)) is None:
             raise
         return results + [failed(each.number, reason) for each in asked]
-    tokens, steps = (part.cpu().numpy() for part in done)
+    tokens, steps = done.tokens.cpu().numpy(), done.steps.tolist()
     accepted, committed = (torch.stack(values, dim=1).cpu().numpy() for values in zip(*infos, strict=True))
     notify(int(committed.sum()))
     for b, each in enumerate(asked):
-        count = int(steps[b])
-        if why := CANCELLED if cancelled(each.number) else faults.get(b):
-            results.append(failed(each.number, why, accepted[b, :count], committed[b, :count]))
-        else:
-            results.append(
-                Result(each.number, tokens[b], count, accepted[b, :count].copy(), committed[b, :count].copy(), None)
-            )
+        row = Row(each, accepted[b, : steps[b]], committed[b, : steps[b]])
+        results.append(row.result(tokens[b], CANCELLED if cancelled(each.number) else faults.get(b)))
     return results
 
 

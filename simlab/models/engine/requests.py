@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from simlab.decoders import Decoder
+from simlab.models.architectures.backbone import place_of
 from simlab.models.process.sampling import Sampling
 from simlab.rules import Rule
 
@@ -140,9 +141,3 @@ def out_of_memory(error: Exception) -> str | None:
 def lacks_memory(result: Result) -> bool:
     """Whether a request failed because there was too little memory."""
     return result.error is not None and result.error.startswith(LACKING)
-
-
-def place_of(model: Any) -> torch.device:
-    """The device of a model: that of its weights."""
-    weights = getattr(model, "parameters", lambda: iter(()))()
-    return next((weight.device for weight in weights), torch.device("cpu"))

@@ -38,8 +38,8 @@ class Row:
     """One running sequence."""
 
     asked: Numbered
-    accepted: list[int] = field(default_factory=list)
-    committed: list[int] = field(default_factory=list)
+    accepted: Any = field(default_factory=list)  # int[steps], as the next
+    committed: Any = field(default_factory=list)
 
     def result(self, tokens: np.ndarray, error: str | None) -> Result:
         """What became of it: its ``tokens[N]``, unless there is an ``error``."""

@@ -9,6 +9,7 @@ from typing import Any
 from simlab.checks import check_at_least
 from simlab.decoders.compiled import has_kernel
 from simlab.decoders.triton import unsupported
+from simlab.models.architectures.backbone import place_of
 from simlab.models.engine.reference import decode_batches
 from simlab.models.engine.requests import (
     CANCELLED,
@@ -21,8 +22,8 @@ from simlab.models.engine.requests import (
     grouped,
     method_of,
     never,
-    place_of,
 )
+from simlab.models.engine.running import decode_continuously
 from simlab.models.process.clock import UNTIMED, Clock
 
 
@@ -93,10 +94,8 @@ def serve(
 
 def form(request: Request, kind: str) -> Callable[..., Iterator[Result]]:
     """What decodes requests of one decoder and rule on a kind of device: a function that yields their results."""
-    from simlab.models.engine.running import decode_continuously  # loads Numba
-
     if kind == "cpu" and has_kernel(request.decoder, request.rule):
-        from simlab.models.engine.compiled import CompiledRows
+        from simlab.models.engine.compiled import CompiledRows  # loads Numba
 
         return partial(decode_continuously, form=CompiledRows)
     if kind == "cuda" and unsupported(request.decoder, request.rule) is None:

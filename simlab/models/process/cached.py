@@ -12,7 +12,7 @@ accelerator never waits; what went wrong is marked beside each sequence, and rea
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +20,7 @@ import torch
 from torch import Tensor
 
 from simlab.arrays import grid
+from simlab.checks import on_host
 from simlab.models.architectures.backbone import Backbone, check_parts, with_none
 from simlab.models.process.branches import Branches, branches
 from simlab.models.process.cache import Cache, Window
@@ -128,7 +129,7 @@ class Cached(Process):
         self._fed = torch.zeros(self.batch, dtype=torch.int64, device=device)  # the first position that is not held
         self._status = torch.zeros(self.batch, dtype=torch.int64, device=device)
         self._waiting: Waiting | None = None
-        self._shapes: dict[int, tuple[Tensor, Branches]] = {}  # by table, which so stays alive
+        self._shapes: dict[int, tuple[Any, Branches]] = {}  # by table, which so stays alive
         self._ready = 0  # sequences whose condition has been seen
         self._cache: Cache | None = None  # there from the first call on, which says how large trees are
         self.features: Tensor | None = None
@@ -162,7 +163,7 @@ class Cached(Process):
             ``int[M, D]``, the nodes from the root down to each, itself last, then -1.
         """
         with self.clock.during("cache"):
-            shape = self._shape(paths)
+            shape = self.shape_of(paths)
             self._begin(len(tokens), shape.depth + 1, shape.spread)
             call = self._feed_tree(tokens, start, nodes, shape)
             self._waiting = Waiting(start.clone(), nodes, shape)  # compiled decoders change theirs in place
@@ -192,10 +193,7 @@ class Cached(Process):
 
         ``rows``: ``int[n]``, those that stay, in the order they are to have; ``rows[i] >= i``.
         """
-        for to, row in enumerate(rows):
-            if to != row:
-                for values in self._own():
-                    values[to] = values[row]
+        move(self._own(), rows)
         if self._waiting is not None:
             start, nodes, shape = self._waiting
             self._waiting = Waiting(start[rows], nodes[rows], shape)
@@ -292,10 +290,10 @@ class Cached(Process):
         tokens, position, slot, mask = (self.doubled(part) for part in (fed.tokens, position, slot, mask))
         return Call(tokens, position, after, slot, mask, behind=False)
 
-    def _shape(self, paths: Tensor) -> Branches:
+    def shape_of(self, paths: Any) -> Branches:
         """What a table of paths says, read back from an accelerator once: a decoder keeps to one table."""
         if id(paths) not in self._shapes:
-            self._shapes[id(paths)] = paths, branches(paths.cpu().numpy())
+            self._shapes[id(paths)] = paths, branches(on_host(paths))
         return self._shapes[id(paths)][1]
 
     def _place(self, position: Tensor) -> Tensor:
@@ -541,6 +539,14 @@ class Cached(Process):
         self._seen_from = torch.cat([self._seen_from, torch.full_like(added, NEVER)], dim=1)
         self._position_of = self._fed.new_full((self.room, self.cache.slots), NEVER)
         self._position_of.scatter_(1, self._slot_of, self._seen_from)
+
+
+def move(kept: Iterable[Tensor], rows: Sequence[int]) -> None:
+    """Put what is kept of the sequences ``rows`` in the places 0, 1, ...; ``rows[i] >= i``."""
+    for values in kept:
+        for to, row in enumerate(rows):
+            if to != row:
+                values[to] = values[row]
 
 
 def fault(status: int) -> str:

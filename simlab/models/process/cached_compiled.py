@@ -16,7 +16,7 @@ from torch import Tensor
 from simlab.decoders.compiled.tensors import Tensors
 from simlab.models.architectures.transformer import at_least_single
 from simlab.models.process import cached
-from simlab.models.process.branches import Branches, branches
+from simlab.models.process.branches import Branches
 from simlab.models.process.cached import ENTRIES, LOST, NO_NUMBER, Cached, Call, Waiting
 
 NO_NODES = np.empty((0, 0), np.int64)
@@ -60,14 +60,12 @@ class CachedOnHost(Cached):
         self._of_sequences: Any = ()  # arrays over what is kept of each
         self._buffers: Buffers | None = None
         self._laid_out: tuple[int, int, int] | None = None  # for whom they are
-        self._tables: dict[int, tuple[np.ndarray, Branches]] = {}  # by table, which so stays alive
 
     def forward(self, tokens: Tensor, start: Tensor, count: int) -> Tensor:
         return torch.from_numpy(self.chain(tokens.numpy(), start.numpy(), count))
 
     def forward_tree(self, tokens: Tensor, start: Tensor, nodes: Tensor, paths: Tensor) -> Tensor:
-        shape = self._shape(paths)
-        return torch.from_numpy(self.tree(tokens.numpy(), start.numpy(), nodes.numpy(), shape))
+        return torch.from_numpy(self.tree(tokens.numpy(), start.numpy(), nodes.numpy(), self.shape_of(paths)))
 
     def chain(self, tokens: np.ndarray, start: np.ndarray, count: int) -> np.ndarray:
         """:meth:`forward` for who has arrays."""
@@ -84,12 +82,6 @@ class CachedOnHost(Cached):
             # kernels change theirs in place
             self._waiting = Waiting(torch.from_numpy(start.copy()), torch.from_numpy(nodes), shape)
             return rows
-
-    def shape_of(self, paths: np.ndarray) -> Branches:
-        """What a table of paths says."""
-        if id(paths) not in self._tables:
-            self._tables[id(paths)] = paths, branches(paths)
-        return self._tables[id(paths)][1]
 
     def over(self, tokens: Tensor, length: Tensor) -> Tensor:
         return torch.from_numpy(self.stopped(length.numpy()))

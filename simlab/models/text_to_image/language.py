@@ -27,7 +27,7 @@ from simlab.models.adapters.vqgan import load_vqgan
 from simlab.models.checkpoints import CheckpointError
 from simlab.models.process.sampling import Sampling
 from simlab.models.text_to_image.base import Prepared, Preset, Size, sides
-from simlab.models.text_to_image.words import Words, read_byte_pairs, read_words
+from simlab.models.text_to_image.words import read_byte_pairs, read_words
 
 LUMINA, ANOLE, EMU3 = Preset(3.0, top_k=2000), Preset(3.0, 0.7, top_p=0.9), Preset(3.0, top_k=2048)
 LUMINA_SIDE, LUMINA_PATCH = 768, 32  # pixels a side; of what a size token counts
@@ -89,7 +89,7 @@ class Writer:
 def load_lumina(folder: Path, size: Size, dtype: torch.dtype, device: torch.device | str) -> Writer:
     """A Lumina-mGPT of a folder, with ``vqgan.ckpt`` in it (see :func:`load_vqgan`); sides are multiples of 32."""
     height, width = sides(size, LUMINA_SIDE, LUMINA_PATCH)
-    ids, words = Ids(chameleon.vocabulary(folder), folder), _chameleon_words(folder)
+    ids, words = Ids(chameleon.vocabulary(folder), folder), read_words(chameleon.tokenizer_file(folder))
     layout = lumina_layout(ids, height // LUMINA_PATCH, width // LUMINA_PATCH)
 
     def token_ids(prompt: str) -> list[int]:
@@ -105,7 +105,7 @@ def load_anole(folder: Path, size: Size, dtype: torch.dtype, device: torch.devic
     side = ANOLE_SIDE * CHAMELEON_PIXELS
     if sides(size, side, CHAMELEON_PIXELS) != (side, side):
         raise ValueError(f"size is {size}; expected {side} pixels, the one that Anole draws")
-    ids, words = Ids(chameleon.vocabulary(folder), folder), _chameleon_words(folder)
+    ids, words = Ids(chameleon.vocabulary(folder), folder), read_words(chameleon.tokenizer_file(folder))
     layout = anole_layout(ids)
 
     def token_ids(prompt: str) -> list[int]:
@@ -171,8 +171,3 @@ class Ids:
         if not codes:
             raise CheckpointError(f"{self.folder}: its vocabulary names no image tokens; expected some")
         return range(min(codes), max(codes) + 1)
-
-
-def _chameleon_words(folder: Path) -> Words:
-    home = chameleon.tokenizer_file(folder)
-    return read_words(folder / "tokenizer.json" if home is None else home)

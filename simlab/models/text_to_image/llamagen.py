@@ -20,7 +20,7 @@ from simlab.models.adapters.hugging_face import library, quiet
 from simlab.models.adapters.llamagen import FACTOR, TEXT_GUIDANCE, TEXT_TOP_K, left_padded, load_gpt
 from simlab.models.architectures.transformer import Transformer
 from simlab.models.architectures.vq16 import Vq, VqConfig, load_vq
-from simlab.models.checkpoints import CheckpointError
+from simlab.models.checkpoints import CheckpointError, first_line
 from simlab.models.process.sampling import Sampling
 from simlab.models.text_to_image.base import Prepared, Preset, Size, sides
 
@@ -89,6 +89,7 @@ def _text_encoder(folder: Path, dtype: torch.dtype) -> tuple[Any, Any]:
                 home, dtype=dtype, local_files_only=True, use_safetensors=True
             )
     except Exception as error:  # whatever a broken folder makes of the library
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise CheckpointError(f"{home}: {reason}; expected a T5 in safetensors, with its tokenizer") from None
+        raise CheckpointError(
+            f"{home}: {first_line(error)}; expected a T5 in safetensors, with its tokenizer"
+        ) from None
     return words, encoder.eval().requires_grad_(False)

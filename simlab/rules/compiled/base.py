@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -56,6 +56,9 @@ class CompiledRule(NamedTuple):
 
 class Lossless(CompiledRule):
     """The record of the lossless rule, of a type of its own: kernels of this type hold no other rule."""
+
+
+Compilers = dict[type, Callable[[Any], CompiledRule]]  # by the class of a rule: what its record is made of
 
 
 def by_type(forms: Mapping[type, Any]) -> Any:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from numba import njit
 
@@ -31,84 +29,31 @@ from simlab.rules.compiled.base import (
     SPECULATIVE,
     TYPICAL,
     CompiledRule,
+    Compilers,
     Lossless,
     by_type,
     ratio,
     sum_where,
 )
-from simlab.rules.compiled.grouped import (
-    compile_dynamic,
-    compile_group_residual,
-    compile_grouped,
-    compile_gsd_reference,
-    group_residual,
-    partition_accepts,
-    window_accepts,
-    window_masses,
-)
+from simlab.rules.compiled.grouped import COMPILERS as GROUPED_RULES
+from simlab.rules.compiled.grouped import group_residual, partition_accepts, window_accepts, window_masses
+from simlab.rules.compiled.lantern import COMPILERS as LANTERN_RULES
 from simlab.rules.compiled.lantern import (
     DYNAMIC_TREE,
-    compile_lantern,
-    compile_multiplicative,
-    compile_reference,
     conditional,
     greedy_token,
     lantern_step,
     neighbourhood_mass,
     reference_residual,
 )
-from simlab.rules.compiled.lossy import (
-    accept_at,
-    compile_cactus,
-    compile_cascade,
-    compile_fuzzy,
-    compile_lenience,
-    compile_mars,
-    compile_mars_reference,
-    compile_medusa_reference,
-    compile_mixture,
-    compile_sampler_match,
-    compile_truncation,
-    lossy_weights,
-    row_level,
-)
-from simlab.rules.compiled.ratio import (
-    compile_addition,
-    compile_amplify,
-    compile_optimal_lossy,
-    compile_speculative,
-    lossless_accept,
-    lossless_step,
-    lossless_weights,
-    optimal_lossy_share,
-)
-from simlab.rules.compiled.typical import compile_typical, typical_threshold
+from simlab.rules.compiled.lossy import COMPILERS as LOSSY_RULES
+from simlab.rules.compiled.lossy import accept_at, lossy_weights, row_level
+from simlab.rules.compiled.ratio import COMPILERS as RATIO_RULES
+from simlab.rules.compiled.ratio import lossless_accept, lossless_step, lossless_weights, optimal_lossy_share
+from simlab.rules.compiled.typical import COMPILERS as TYPICAL_RULES
+from simlab.rules.compiled.typical import typical_threshold
 
-COMPILERS: dict[type, Callable[..., CompiledRule]] = {
-    rules.Speculative: compile_speculative,
-    rules.Amplify: compile_amplify,
-    rules.Addition: compile_addition,
-    rules.Grouped: compile_grouped,
-    rules.GroupedGroupResidual: compile_group_residual,
-    rules.DynamicGrouped: compile_dynamic,
-    rules.GsdReference: compile_gsd_reference,
-    rules.Lantern: compile_lantern(LANTERN),
-    rules.LanternMultiplicative: compile_multiplicative,
-    rules.LanternGreedy: compile_lantern(LANTERN_GREEDY),
-    rules.LanternReference: compile_reference,
-    rules.Typical: compile_typical,
-    rules.OptimalLossy: compile_optimal_lossy,
-    rules.Mixture: compile_mixture,
-    rules.Lenience: compile_lenience,
-    rules.Cactus: compile_cactus,
-    rules.Truncation: compile_truncation,
-    rules.Cascade: compile_cascade,
-    rules.Fuzzy: compile_fuzzy,
-    rules.Mars: compile_mars,
-    rules.MarsReference: compile_mars_reference,
-    rules.MedusaReference: compile_medusa_reference,
-    rules.SamplerMatch: compile_sampler_match,
-}
+COMPILERS: Compilers = {**RATIO_RULES, **GROUPED_RULES, **LANTERN_RULES, **TYPICAL_RULES, **LOSSY_RULES}
 
 
 def compiled(rule: rules.Rule) -> CompiledRule:

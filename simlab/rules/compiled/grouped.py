@@ -6,6 +6,8 @@ The definitions are :mod:`simlab.rules.grouped`, :mod:`simlab.rules.grouped_grou
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 
@@ -17,41 +19,30 @@ from simlab.rules.compiled.base import (
     GROUPED,
     GSD_REFERENCE,
     CompiledRule,
+    Compilers,
     over,
     ratio,
     record,
     sum_where,
 )
 
-PRINTED, CLAMPED, CENTRED = range(3)
+WINDOWS = "printed", "clamped", "centred"
+PRINTED, CENTRED = WINDOWS.index("printed"), WINDOWS.index("centred")
 NO_FILTER = -1.0
 
 
-def compile_grouped(rule: rules.Grouped) -> CompiledRule:
-    """:class:`simlab.rules.Grouped`: ``table`` holds the labels."""
-    return record(GROUPED, table=rule._group.values)
+def _windowed(kind: int, rule: Any, first: int, second: int) -> CompiledRule:
+    """``a`` and ``b`` are the filters, and ``first`` and ``second`` say what the window is."""
+    gap, distance = (NO_FILTER if limit is None else limit for limit in (rule.max_gap, rule.max_distance))
+    return record(kind, gap, distance, first, second, metric=rule._table)
 
 
-def compile_group_residual(rule: rules.GroupedGroupResidual) -> CompiledRule:
-    """:class:`simlab.rules.GroupedGroupResidual`: ``table`` holds the labels."""
-    return record(GROUP_RESIDUAL, table=rule._group.values)
-
-
-def compile_dynamic(rule: rules.DynamicGrouped) -> CompiledRule:
-    """:class:`simlab.rules.DynamicGrouped`: ``a`` and ``b`` are the filters, ``first`` G//2, ``second`` the window."""
-    window = ("printed", "clamped", "centred").index(rule.window)
-    gap, distance = _filter(rule.max_gap), _filter(rule.max_distance)
-    return record(DYNAMIC, gap, distance, rule.size // 2, window, metric=rule._table)
-
-
-def compile_gsd_reference(rule: rules.GsdReference) -> CompiledRule:
-    """:class:`simlab.rules.GsdReference`: ``a`` and ``b`` are the filters, ``first`` below, ``second`` above."""
-    gap, distance = _filter(rule.max_gap), _filter(rule.max_distance)
-    return record(GSD_REFERENCE, gap, distance, rule.below, rule.above, metric=rule._table)
-
-
-def _filter(limit: object) -> object:
-    return NO_FILTER if limit is None else limit
+COMPILERS: Compilers = {  # ``table`` holds the labels of a partition
+    rules.Grouped: lambda rule: record(GROUPED, table=rule._group.values),
+    rules.GroupedGroupResidual: lambda rule: record(GROUP_RESIDUAL, table=rule._group.values),
+    rules.DynamicGrouped: lambda rule: _windowed(DYNAMIC, rule, rule.size // 2, WINDOWS.index(rule.window)),
+    rules.GsdReference: lambda rule: _windowed(GSD_REFERENCE, rule, rule.below, rule.above),
+}
 
 
 # A partition ---------------------------------------------------------------------------------------------------

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numba import njit
 
 from simlab import rules
 from simlab.arrays_compiled import total
-from simlab.rules.compiled.base import LANTERN_MULTIPLICATIVE, LANTERN_REFERENCE, CompiledRule, over, record
+from simlab.rules.compiled.base import (
+    LANTERN,
+    LANTERN_GREEDY,
+    LANTERN_MULTIPLICATIVE,
+    LANTERN_REFERENCE,
+    CompiledRule,
+    Compilers,
+    over,
+    record,
+)
 from simlab.rules.lantern import BOUNDS
 from simlab.rules.lantern_reference import TREES
 from simlab.rules.neighbourhood import NO_NEIGHBOUR
@@ -19,25 +29,26 @@ DYNAMIC_TREE, STATIC_TREE = TREES.index("dynamic"), TREES.index("static")
 SURELY = 1 + 1e-9  # of q(x): with so much mass x is accepted surely, in whatever order the mass is added up
 
 
-def compile_lantern(kind: int) -> Callable[[rules.Lantern], CompiledRule]:
-    """:class:`simlab.rules.Lantern` and its readings: ``a`` is delta, ``first`` the bound, ``table`` the neighbours."""
-
-    def build(rule: rules.Lantern) -> CompiledRule:
-        return record(kind, rule.delta, first=list(BOUNDS).index(rule.bound), table=rule._near.table.values)
-
-    return build
+def _bounded(kind: int, rule: Any) -> CompiledRule:
+    """``a`` is delta, ``first`` the bound, ``table`` the neighbours."""
+    return record(kind, rule.delta, first=list(BOUNDS).index(rule.bound), table=rule._near.table.values)
 
 
-def compile_reference(rule: rules.LanternReference) -> CompiledRule:
-    """:class:`simlab.rules.LanternReference`: ``a`` is delta, ``first`` the tree, ``second`` k, ``table`` the rest."""
+def _reference(rule: rules.LanternReference) -> CompiledRule:
+    """``a`` is delta, ``first`` the tree, ``second`` k, ``table`` the neighbours."""
     table = rule._near.table.values
     k = table.shape[1] if rule.k is None else rule.k
     return record(LANTERN_REFERENCE, rule.delta, first=TREES.index(rule.tree), second=k, table=table)
 
 
-def compile_multiplicative(rule: rules.LanternMultiplicative) -> CompiledRule:
-    """:class:`simlab.rules.LanternMultiplicative`: ``a`` is the factor, ``table`` the neighbours."""
-    return record(LANTERN_MULTIPLICATIVE, rule.factor, table=rule._near.table.values)
+COMPILERS: Compilers = {
+    rules.Lantern: partial(_bounded, LANTERN),
+    rules.LanternMultiplicative: lambda rule: record(
+        LANTERN_MULTIPLICATIVE, rule.factor, table=rule._near.table.values
+    ),
+    rules.LanternGreedy: partial(_bounded, LANTERN_GREEDY),
+    rules.LanternReference: _reference,
+}
 
 
 @njit(nogil=True, cache=True)

@@ -24,6 +24,7 @@ from simlab.rules.compiled.base import (
     SAMPLER_MATCH,
     TRUNCATION,
     CompiledRule,
+    Compilers,
     ratio,
     record,
 )
@@ -41,56 +42,22 @@ UNCUT = CUT.index("target")
 LIKELIEST = AFTER_MEDUSA.index("likeliest")
 
 
-def compile_mixture(rule: rules.Mixture) -> CompiledRule:
-    """:class:`simlab.rules.Mixture`: ``a`` is the weight of p."""
-    return record(MIXTURE, rule.weight)
-
-
-def compile_lenience(rule: rules.Lenience) -> CompiledRule:
-    """:class:`simlab.rules.Lenience`: ``a`` is the factor, ``first`` the residual."""
-    return record(LENIENCE, rule.factor, first=LENIENT.index(rule.redrawn))
-
-
-def compile_cactus(rule: rules.Cactus) -> CompiledRule:
-    """:class:`simlab.rules.Cactus`: ``a`` is delta."""
-    return record(CACTUS, rule.delta)
-
-
-def compile_truncation(rule: rules.Truncation) -> CompiledRule:
-    """:class:`simlab.rules.Truncation`: ``a`` is the threshold, ``first`` the residual."""
-    return record(TRUNCATION, rule.threshold, first=CUT.index(rule.redrawn))
-
-
-def compile_cascade(rule: rules.Cascade) -> CompiledRule:
-    """:class:`simlab.rules.Cascade`: ``a`` is the threshold."""
-    return record(CASCADE, rule.threshold)
-
-
-def compile_fuzzy(rule: rules.Fuzzy) -> CompiledRule:
-    """:class:`simlab.rules.Fuzzy`: ``a`` is the threshold, ``first`` the divergence, ``second`` what is beyond it."""
-    return record(
+COMPILERS: Compilers = {
+    rules.Mixture: lambda rule: record(MIXTURE, rule.weight),
+    rules.Lenience: lambda rule: record(LENIENCE, rule.factor, first=LENIENT.index(rule.redrawn)),
+    rules.Cactus: lambda rule: record(CACTUS, rule.delta),
+    rules.Truncation: lambda rule: record(TRUNCATION, rule.threshold, first=CUT.index(rule.redrawn)),
+    rules.Cascade: lambda rule: record(CASCADE, rule.threshold),
+    rules.Fuzzy: lambda rule: record(
         FUZZY, rule.threshold, first=list(DIVERGENCES).index(rule.divergence), second=BEYOND.index(rule.beyond)
-    )
-
-
-def compile_mars(rule: rules.Mars) -> CompiledRule:
-    """:class:`simlab.rules.Mars`: ``a`` is the normaliser, ``b`` the threshold."""
-    return record(MARS, rule.normaliser, rule.threshold)
-
-
-def compile_mars_reference(rule: rules.MarsReference) -> CompiledRule:
-    """:class:`simlab.rules.MarsReference`: ``a`` is the normaliser, ``b`` the threshold."""
-    return record(MARS_REFERENCE, rule.normaliser, rule.threshold)
-
-
-def compile_medusa_reference(rule: rules.MedusaReference) -> CompiledRule:
-    """:class:`simlab.rules.MedusaReference`: ``a`` is epsilon, ``b`` is delta, ``first`` the residual."""
-    return record(MEDUSA_REFERENCE, rule.epsilon, rule.delta, first=AFTER_MEDUSA.index(rule.redrawn))
-
-
-def compile_sampler_match(rule: rules.SamplerMatch) -> CompiledRule:
-    """:class:`simlab.rules.SamplerMatch`."""
-    return record(SAMPLER_MATCH)
+    ),
+    rules.Mars: lambda rule: record(MARS, rule.normaliser, rule.threshold),
+    rules.MarsReference: lambda rule: record(MARS_REFERENCE, rule.normaliser, rule.threshold),
+    rules.MedusaReference: lambda rule: record(
+        MEDUSA_REFERENCE, rule.epsilon, rule.delta, first=AFTER_MEDUSA.index(rule.redrawn)
+    ),
+    rules.SamplerMatch: lambda rule: record(SAMPLER_MATCH),
+}
 
 
 class Level(NamedTuple):

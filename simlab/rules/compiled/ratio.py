@@ -14,31 +14,19 @@ from simlab.rules.compiled.base import (
     OPTIMAL_LOSSY,
     SPECULATIVE,
     CompiledRule,
+    Compilers,
     Lossless,
     over,
     ratio,
     record,
 )
 
-
-def compile_speculative(rule: rules.Speculative) -> CompiledRule:
-    """:class:`simlab.rules.Speculative`; its :func:`~simlab.rules.compiled.base.ratio` needs no parameter."""
-    return Lossless(*record(SPECULATIVE))
-
-
-def compile_amplify(rule: rules.Amplify) -> CompiledRule:
-    """:class:`simlab.rules.Amplify`: ``a`` is k."""
-    return record(AMPLIFY, rule.k)
-
-
-def compile_addition(rule: rules.Addition) -> CompiledRule:
-    """:class:`simlab.rules.Addition`: ``a`` is epsilon."""
-    return record(ADDITION, rule.epsilon)
-
-
-def compile_optimal_lossy(rule: rules.OptimalLossy) -> CompiledRule:
-    """:class:`simlab.rules.OptimalLossy`: ``a`` is the TV that may be spent."""
-    return record(OPTIMAL_LOSSY, rule.tv)
+COMPILERS: Compilers = {
+    rules.Speculative: lambda rule: Lossless(*record(SPECULATIVE)),
+    rules.Amplify: lambda rule: record(AMPLIFY, rule.k),
+    rules.Addition: lambda rule: record(ADDITION, rule.epsilon),
+    rules.OptimalLossy: lambda rule: record(OPTIMAL_LOSSY, rule.tv),
+}
 
 
 @njit(nogil=True, cache=True)

@@ -7,12 +7,9 @@ from numba import njit
 
 from simlab import rules
 from simlab.arrays_compiled import total
-from simlab.rules.compiled.base import TYPICAL, CompiledRule, record
+from simlab.rules.compiled.base import TYPICAL, CompiledRule, Compilers, record
 
-
-def compile_typical(rule: rules.Typical) -> CompiledRule:
-    """:class:`simlab.rules.Typical`: ``a`` is epsilon, ``b`` is delta."""
-    return record(TYPICAL, rule.epsilon, rule.delta)
+COMPILERS: Compilers = {rules.Typical: lambda rule: record(TYPICAL, rule.epsilon, rule.delta)}
 
 
 @njit(nogil=True, cache=True)

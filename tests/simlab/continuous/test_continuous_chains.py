@@ -78,7 +78,7 @@ def test_a_dense_chain_of_diagonal_matrices_is_the_diagonal_one() -> None:
     np.testing.assert_allclose(one, other, atol=1e-12)
     to = one[2] + 0.1
     for t in (1, 5, 12):
-        logs = [chain.log_density(t, to, one[t], condition) for chain in (flat, dense)]
+        logs = [chain.log_density_of(chain.kernel(t, one[t], condition), to) for chain in (flat, dense)]
         np.testing.assert_allclose(*logs, rtol=1e-12)
 
 
@@ -91,7 +91,8 @@ def test_densities_are_those_of_scipy() -> None:
         root = chain.root(t, x)
         law = multivariate_normal(chain.mean(t, x, c)[0], root @ root.T)
         expected = law.logpdf([0.1, 0.2, 0.3]) + 1.5 * np.log(2 * np.pi)
-        assert float(chain.log_density(t, np.array([[0.1, 0.2, 0.3]]), x, c)[0]) == pytest.approx(expected, rel=1e-12)
+        found = chain.log_density_of(chain.kernel(t, x, c), np.array([[0.1, 0.2, 0.3]]))
+        assert float(found[0]) == pytest.approx(expected, rel=1e-12)
 
 
 def test_ddim_is_noiseless_at_zero_and_always_at_the_end() -> None:

@@ -23,14 +23,12 @@ import torch
 from safetensors.torch import save
 from torch import Tensor
 
-from simlab.checks import check_choice
 from simlab.continuous.networks.mar.kl16 import Kl16, KlConfig
 from simlab.continuous.networks.mar.trunk import Mar, MarConfig
-from simlab.models.adapters.vqgan import published, resolutions
+from simlab.models.adapters.vqgan import TRAINED_WITH, published, resolutions
 from simlab.models.checkpoints import CheckpointError, count_of, filled, known_heads, read_weights, shape_of
 
 AVERAGED, AUTOENCODER = ("model_ema",), ("model",)  # where the two files keep what is used
-TRAINED_WITH = "loss."  # networks of the autoencoder's training
 CLASSES, ENCODER = "class_emb.weight", "encoder.conv_in.weight"  # what tells the two kinds apart
 
 
@@ -45,22 +43,11 @@ class Size(NamedTuple):
     guidance: float
 
 
-SIZES = {
+SIZES = {  # 256 tokens of 16 numbers, 1000 classes; Li et al., arXiv 2406.11838, section 4 and appendix
     "B": Size(768, 12, 12, 6, 1024, 2.9),
     "L": Size(1024, 16, 16, 8, 1280, 3.0),
     "H": Size(1280, 20, 16, 12, 1536, 3.2),
 }
-
-
-def official(name: str) -> MarConfig:
-    """The sizes of a published model: 256 tokens of 16 numbers, 1000 classes.
-
-    ``name``: ``"B"``, ``"L"`` or ``"H"``. Returns its sizes. Raises ``ValueError`` for another name. See Li et al.,
-    arXiv 2406.11838, section 4 and appendix.
-    """
-    check_choice("name", name, tuple(SIZES))
-    size = SIZES[name]
-    return MarConfig((16, 16), 16, size.dim, size.heads, size.layers, size.layers, size.head_width, size.head_layers)
 
 
 def load_mar(

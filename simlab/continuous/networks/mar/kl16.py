@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from simlab.checks import check_at_least, check_shape
 from simlab.continuous.networks.autoencoder import Laws
-from simlab.models.architectures.vq16 import Decoder, Encoder, VqConfig
+from simlab.models.architectures.vq16 import Decoder, Encoder, VqConfig, check_images
 
 SCALE = 0.2325  # of tokens, to latents of the network
 LOG_VARIANCES = (-30.0, 20.0)  # that an encoder's are cut to
@@ -73,11 +73,7 @@ class Kl16(nn.Module):
         ``images``: ``float[B, 3, H, W]`` from 0 to 1. Returns means and standard deviations ``float[B, N, d]``. Raises
         ``ValueError`` for other shapes, and sides that are not whole numbers of tokens.
         """
-        factor = self.config.factor
-        if images.ndim != 4 or images.shape[1] != 3 or any(side % factor for side in images.shape[2:]):
-            raise ValueError(
-                f"images have the shape {tuple(images.shape)}; expected [B, 3, H, W] with sides that {factor} divides"
-            )
+        check_images(images, self.config.factor)
         moments = self.quant_conv(self.encoder(2 * images - 1)).flatten(2).transpose(1, 2)
         mean, log_variance = moments.chunk(2, dim=-1)
         return Laws(SCALE * mean, SCALE * torch.exp(log_variance.clamp(*LOG_VARIANCES) / 2))

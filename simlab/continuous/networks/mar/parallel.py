@@ -20,8 +20,8 @@ from simlab.checks import check_at_least, check_number
 from simlab.continuous.models.diffusion import forward_steps, respacing, schedule
 from simlab.continuous.networks.mar.kernel import guided, kernel
 from simlab.continuous.networks.mar.trunk import Mar
+from simlab.continuous.networks.sampler import TRAIN_STEPS
 
-TRAINED = 1000  # steps of the diffusion
 Normals = Callable[..., Tensor]  # from sizes to standard normals
 
 
@@ -103,8 +103,8 @@ def denoised(
 ) -> Tensor:
     """``[B, d]``: tokens of the conditions ``given[B, D]``, guided away from those ``without`` a class."""
     head, size = model.head, model.config.token_dim
-    forward = forward_steps(schedule("cosine", TRAINED, steps, "linspace"))
-    original = torch.from_numpy(respacing(TRAINED, steps, "linspace")).to(given.device)
+    forward = forward_steps(schedule("cosine", TRAIN_STEPS, steps, "linspace"))
+    original = torch.from_numpy(respacing(TRAIN_STEPS, steps, "linspace")).to(given.device)
     x = normals(len(given), size).to(given)
     for t in range(steps, 0, -1):
         at = original[t - 1 : t]
