@@ -22,7 +22,7 @@ from torch import Tensor, nn
 
 from experiments.results import write
 from simlab.checks import check_at_least, check_number
-from simlab.models.checkpoints import first_line
+from simlab.models.checkpoints import first_line, load_plain
 
 SAVE_EVERY = 100  # steps
 WARM_UP = 0.05  # of all steps
@@ -192,7 +192,7 @@ def _resume(
         return Progress(0, 0.0, 0.0, [[0, plan.steps]])
     try:
         # through the host: the optimiser takes its moments to the device, and counts its steps here
-        content: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
+        content: dict[str, Any] = load_plain(path)
     except Exception as error:  # whatever a damaged file makes of the reader
         raise ValueError(f"{path}: {first_line(error)}; expected a saved state: delete it to begin again") from None
     if content["built_on"] != built_on:

@@ -11,6 +11,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any, TypeVar
 
 import torch
@@ -71,6 +72,14 @@ def _check_file(path: Path) -> None:
         raise CheckpointError(f"{path}: is no file; expected a checkpoint")
 
 
+def load_plain(path: Path) -> Any:
+    """What a file of torch holds, on the host. Raises ``ValueError`` for more than tensors and plain values."""
+    try:
+        return torch.load(path, map_location="cpu", weights_only=True)
+    except UnpicklingError:  # whose words advise to load it all the same
+        raise ValueError("is no file of torch, or holds more than tensors") from None
+
+
 def read_weights(path: Path, inside: tuple[str, ...] = ()) -> dict[str, Tensor]:
     """The tensors of a checkpoint: safetensors, or ``.pt``/``.pth``, there under one of the keys ``inside`` or bare.
 
@@ -81,7 +90,7 @@ def read_weights(path: Path, inside: tuple[str, ...] = ()) -> dict[str, Tensor]:
     try:
         if path.suffix == ".safetensors":
             return load_file(path)
-        content = torch.load(path, map_location="cpu", weights_only=True)
+        content = load_plain(path)
     except Exception as error:  # whatever a broken or hostile file makes of the readers
         raise CheckpointError(
             f"{path}: {first_line(error)}; expected safetensors, or a .pt file with nothing but tensors"
