@@ -19,9 +19,10 @@ from experiments.results import write_table
 from experiments.verification.verify import verify
 from reports.__main__ import _site
 from reports.data.documents import COMPARISON, DEVICE, REPLAY
+from reports.pages.elements import figure_name, texts
 from reports.pages.index import OWN
 from reports.pages.report import VERDICT_NAMES, counts
-from reports.pages.tables import PAGES
+from reports.pages.tables import PAGES, TablesPage
 from reports.site import build as site
 from reports.site.html import GENERATOR
 from tests.support.page_documents import (
@@ -76,11 +77,15 @@ RESULTS: dict[str, tuple[Callable[[Path], object], tuple[str, ...]]] = {  # what
 }
 
 
+ON_TABLES = "published.cspd-speed"  # a claim that is shown beside the tables on continuous tokens
+DECIDED = "gsd.speed", "published.steps", ON_TABLES
+
+
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> site.Site:
-    """The site of everything, and of two claims that were decided."""
+    """The site of everything, and of a few claims that were decided."""
     out = tmp_path_factory.mktemp("everything")
-    for id in ("gsd.speed", "published.steps"):  # one by one they are decided in this process
+    for id in DECIDED:  # one by one they are decided in this process
         verify([id], 0, out, measure=False, progress=lambda *_: None)
     for make, _ in RESULTS.values():
         make(out)
@@ -105,6 +110,18 @@ def test_everything_is_drawn_and_linked_from_the_index(built: site.Site) -> None
     assert built.problems == []
     assert set(built.pages) == {*RESULTS, "index.html", "report.html", "engines.html", "image-methods.html"}
     assert {*built.pages, "published.html"} - {"index.html"} <= set(Page(built.index).links)
+
+
+@pytest.mark.parametrize("page", PAGES.values(), ids=PAGES)
+def test_a_page_of_tables_has_its_pictures_and_claims(
+    page: TablesPage, built: site.Site, pages: dict[str, str]
+) -> None:
+    found, text = Page(built.index.parent / page.file), pages[page.file]
+    for told in texts()[page.name]["pictures"]:
+        assert any(anchor.startswith(f"{page.name}-{figure_name(told)}") for anchor in found.anchors)
+        assert f'aria-label="{told["heading"]}' in text
+    shown = {id for id in DECIDED if f"claims/{id}.html" in found.links}
+    assert shown == ({ON_TABLES} if page.name == "continuous" else set())
 
 
 def test_benchmarks_are_told_as_they_are(built: site.Site) -> None:
