@@ -169,13 +169,6 @@ def test_a_refuted_claim_has_the_counterexamples_of_its_first_refuted_part() -> 
 
 
 def test_modules_come_in_their_declared_order_and_no_id_is_given_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    names = [module.__name__.removeprefix("theory.claims.") for module in registry.modules()]
-    assert names[:4] == [
-        "leviathan.speculative_rule",
-        "leviathan.expected_tokens",
-        "leviathan.cost_of_rows",
-        "leviathan.headlines",
-    ]
     assert registry.CLAIMS.keys() == registry.collected().keys()
     assert list(registry.PAPERS[:4]) == ["leviathan", "gsd", "lantern", "sjd"]
     one = next(registry.modules())
