@@ -39,7 +39,6 @@ def test_most_questions_that_nobody_tuned_for_are_answered(part: str) -> None:
 
 
 def test_answers_are_entries() -> None:
-    assert len(QUESTIONS["asked"]) == 47
     assert {id for part in QUESTIONS.values() for right in part.values() for id in right} <= set(CLAIMS)
 
 
