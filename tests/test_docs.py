@@ -2,37 +2,43 @@
 
 from __future__ import annotations
 
-import sys
+import json
+import re
+from fnmatch import filter as matching
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
+import nbformat
 import pytest
+
+import simlab.rules
+from experiments.cli.main import app, model
+from experiments.sweeps import cells, read_spec
+from simlab.candidates import VERIFIERS
+from simlab.decoders import DECODERS
+from simlab.rules import RULES
+from theory.claims import CLAIMS
+from theory.claims.registry import by_words
 
 pytestmark = pytest.mark.cli
 
 ROOT = Path(__file__).parents[1]
 
 
-@pytest.fixture
-def written(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    monkeypatch.setattr(sys, "path", [str(ROOT / "docs" / "extensions"), *sys.path])
-    import written
-
-    return written
+@pytest.fixture(autouse=True)
+def extensions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Extensions of the documentation can be imported; those that load Sphinx are, by the tests that need them."""
+    monkeypatch.syspath_prepend(ROOT / "docs" / "extensions")
 
 
 @pytest.fixture
-def links(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    monkeypatch.setattr(sys, "path", [str(ROOT / "docs" / "extensions"), *sys.path])
-    import links
-
-    return links
+def written() -> ModuleType:
+    return import_module("written")
 
 
 @pytest.mark.slow
 def test_every_verdict_leads_to_its_page(written: ModuleType) -> None:
-    from theory.claims import CLAIMS
-
     found = {id: {"id": id, "paper": claim.paper, "verdict": "holds"} for id, claim in CLAIMS.items()}
     for paper in written.PAPERS:
         page = written.paper_page(paper, found)
@@ -42,10 +48,6 @@ def test_every_verdict_leads_to_its_page(written: ModuleType) -> None:
 
 @pytest.mark.slow
 def test_every_command_rule_and_decoder_is_there(written: ModuleType) -> None:
-    from experiments.cli.main import app, model
-    from simlab.decoders import DECODERS
-    from simlab.rules import RULES
-
     commands, methods = written.command_reference(), written.methods()
     assert "bound method" not in commands
     names = [each.name for each in app.registered_commands]
@@ -81,29 +83,21 @@ def test_a_page_of_the_report_leads_to_pages_of_notebooks(written: ModuleType) -
         ("deep/", True),
     ],
 )
-def test_dead_links_are_found(links: ModuleType, tmp_path: Path, link: str, dead: bool) -> None:
+def test_dead_links_are_found(tmp_path: Path, link: str, dead: bool) -> None:
     (tmp_path / "deep").mkdir()
     (tmp_path / "deep" / "page.html").write_text('<a href="../other.html"></a><p id="place two"></p>', encoding="utf-8")
     (tmp_path / "other.html").write_text('<h1 id="place"></h1>', encoding="utf-8")
     (tmp_path / "index.html").write_text(f'<a href="{link}"></a><p id="here"></p>', encoding="utf-8")
-    assert list(links.dead_links(tmp_path)) == ([("index.html", link)] if dead else [])
+    assert list(import_module("links").dead_links(tmp_path)) == ([("index.html", link)] if dead else [])
 
 
 def test_every_name_of_the_rules_is_on_one_page() -> None:
-    import re
-
-    import simlab.rules
-
     pages = [path.read_text(encoding="utf-8") for path in (ROOT / "docs" / "reference").glob("rules*.md")]
     named = [name for page in pages for name in re.findall(r"auto(?:class|function):: (\w+)", page)]
     assert sorted(named) == sorted({*simlab.rules.__all__} - {"RULES"})
 
 
 def test_the_study_of_the_tutorial_is_one(tmp_path: Path) -> None:
-    import re
-
-    from experiments.sweeps import cells, read_spec
-
     (text,) = re.findall(r"```toml\n(.*?)```", (ROOT / "docs/tutorials/own-study.md").read_text(encoding="utf-8"), re.S)
     path = tmp_path / "mine.toml"
     path.write_text(text, encoding="utf-8")
@@ -112,8 +106,6 @@ def test_the_study_of_the_tutorial_is_one(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_notebooks_to_open_elsewhere_say_first_how_to_install(written: ModuleType, tmp_path: Path) -> None:
-    import nbformat
-
     written.offer_notebooks(SimpleNamespace(builder=SimpleNamespace(format="html"), outdir=tmp_path), None)
     files = sorted((tmp_path / "notebooks").glob("*.ipynb"))
     assert {path.stem for path in files} == {path.stem for path in (ROOT / "notebooks").glob("*.py")}
@@ -131,33 +123,17 @@ def test_how_to_cite_is_of_the_version(written: ModuleType) -> None:
     assert "version = {1.2.3}," in page
 
 
-def test_the_page_of_searches_has_what_the_command_searches(monkeypatch: pytest.MonkeyPatch) -> None:
-    import json
-    import re
-
-    from theory.claims import CLAIMS
-    from theory.claims.registry import by_words
-
-    monkeypatch.setattr(sys, "path", [str(ROOT / "docs" / "extensions"), *sys.path])
-    import asking
-
-    found = re.fullmatch(r"const INDEX = (.*), SAID = (\{.*\});", asking.data())
+def test_the_page_of_searches_has_what_the_command_searches() -> None:
+    data = import_module("asking").data()
+    found = re.fullmatch(r"const INDEX = (.*), SAID = (\{.*\});", data)
     assert found
     assert json.loads(found[1]) == json.loads(json.dumps(by_words()))
     assert json.loads(found[2]).keys() == CLAIMS.keys()
-    assert "</" not in asking.data()
+    assert "</" not in data
 
 
 def test_the_methods_that_followed_are_there_by_name() -> None:
     """Claims of the table exist, and no verifier, renewal, or decoder of candidates is left out."""
-    import re
-    from fnmatch import filter as matching
-
-    from simlab.candidates import VERIFIERS
-    from simlab.decoders import DECODERS
-    from simlab.rules import RULES
-    from theory.claims import CLAIMS
-
     page = (ROOT / "docs" / "successors.md").read_text(encoding="utf-8")
     rows = [row.split("|")[2:4] for row in page.partition("|---|---|---|\n")[2].partition("\n\n")[0].splitlines()]
     named = [name for _, claims in rows for name in re.findall(r"`([^`]+)`", claims)]

@@ -19,9 +19,7 @@ pytestmark = pytest.mark.cli
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 FOUND = sorted((DOCS / PAGES).glob("*.md"))
-PARTS = ("What comes out", "When it happens", "The program", "The mend")
 ALONE = {"fractions", "itertools", "math", "numpy"}  # what programs may import that run wherever simlab does
-LONGEST = 30  # lines of a program
 
 
 def program(page: Path) -> Path:
@@ -42,12 +40,9 @@ def test_every_finding_has_a_page_and_every_page_a_finding() -> None:
 
 
 @pytest.mark.parametrize("page", FOUND, ids=lambda page: page.stem)
-def test_a_page_has_its_parts_and_a_short_program_without_simlab(page: Path) -> None:
+def test_a_page_shows_a_program_without_simlab_and_what_it_prints(page: Path) -> None:
     text, code = page.read_text(encoding="utf-8"), program(page).read_text(encoding="utf-8")
-    assert all(f"\n## {part}" in text for part in PARTS)
-    assert page.stem == "meant" or "\n## A text for an issue\n\n> **" in text
     assert f"```{{literalinclude}} {program(page).name}\n```\n\n```text\n" in text
-    assert len(code.splitlines()) <= LONGEST
     assert "simlab" not in imports(code)
     compile(code, page.stem, "exec")
 

@@ -37,13 +37,19 @@ KEYS = (
 )
 
 
-def test_all_that_is_kept_is_what_comes_out_again() -> None:
-    """The exact numbers of the table among it."""
+def test_all_that_is_kept_is_what_comes_out_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The exact numbers of the table among it; those of combinations take longer, and have a test of their own."""
+    monkeypatch.setattr(methods, "combinations", lambda: KEPT["combinations"])
     compared, partly = (read(f"image-methods/{name}.json") for name in ("compare-32-drafts", "partly-verified"))
     found = methods.document(compared, read("map.json")["costs"], partly)
     assert found == KEPT
     assert methods.EXACT.keys() <= ROWS.keys()
     assert sum(row["measured"] is not None for row in found["rows"]) > len(KEYS)
+
+
+@pytest.mark.slow
+def test_kept_combinations_are_what_comes_out_again() -> None:
+    assert methods.combinations() == KEPT["combinations"]
 
 
 def test_the_page_shows_it() -> None:

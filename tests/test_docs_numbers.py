@@ -13,6 +13,11 @@ pytestmark = pytest.mark.cli
 ROOT = Path(__file__).parents[1]
 
 
+def row(*cells: str) -> str:
+    """A line of a table of Markdown; of an empty cell there is one space."""
+    return ("| " + " | ".join(cells) + " |\n").replace("|  |", "| |")
+
+
 def rate(found: dict[str, float]) -> str:
     return f"{found['mean']:.3f} ± {found['error']:.3f}"
 
@@ -48,7 +53,7 @@ def test_a_setting_of_the_continuous_pair(continuous: dict[str, Any], name: str)
     timed = continuous[shared or own]
     cells = [name, *("" if each is None else rate(continuous[each]["acceptance"]) for each in (shared, own))]
     cells += [f"{timed['speedup']:.2f}", f"{timed['predicted']:.2f}"]
-    assert "| " + " | ".join(cells).replace("|  |", "| |") + " |\n" in (ROOT / "docs/continuous-pair.md").read_text()
+    assert row(*cells) in (ROOT / "docs/continuous-pair.md").read_text()
 
 
 def test_the_table_of_the_continuous_pair_has_no_other_settings() -> None:
@@ -79,7 +84,7 @@ def test_a_method_on_the_model_that_comes_along(method: str) -> None:
     for each, batch in zip((*found, found[0]), (1, 1, 16), strict=True):
         timed = [] if each is None else [own for own in each["timing"] if own["batch"] == batch]
         cells.append(f"{timed[0]['speedup']:.2f}" if timed else "")
-    assert "| " + " | ".join(cells).replace("|  |", "| |") + " |\n" in (ROOT / "docs/real-models.md").read_text()
+    assert row(*cells) in (ROOT / "docs/real-models.md").read_text()
 
 
 DRAFTED = {  # of the table of methods with a draft model
@@ -95,8 +100,8 @@ DRAFTED = {  # of the table of methods with a draft model
 @pytest.mark.parametrize("method", DRAFTED)
 def test_a_method_with_a_draft_model(method: str) -> None:
     found = compared("epyc-32-drafted-compare.json")[method]
-    line = f"| {DRAFTED[method]} | {rate(found['compression'])} | {found['timing'][0]['speedup']:.2f} |\n"
-    assert line in (ROOT / "docs/real-models.md").read_text()
+    cells = DRAFTED[method], rate(found["compression"]), f"{found['timing'][0]['speedup']:.2f}"
+    assert row(*cells) in (ROOT / "docs/real-models.md").read_text()
     assert all(check["passes"] for check in found["checks"].values())
 
 

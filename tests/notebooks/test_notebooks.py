@@ -1,4 +1,4 @@
-"""Notebooks are short, meet what their paper says first, and survive being explored; `make docs` runs all of them."""
+"""Notebooks meet what their paper says first, and survive being explored; `make docs` runs all of them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ pytestmark = pytest.mark.cli
 
 NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.py"))
 TIMEOUT = 300  # seconds a cell; far above what any needs, so that a loaded machine does not fail the test
-LONGEST, SCREEN = 250, 32  # lines of a notebook, and of a cell
 VERDICT = re.compile(r"\*\*(?:Break it: )?((?:not )?(?:holds|refuted|decided)(?: under)?)\b[^*]*\*\*", re.IGNORECASE)
 
 
@@ -49,20 +48,13 @@ def test_there_are_notebooks() -> None:
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=[path.stem for path in NOTEBOOKS])
-def test_a_notebook_is_a_question_a_picture_and_a_proof_that_breaks(path: Path) -> None:
+def test_a_notebook_is_saved_as_it_was_written_and_has_a_proof_that_breaks(path: Path) -> None:
     notebook = read(path)
     assert notebook.metadata["kernelspec"]["name"] == "python3"
     assert not any(cell.get("outputs") for cell in notebook.cells)
     code = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
     assert "report_assertions()" in code[0]
-    assert "?**" in notebook.cells[0].source
-    assert any("figure" in source for source in code[:2])
-    headings = [line for cell in notebook.cells for line in cell.source.splitlines() if line.startswith("## ")]
-    assert headings[-1] == "## Break it yourself"
-    assert notebook.cells[-1].cell_type == "code"
     assert {"proven", "counterexample"} <= set(re.findall('"(proven|counterexample)"', "".join(code)))
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= LONGEST
-    assert max(len(cell.source.splitlines()) for cell in notebook.cells) <= SCREEN
 
 
 @pytest.mark.parametrize("paper", [paper for paper in PAPERS if any(CLAIMS[e.claim].paper == paper for e in HEADLINES)])

@@ -16,19 +16,15 @@ from theory.papers import PAPERS
 pytestmark = pytest.mark.property
 
 
-def test_statements_and_arguments_of_all_claims_can_be_set() -> None:
-    for id, claim in CLAIMS.items():
-        for text in (claim.statement, claim.proof):
-            said = latex(text)
-            assert said.count("$") == text.count("$"), id
-            assert said.count("{") == said.count("}"), id
-
-
-def test_headlines_and_what_stands_before_them_can_be_set() -> None:
-    lines = [text for found in HEADLINES for text in (found.says, found.why, found.mend)]
-    told = [text for paper in introductions().values() for text in paper.values()]
-    assert all(latex(text) or not text for text in lines + told)
+def test_claims_headlines_and_what_stands_before_them_can_be_set() -> None:
     assert introductions().keys() <= PAPERS.keys()
+    texts = [text for claim in CLAIMS.values() for text in (claim.statement, claim.proof)]
+    texts += [text for found in HEADLINES for text in (found.says, found.why, found.mend)]
+    texts += [text for paper in introductions().values() for text in paper.values()]
+    for text in texts:
+        said = latex(text)
+        assert said.count("$") == text.count("$"), text
+        assert said.count("{") == said.count("}"), text
 
 
 @given(st.text(st.characters(min_codepoint=32, max_codepoint=126, exclude_characters="$")))

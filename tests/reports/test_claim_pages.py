@@ -49,12 +49,11 @@ def entry(id: str) -> dict[str, Any]:
     """A claim as it stands in ``verdicts.json``."""
     found = {"p": [0.5, 0.5], "q": [0.25, 0.75], "labels": [0, 1]}
     found |= {"exact": {"p": ["1/2", "1/2"], "q": ["1/4", "3/4"]}}
-    return {
-        "id": id, "paper": CLAIMS[id].paper, "source": "paper", "where": CLAIMS[id].source.where,
-        "quote": "we find that rows are wide", "statement": "every row has $\\sum_x p(x) \\ge \\frac{1}{2}$",
-        "relation": "formalised", "kind": "stated", "note": "wide is read as at least half", "verdict": "refuted",
-        "assumptions": ["rows without zeros"], "parts": list(CLAIMS[id].parts), "argument": CLAIMS[id].proof,
-        "witness": "",
+    return CLAIMS[id].described() | {
+        "source": "paper", "quote": "we find that rows are wide", "relation": "formalised", "kind": "stated",
+        "statement": "every row has $\\sum_x p(x) \\ge \\frac{1}{2}$", "note": "wide is read as at least half",
+        "verdict": "refuted", "assumptions": ["rows without zeros"], "parts": list(CLAIMS[id].parts),
+        "argument": CLAIMS[id].proof, "witness": "",
         "evidence": [{"kind": "counterexample", "summary": f"numbers of {id}", "counterexample": found}],
     }  # fmt: skip
 

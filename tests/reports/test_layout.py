@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 
+from experiments.verification.claims import entry, headlines
 from reports.pages.report import build
 from tests.support.browser import SPILLS, WIDER, WIDTHS, looked_at, needs_chromium, serious
 from tests.support.pages import empty
 from tests.support.searching import answers
-from theory.claims import CLAIMS, HEADLINES, TAKE_HOME
+from theory.claims import CLAIMS, Finding
 
 pytestmark = [pytest.mark.cli, pytest.mark.slow, pytest.mark.browser, needs_chromium]
 
@@ -25,13 +25,8 @@ ROWS = """async (document, window) => {
 @pytest.fixture(scope="module")
 def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The report with every claim, as nobody has decided them."""
-    undecided = {"parts": [], "assumptions": [], "rests_on": "", "why_not": "", "evidence": [], "witness": ""}
-    claims = [
-        claim.described() | undecided | {"verdict": "not-decided", "argument": claim.proof} for claim in CLAIMS.values()
-    ]
-    headlines = [asdict(each) | {"paper": CLAIMS[each.claim].paper} for each in HEADLINES]
-    results = [asdict(each) | {"verdict": "not-decided"} for each in TAKE_HOME]
-    folder = empty(tmp_path_factory.mktemp("layout"), claims=claims, headlines=headlines, results=results)
+    claims = [entry(id, Finding("not-decided", [])) | {"witness": ""} for id in CLAIMS]
+    folder = empty(tmp_path_factory.mktemp("layout"), claims=claims, **headlines(claims))
     build(folder)
     return folder
 

@@ -16,13 +16,16 @@ import pytest
 
 from experiments.cli import main as cli
 from experiments.results import write_table
-from experiments.verification.claims import with_parts
 from experiments.verification.verify import verify
+from reports.__main__ import _site
 from reports.data.documents import COMPARISON, DEVICE, REPLAY
+from reports.pages.elements import figure_name, texts
 from reports.pages.index import OWN
 from reports.pages.report import VERDICT_NAMES, counts
-from reports.pages.tables import PAGES
+from reports.pages.tables import PAGES, TablesPage
 from reports.site import build as site
+from reports.site import gallery
+from reports.site.gallery import saved
 from reports.site.html import GENERATOR
 from tests.support.page_documents import (
     BENCH,
@@ -76,16 +79,23 @@ RESULTS: dict[str, tuple[Callable[[Path], object], tuple[str, ...]]] = {  # what
 }
 
 
+ON_TABLES = "published.cspd-speed"  # a claim that is shown beside the tables on continuous tokens
+DECIDED = "gsd.speed", "published.steps", ON_TABLES
+
+
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> site.Site:
-    """The site of everything, and of two claims that were decided."""
+    """The site of everything, and of a few claims that were decided."""
     out = tmp_path_factory.mktemp("everything")
-    verify(with_parts(["gsd.speed", "published.steps"]), 0, out, measure=False, progress=lambda *_: None)
+    for id in DECIDED:  # one by one they are decided in this process
+        verify([id], 0, out, measure=False, progress=lambda *_: None)
     for make, _ in RESULTS.values():
         make(out)
     write(out / REPLAY.path, replay())
     write(out / DEVICE.path, device())
-    return site.build(out)
+    with pytest.MonkeyPatch.context() as patch:  # SVG files have what is on the pages already, and take as long again
+        patch.setattr(gallery, "saved", lambda figure, kind: saved(figure, kind) if kind == "pdf" else b"")
+        return site.build(out)
 
 
 @pytest.fixture(scope="module")
@@ -104,6 +114,18 @@ def test_everything_is_drawn_and_linked_from_the_index(built: site.Site) -> None
     assert built.problems == []
     assert set(built.pages) == {*RESULTS, "index.html", "report.html", "engines.html", "image-methods.html"}
     assert {*built.pages, "published.html"} - {"index.html"} <= set(Page(built.index).links)
+
+
+@pytest.mark.parametrize("page", PAGES.values(), ids=PAGES)
+def test_a_page_of_tables_has_its_pictures_and_claims(
+    page: TablesPage, built: site.Site, pages: dict[str, str]
+) -> None:
+    found, text = Page(built.index.parent / page.file), pages[page.file]
+    for told in texts()[page.name]["pictures"]:
+        assert any(anchor.startswith(f"{page.name}-{figure_name(told)}") for anchor in found.anchors)
+        assert f'aria-label="{told["heading"]}' in text
+    shown = {id for id in DECIDED if f"claims/{id}.html" in found.links}
+    assert shown == ({ON_TABLES} if page.name == "continuous" else set())
 
 
 def test_benchmarks_are_told_as_they_are(built: site.Site) -> None:
@@ -274,7 +296,7 @@ def test_what_can_be_read_is_drawn_all_the_same(tmp_path: Path, capfd: pytest.Ca
     assert not (tmp_path / "studies" / "tree.html").exists()
 
 
-def test_nothing_to_draw_is_wrong_usage(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["report", "--out", str(tmp_path)]) == 2
-    assert str(tmp_path) in capfd.readouterr().err
+def test_nothing_to_draw_is_wrong_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _site(tmp_path, []) == 2
+    assert str(tmp_path) in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []

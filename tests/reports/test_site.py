@@ -12,6 +12,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from experiments.bench.verifying import setting
 from experiments.cli import main as cli
 from reports.data.sweeps import find, shipped
 from reports.figures.plot_style import use_style
@@ -21,7 +22,7 @@ from reports.pages.elements import texts
 from reports.pages.study import STUDIES
 from reports.site import build as site
 from reports.site.gallery import Gallery
-from tests.support.page_documents import BENCH, CERTIFICATE
+from tests.support.page_documents import BENCH, CERTIFICATE, RATIO
 from tests.support.pages import Page, empty, write
 from tests.support.sweeps import MANY
 from tests.support.tiny_runs import save, save_study, shrunken, table_of
@@ -119,6 +120,22 @@ def test_a_certificate_alone_makes_a_site(tmp_path: Path) -> None:
     write(tmp_path / "certify" / "certificate.json", CERTIFICATE)
     assert "certify/certificate.html" in site.build(tmp_path).pages
     assert "mine:verify" in Page(tmp_path / "certify" / "certificate.html").text
+
+
+def test_benchmarks_of_a_run_stand_beside_versions_before(tmp_path: Path) -> None:
+    shares = [
+        RATIO | {"what": setting(size, where, 0.25, blocks), "against": against}
+        for against in ("reading alone", "reading the same rows")
+        for size in (1024, 16384)
+        for where in ("inside", "beyond")
+        for blocks in ("rejecting", "accepting")
+    ]
+    told = {"kind": "share", "value": 0.5, "at_least": None, "at_most": None, "met": None}
+    write(tmp_path / "bench.json", BENCH | {"ratios": [*BENCH["ratios"], *(one | told for one in shares)]})
+    assert site.build(tmp_path).problems == []
+    figure = next(tmp_path.rglob("bench-reading*.svg")).read_text(encoding="utf-8")
+    for label in ("rejecting, 0.25.0", "accepting, 0.26.0", "accepting, reading the same rows", "accepting, this run"):
+        assert label in figure
 
 
 # Whole or not at all -----------------------------------------------------------------------------------------------

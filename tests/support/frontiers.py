@@ -1,10 +1,11 @@
-"""The frontier of one context, by partial transport."""
+"""The frontier of one context, by partial transport, and what is below that of many."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from simlab.checks import as_pair
 from theory.distances import pot
@@ -28,3 +29,11 @@ def nearest_frontier(p: Any, q: Any, accepted: float, metric: Any) -> float:
     over, under = p - both, q - both
     cost = np.asarray(metric, dtype=np.float64)
     return float(pot().partial.partial_wasserstein2(over, under, cost, m=min(moved, over.sum(), under.sum())))
+
+
+def below(points: pd.DataFrame, bound: pd.DataFrame) -> pd.Series:
+    """Which points spend less than the least there is for their gain; a chord of a convex curve lies above it."""
+    gained = points["acceptance"] - points["lossless"]
+    step = bound["gained"].iloc[1]
+    surely = np.interp(gained - step, bound["gained"], bound["wasserstein"])  # what an earlier gain costs
+    return (gained > step) & (points["wasserstein"] < surely)

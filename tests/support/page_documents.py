@@ -17,7 +17,7 @@ from reports.data.models import KEPT_PAIR, PARTS, Compared
 # simlab bench ------------------------------------------------------------------------------------------------------
 
 RATIO = {"benchmark": "verification", "what": "V = 16384", "contender": "kernel", "kind": "times", "per": "blocks"}
-BENCH = {
+BENCH: dict[str, Any] = {
     "machine": {"processor": "a fast one", "cache": 33554432},
     "notes": ["the machine was busy"],
     "ratios": [

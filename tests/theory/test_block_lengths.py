@@ -70,16 +70,11 @@ def by_hand(target: TableProcess, draft: TableProcess, gamma: int) -> list[F]:
     return totals
 
 
-def test_blocks_are_those_counted_by_hand() -> None:
+def test_blocks_are_those_counted_by_hand_and_steps_those_of_the_decoder_enumerated() -> None:
     for target, draft, gamma in CASES:
         found = blocks_of(in_floats(target), in_floats(draft), [gamma])[gamma]
         np.testing.assert_allclose(found[1:4], [float(x) for x in by_hand(target, draft, gamma)], atol=1e-12)
-
-
-def test_steps_are_those_of_the_decoder_enumerated() -> None:
-    for target, draft, gamma in CASES:
         _, steps = sequence_law(SpeculativeDecoder(gamma), target, Speculative(), draft)
-        found = blocks_of(in_floats(target), in_floats(draft), [gamma])[gamma]
         assert found.steps == pytest.approx(float(mean(steps)), abs=1e-12)
 
 

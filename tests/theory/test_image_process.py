@@ -25,7 +25,7 @@ from theory.claims.sjd_pac import readings as pac_readings
 from theory.claims.sjd_pac import speed as pac_scale
 from theory.claims.sjd_pac.locality import masked
 from theory.claims.sjd_pac.speed import comb, printed_compression
-from theory.image_process import FALSE_ALARMS, Speed, compare, image, speed
+from theory.image_process import Speed, compare, image, speed
 
 pytestmark = pytest.mark.statistical
 
@@ -69,7 +69,6 @@ def test_a_comparison_is_sure_only_at_its_false_alarm_rate() -> None:
     mixed = compare(Speed(TOKENS, one, np.ones(2)), Speed(TOKENS, other, np.ones(2)))
     assert (mixed.better, mixed.worse) == (40, 8)
     assert mixed.p_value == pytest.approx(2 * sum(choose(48, k) for k in range(9)) / 2**48)
-    assert FALSE_ALARMS == 1e-6
 
 
 def test_the_printed_numbers_come_from_the_ledger() -> None:
@@ -162,14 +161,10 @@ def printed_order(decoder: Any, **_: Any) -> float:
     return 2.71 if isinstance(decoder, SjdPd) else 2.31
 
 
-@pytest.mark.parametrize(("swap", "verdict"), [(False, "not-refuted"), (True, "refuted")])
-def test_the_order_of_the_components(swap: bool, verdict: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    of = (lambda decoder, **_: 7 - printed_order(decoder)) if swap else printed_order
-    if swap:  # the check that the order reversed is no order has then nothing to fail on
-        with pytest.raises(CheckFailed, match="the order reversed"):
-            decided(monkeypatch, pac_scale, "pac.ablation.components", of)
-    else:
-        assert decided(monkeypatch, pac_scale, "pac.ablation.components", of) == verdict
+def test_the_order_of_the_components(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert decided(monkeypatch, pac_scale, "pac.ablation.components", printed_order) == "not-refuted"
+    with pytest.raises(CheckFailed, match="the order reversed"):  # a check that has then nothing to fail on
+        decided(monkeypatch, pac_scale, "pac.ablation.components", lambda decoder, **_: 7 - printed_order(decoder))
 
 
 def test_an_order_has_to_be_that_of_both_trees(monkeypatch: pytest.MonkeyPatch) -> None:

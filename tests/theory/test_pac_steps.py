@@ -41,14 +41,6 @@ def test_off_sees_a_rule_that_is_not_lossless(small: str, monkeypatch: pytest.Mo
     assert small_processes.pac_steps(small)["off"].min() > 0.01
 
 
-def test_only_worlds_with_zeros_have_full_trees() -> None:
-    for name, (_, cases) in small_processes.PAC_PROCESSES.items():
-        assert any(parameters is small_processes.FULL for *_, parameters in cases) == ("zeros" in name)
-        assert {"sjd", "sjd-ac", "sjd-pd", "sjd-pac"} == {kind for _, _, kind, _ in cases}
-        readings = {"", "no bonus"} | ({"kept dropped", "shared"} if "zeros" in name else set())
-        assert readings == {reading for _, reading, _, _ in cases}
-
-
 def test_verifying_on_saves_calls_in_one_world_and_costs_some_in_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the report says of them."""
     saved = []

@@ -48,17 +48,6 @@ LOOPS = DRAFTED + SJD + UNREFINED + REFERENCE + TREES + LONG
 by_rule = pytest.mark.parametrize(("rule", "setting"), LOSSY, ids=[name for name, _ in LOSSY])
 
 
-def test_the_worlds_are_worth_it() -> None:
-    """Rows depend on the whole prefix, have zeros where they should, and reach every grid."""
-    for where, (vocabulary, length, _, zeros) in WORLDS.items():
-        some = world(where)
-        prefixes = [tokens[:n] for tokens in target_law(some) for n in range(length)]
-        rows = [tuple(some.row(prefix)) for prefix in prefixes]
-        assert len(set(rows)) > length, "rows do not depend on the context"
-        assert (min(map(min, rows)) == 0) == (zeros > 0)
-        assert len(target_law(some)) <= vocabulary**length
-
-
 def test_target_law_is_the_product_of_rows() -> None:
     assert [target_law(world(where)) for where in WORLDS] == [oracles.target(world(where)) for where in WORLDS]
 

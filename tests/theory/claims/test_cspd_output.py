@@ -36,11 +36,11 @@ def test_what_is_sampled_does_not_hang_on_the_seed(id: str) -> None:
 def test_the_pair_of_tables_4_and_6_has_what_it_is_asked_for() -> None:
     """Tokens themselves, drawn by hand from the noise of all steps, shared and independent."""
     pair, rng = pair_of_tables(parts(0.8, 2.17, 0.321)), np.random.default_rng(5)
-    noise = rng.normal(size=(2, 4, 200_000, 16))
+    noise = rng.normal(size=(2, 4, 50_000, 16))
     for shared, expected in ((True, 0.8), (False, 2.17)):
         tokens = []
         for model, own in zip(pair, (noise[0], noise[0] if shared else noise[1]), strict=True):
-            condition = model.condition(np.zeros((200_000, 16)))
+            condition = model.condition(np.zeros((50_000, 16)))
             tokens.append(model.chain.trajectory(condition, lambda t, own=own: own[t])[0])
         apart = ((tokens[0] - tokens[1]) ** 2).sum(axis=1)
         assert apart.mean() == pytest.approx(expected, abs=6 * apart.std() / np.sqrt(len(apart)))

@@ -114,8 +114,10 @@ def test_means_of_ratios_by_quadrature() -> None:
 
 
 def test_the_bounds_from_their_definitions() -> None:
-    """Integrals over (x_2, x_1, x_0) of |grad p|, by differences, times the distance; q / q cancels. Here sp = 1, sq "
-    "= 3."""
+    """Integrals over (x_2, x_1, x_0) of |grad p|, by differences, times the distance; q / q cancels.
+
+    Here sp = 1 and sq = 3.
+    """
     sp, sq = 1.0, 3.0
     x = np.linspace(-6, 6, 121)
     x2, x1, x0 = np.meshgrid(x, x * sp, x, indexing="ij")
@@ -207,9 +209,6 @@ def test_log_ratios_by_enumeration(seed: int) -> None:
     for case in few:
         for walks in (Coupling(*case), independent_noise(*case), independent_noise(*case, start_shared=False)):
             assert logs(walks) == pytest.approx(slow_logs(walks), abs=1e-8)
-
-
-# How far apart two trajectories are ----------------------------------------------------------------------------------
 
 
 # Distances by enumeration --------------------------------------------------------------------------------------

@@ -64,46 +64,21 @@ def impulses(model: Tokens, parents: list[int], links: list[tuple]) -> SequenceL
 
 
 @pytest.mark.parametrize("build", [rough, exact])
-def test_the_models_own_law_is_what_its_noise_adds_up_to(build: Callable[[np.ndarray], Chain]) -> None:
-    for model in tokens(build):
-        law = autoregressive(model)
-        slow = impulses(model, [-1, 0, 1], [(model.ar_coefficient, model.level, model.chain)] * 3)
-        np.testing.assert_allclose(law.mean, slow.mean, atol=1e-12)
-        np.testing.assert_allclose(law.covariance, slow.covariance, atol=1e-12)
-
-
-@pytest.mark.parametrize("build", [rough, exact])
-def test_the_law_in_place_is_that_of_tokens_that_share_the_one_before_their_block(
-    build: Callable[[np.ndarray], Chain],
-) -> None:
+def test_laws_are_what_the_noise_of_all_tokens_adds_up_to(build: Callable[[np.ndarray], Chain]) -> None:
+    """Of the model itself, and in place, where a token follows the one before its block."""
     for model in tokens(build, 5):
         one = (model.ar_coefficient, model.level, model.chain)
         ahead = model.ahead(3)
-        for gamma, prefill, parents, places in (
-            (3, 0, [-1, -1, -1, 2, 2], [0, 1, 2, 0, 1]),
-            (2, 1, [-1, 0, 0, 2, 2], [None, 0, 1, 0, 1]),
-            (1, 0, [-1, 0, 1, 2, 3], [0, 0, 0, 0, 0]),
-            (9, 7, [-1, 0, 1, 2, 3], [None] * 5),
+        for law, parents, places in (
+            (autoregressive(model), [-1, 0, 1, 2, 3], [None] * 5),
+            (in_place(model, 3), [-1, -1, -1, 2, 2], [0, 1, 2, 0, 1]),
+            (in_place(model, 2, 1), [-1, 0, 0, 2, 2], [None, 0, 1, 0, 1]),
+            (in_place(model, 1), [-1, 0, 1, 2, 3], [0, 0, 0, 0, 0]),
+            (in_place(model, 9, 7), [-1, 0, 1, 2, 3], [None] * 5),
         ):
-            law = in_place(model, gamma, prefill)
             slow = impulses(model, parents, [one if j is None else ahead[j] for j in places])
             np.testing.assert_allclose(law.mean, slow.mean, atol=1e-12)
             np.testing.assert_allclose(law.covariance, slow.covariance, atol=1e-12)
-
-
-def test_in_place_keeps_marginals_and_loses_what_is_within_a_block() -> None:
-    for model in tokens(exact, 6):
-        law, right = in_place(model, 3), autoregressive(model)
-        for n in range(6):
-            for mine, its in zip(law.token(n), right.token(n), strict=True):
-                np.testing.assert_allclose(mine, its, atol=1e-12)
-        ar_coefficient = np.diag(model.ar_coefficient) if model.ar_coefficient.ndim == 1 else model.ar_coefficient
-        after = [np.linalg.matrix_power(ar_coefficient, j) for j in range(4)]
-        shared = law.between(2, 2)
-        np.testing.assert_allclose(law.between(1, 0), 0)  # the first block: what is before it is fixed
-        np.testing.assert_allclose(law.between(5, 4), after[3] @ shared @ after[2].T, atol=1e-12)
-        np.testing.assert_allclose(law.between(4, 2), right.between(4, 2), atol=1e-12)
-        assert np.abs(law.between(5, 4) - right.between(5, 4)).max() > 0.01
 
 
 def test_autocorrelations_are_the_correlations_a_lag_apart() -> None:

@@ -1,4 +1,4 @@
-"""Entries of claims: none lacks a field, statements stand alone, assumptions are used and consistent, parents follow
+"""Entries of claims: none lacks a field or says what another says, assumptions are used and consistent, parents follow
 from parts that count, headlines say what is found, and refuted sentences and headlines have a witness.
 
 Tests that decide claims again for this are slow.
@@ -25,7 +25,6 @@ pytestmark = pytest.mark.exact
 
 SHOWN_FIRST = {each.claim for each in (*HEADLINES, *TAKE_HOME)}
 
-PAPERS = ("gsd", "lantern", "sjd", "sjd-pac", "cspd")
 SUMMARIES = [id for id, claim in CLAIMS.items() if claim.parts]
 DECIDED = [id for id, claim in CLAIMS.items() if claim.decide]
 
@@ -54,16 +53,6 @@ def test_an_entry_lacks_no_field(id: str) -> None:
 
 
 # Statements ----------------------------------------------------------------------------------------------------
-
-FORMULA = re.compile(r"\$[^$]*\$")
-
-
-@pytest.mark.parametrize("id", CLAIMS)
-def test_a_statement_stands_alone(id: str) -> None:
-    words = FORMULA.sub("x", CLAIMS[id].statement)
-    assert words[0].isupper() or words[0] == "x"
-    named = {token.strip(".,;:()") for token in words.split()} & CLAIMS.keys()
-    assert not named, "it leans on other claims"
 
 
 def test_no_two_claims_state_one_thing() -> None:
@@ -157,16 +146,9 @@ def test_every_id_there_was_leads_to_an_entry_as_the_documents_say() -> None:
 # Headlines -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("paper", sorted({*PAPERS, *(CLAIMS[headline.claim].paper for headline in HEADLINES)}))
-def test_each_paper_has_three_to_six_headlines(paper: str) -> None:
-    own = [headline.claim for headline in HEADLINES if CLAIMS[headline.claim].paper == paper]
-    assert 3 <= len(own) <= 6
-    assert len(own) == len(set(own))
-
-
-def test_results_to_take_home_are_few_and_ours() -> None:
-    assert 5 <= len(TAKE_HOME) <= 10
-    assert len({result.claim for result in TAKE_HOME}) == len(TAKE_HOME)
+def test_no_headline_comes_twice_and_results_to_take_home_are_ours() -> None:
+    for shown in (HEADLINES, TAKE_HOME):
+        assert len({each.claim for each in shown}) == len(shown) > 0
     assert [result.claim for result in TAKE_HOME if CLAIMS[result.claim].source.own] == []
 
 

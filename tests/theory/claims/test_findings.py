@@ -1,6 +1,7 @@
 """How claims are decided, read from their source: a control runs the claim's own check, and no finding is a constant.
 
-Every module that decides claims is parsed; a claim about printed numbers is also decided on other numbers.
+Every module that decides claims is parsed. That a claim about printed numbers is decided otherwise on other numbers,
+its own control requires, which tests/theory/claims/test_published.py sees.
 """
 
 from __future__ import annotations
@@ -8,20 +9,15 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Iterator
-from fractions import Fraction
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import theory.claims
-from tests.support.verdicts import decided
-from theory.claims import CLAIMS, VERDICTS, CheckFailed, Finding
-from theory.published.ledger import published
+from theory.claims import VERDICTS
 
 pytestmark = pytest.mark.exact
-DEFAULT_EVERY = 3
 
 HERE = Path(theory.claims.__file__).parent
 MODULES = sorted(str(path.relative_to(HERE)) for path in HERE.glob("*/*.py") if path.name != "__init__.py")
@@ -165,39 +161,3 @@ def decide(seed):
     monkeypatch.setitem(globals(), "parsed", lambda name: ast.parse(trees[name]))
     assert {name: len(faults(name)) for name in ("good", *bad)} == {"good": 0, **dict.fromkeys(bad, 1)}
     assert [len(constants(name)) for name in ("good", "constant", "one verdict", "two")] == [0, 1, 1, 0]
-
-
-# Printed numbers -----------------------------------------------------------------------------------------------
-
-PRINTED = [id for id, claim in CLAIMS.items() if claim.paper == "published" and claim.decide]
-
-
-LONG = "published.steps"  # has the most numbers
-
-
-@pytest.mark.parametrize("id", [pytest.param(id, marks=[pytest.mark.slow] if id == LONG else []) for id in PRINTED])
-def test_a_finding_on_printed_numbers_follows_them(id: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With other numbers in one comparison, in one place of it or in all, the finding is another."""
-    before = decided(id)
-    numbers = before.evidence[0].numbers
-    assert numbers
-    rows = {row.line: row for row in published()}
-    places = [comparison["lines"] for comparison in numbers.values()]
-    places += [[line] for lines in places for line in lines]
-    more = {line: Fraction(row.value) + 3 * row.unit for line, row in rows.items()}
-    assert any(changed(id, {line: more[line] for line in lines}, monkeypatch, before) for lines in places)
-
-
-def changed(id: str, changes: dict[int, Fraction], monkeypatch: pytest.MonkeyPatch, before: Finding) -> bool:
-    """Whether the finding is another on a ledger with ``changes``; it is not where its controls fail there."""
-    ledger = published().altered(changes)
-    with monkeypatch.context() as patched:
-        for name in MODULES:
-            if name.startswith("published/"):
-                module = import_module("theory.claims." + name.removesuffix(".py").replace("/", "."))
-                if hasattr(module, "published"):
-                    patched.setattr(module, "published", lambda: ledger)
-        try:
-            return decided(id) != before
-        except CheckFailed:
-            return False

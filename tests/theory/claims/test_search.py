@@ -39,7 +39,6 @@ def test_most_questions_that_nobody_tuned_for_are_answered(part: str) -> None:
 
 
 def test_answers_are_entries() -> None:
-    assert len(QUESTIONS["asked"]) == 47
     assert {id for part in QUESTIONS.values() for right in part.values() for id in right} <= set(CLAIMS)
 
 
@@ -77,7 +76,12 @@ def test_distance_is_that_of_its_definition(one: str, other: str) -> None:
 @pytest.mark.skipif(not shutil.which("node"), reason="no node")
 def test_pages_answer_as_the_command_does(tmp_path: Path) -> None:
     rng = random.Random(0)
-    typed = [question for part in QUESTIONS.values() for question in part] + ["", "zzzzzz", "Ünïcode β", *CLAIMS]
+    typed = [question for part in QUESTIONS.values() for question in part] + [
+        "",
+        "zzzzzz",
+        "Ünïcode β",
+        *list(CLAIMS)[::5],
+    ]
     for question in typed[:60]:  # with letters left out, put in and swapped, and as far as they are typed
         at = rng.randrange(len(question) - 1)
         typed += [question[:at] + question[at + 1 :], question[:at] + rng.choice("aeiot") + question[at:]]

@@ -319,21 +319,3 @@ def test_in_one_context_the_envelope_is_the_nearest_frontier() -> None:
             least = nearest_frontier(p, q, min(1.0, alpha(p, q) + gained), METRIC)
             assert envelope.least(gained) <= least + 1e-9
             assert envelope.least(gained) == pytest.approx(least, abs=2e-3)
-
-
-def test_no_rule_is_below_the_envelope_and_sharing_out_evenly_is_no_better() -> None:
-    p, q = WORLD.p, WORLD.q
-    envelope, lossless = nearest_envelope(p, q, METRIC), alpha(WORLD.p, WORLD.q)
-    even = lossless + 0.5 * (1 - lossless)
-    spent = np.mean([nearest_frontier(a, b, c, METRIC) for a, b, c in zip(p, q, even, strict=True)])
-    assert envelope.least((even - lossless).mean()) <= spent + 1e-9
-    assert (np.diff(envelope.gained) >= -1e-9).all()
-    assert (envelope.least(envelope.gained) <= envelope.wasserstein + 1e-9).all()
-    assert envelope.least(0.0) == 0
-
-
-def test_the_nearest_frontier_takes_rows_whose_differences_round_apart() -> None:
-    world = codebook_pairs(0, 96)
-    metric = codebook_distances(world.codebook)
-    for p, q in zip(world.p, world.q, strict=True):
-        assert nearest_frontier(p, q, 1.0, metric) > 0

@@ -117,16 +117,16 @@ RIGHT: dict[str, tuple[Decoder, int]] = {
     "jacobi": (make_decoder("jacobi", window=2), 2),
     "sjd-pd": (make_decoder("sjd-pd", window=2, candidates=2, depth=1), 2),
     "sjd-block": (make_decoder("sjd-block", window=2), 3),
+    "sjd-unrefined": (make_decoder("sjd-unrefined", window=2), 3),
     "sjd-block-tree": (make_decoder("sjd-block-tree", window=2, candidates=2), 2),
-    "sjd2": (make_decoder("sjd2", window=2), 2),
     "sjd-vp": (make_decoder("sjd-vp", window=2), 3),
     "sjd-pv": (make_decoder("sjd-pv", window=2, phrase=1), 3),
     "sjd-pp": (make_decoder("sjd-pp", window=2), 3),
-    "sjd-unrefined": (make_decoder("sjd-unrefined", window=2), 3),
+    "sjd2": (make_decoder("sjd2", window=2), 2),
     "sjd-reference": (make_decoder("sjd-reference", window=2), 3),
-    "dynamic-tree": (make_decoder("dynamic-tree", top_k=1, depth=1, total=1), 2),
     "no bonus": (mutants.BonusOmitted(2), 3),
     "flat tail": (mutants.FlatTail(2), 3),
+    "dynamic-tree": (make_decoder("dynamic-tree", top_k=1, depth=1, total=1), 2),
 }
 
 
@@ -281,11 +281,14 @@ def test_what_decoders_do_not_share_is_told() -> None:
             prove(Sjd(2), that)
 
 
-def test_a_decoder_that_does_not_come_to_an_end_is_told() -> None:
-    class Idle(Sjd):
-        def step(self, state: Any, process: Any, rule: Any, randomness: Any, draft: Any = None) -> Any:
-            return state, super().step(state, process, rule, randomness, draft)[1]
+class Idle(Sjd):
+    """Does nothing at all."""
 
+    def step(self, state: Any, process: Any, rule: Any, randomness: Any, draft: Any = None) -> Any:
+        return state, super().step(state, process, rule, randomness, draft)[1]
+
+
+def test_a_decoder_that_does_not_come_to_an_end_is_told() -> None:
     with pytest.raises(ArithmeticError, match="has not finished sequences of 2 tokens"):
         prove(Idle(1), "calls <= 2", length=2)
 
@@ -431,12 +434,6 @@ def test_steps_of_two_decoders_are_one_in_law_or_not() -> None:
 
 
 def test_every_step_commits_a_token_or_not() -> None:
-    class Idle(Sjd):
-        """Does nothing at all."""
-
-        def step(self, state: Any, process: Any, rule: Any, randomness: Any, draft: Any = None) -> Any:
-            return state, super().step(state, process, rule, randomness, draft)[1]
-
     assert prove_steps(Sjd(1), "commits", commits_nothing, length=2).outcome == "proven"
     assert prove_steps(Idle(1), "commits", commits_nothing, length=2).outcome == "counterexample"
 
