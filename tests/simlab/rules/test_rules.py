@@ -34,7 +34,6 @@ by_name = pytest.mark.parametrize("name", RULES)
 seldom = settings(max_examples=10, deadline=None)  # of what the comparison with the slow rules would show, too
 SORTING = ("dynamic-grouped", "gsd-reference")  # the vocabulary
 UNSUBTRACTED = ("typical", "lantern-greedy")  # rules whose residual subtracts nothing
-P, Q = (HALF, F(1, 3), F(1, 6)), (F(1, 6), F(1, 3), HALF)
 
 
 def tokens(arithmetic: str, numbers: Any) -> Any:
