@@ -126,13 +126,6 @@ def test_the_row_that_drafts_are_drawn_from_is_checked() -> None:
         acceptance(make_rule("speculative"), (0.5, 0.5), (0.5, 0.5), drawn=(0.5, 0.25, 0.25))
 
 
-def test_sampler_match_follows_the_target_whatever_is_drawn_and_declared() -> None:
-    rule = make_rule("sampler-match")
-    for (p, q), (r, _) in itertools.pairwise(pairs(5, 20)):
-        assert (step_law(rule, p, q, drawn=r) == p).all()
-        assert acceptance(rule, p, q, drawn=r) == sum(p * r)
-
-
 # Seen failing --------------------------------------------------------------------------------------------------
 
 

@@ -93,7 +93,7 @@ def test_every_rule_is_the_slow_one(name: str, data: st.DataObject) -> None:
     for x in range(len(p)):
         assert rule.accept(p, q, x) == slow.accept(p, q, x)
         assert rule.residual(p, q, x).tolist() == list(slow.after(p, q, x))
-    assert acceptance(rule, p, q) == sum((mass * slow.accept(p, q, x) for x, mass in enumerate(q)), F(0))
+    assert acceptance(rule, p, q) == slow.acceptance(p, q)
     assert tuple(step_law(rule, p, q)) == slow.law(p, q)
 
 

@@ -50,6 +50,9 @@ class SlowRule:
                 law[y] += drafted * (1 - kept) * replaced
         return tuple(law)
 
+    def acceptance(self, p: Row, q: Row) -> Fraction:
+        return sum((drafted * self.accept(p, q, x) for x, drafted in enumerate(q)), NOUGHT)
+
 
 def speculative() -> SlowRule:
     return SlowRule(lambda p, q, x: (p[x], q[x]))
