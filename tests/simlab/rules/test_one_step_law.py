@@ -42,15 +42,12 @@ pytestmark = pytest.mark.parity
 
 
 def by_definition(rule: Rule, p: Array, q: Array, drawn: Array | None = None) -> Step:
-    """law(y) = r(y) a(y) + sum_x r(x) (1 - a(x)) R_x(y), one drafted token after the other; r is q, or ``drawn``."""
-    r = q if drawn is None else drawn
-    law, acceptance = p * 0, p[0] * 0
-    for x in range(len(p)):
-        probability = np.asarray(rule.accept_rows(p, q, np.int64(x)))[()]
-        acceptance += r[x] * probability
-        law[x] += r[x] * probability
-        law = law + r[x] * (1 - probability) * rule.residual_rows(p, q, np.int64(x))
-    return Step(acceptance, law)
+    """law(y) = r(y) a(y) + sum_x r(x) (1 - a(x)) R_x(y) over all drafted tokens x; r is q, or ``drawn``."""
+    r, every = q if drawn is None else drawn, np.arange(len(p))
+    rows = np.tile(p, (len(p), 1)), np.tile(q, (len(p), 1)), every
+    kept = rule.accept_rows(*rows)
+    replaced = (r * (1 - kept))[:, None] * rule.residual_rows(*rows)
+    return Step((r * kept).sum(), r * kept + replaced.sum(axis=0))
 
 
 def as_functions(rule: Rule) -> Rule:
