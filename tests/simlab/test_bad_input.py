@@ -425,13 +425,7 @@ def test_tokens(rows: Any, token: Any, shown: str, ask: Callable[..., Any]) -> N
     refused(lambda: ask(rows, rows, token), "x ", shown)
 
 
-@pytest.mark.parametrize(
-    ("row", "shown"),
-    [
-        *(([0.5, 0.4], "0.9"), ([F(1, 2), F(1, 3)], "5/6"), ([1.5, -0.5], "-0.5"), ([NAN, 1.0], "NaN")),
-        *(([0.25, 0.25, 0.5], "(3,)"), ([[0.5, 0.5]], "(1, 2)"), (None, "()"), ("ab", "'ab'")),
-    ],
-)
+@pytest.mark.parametrize(("row", "shown"), [([0.5, 0.4], "0.9"), ([0.25, 0.25, 0.5], "(3,)"), ([HALF], "(1, 2)")])
 def test_first_row_of_tables(row: Any, shown: str) -> None:
     refused(lambda: table(row), "after ()", shown)
 
