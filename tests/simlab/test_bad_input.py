@@ -305,16 +305,6 @@ def test_a_value_that_cannot_be_is_named_with_what_was_expected(call: Callable[.
     refuses(call, key, value)
 
 
-@pytest.mark.parametrize("said", ["count is 2", "it is 2; expected 1", "count is wrong; expected 1", None])
-def test_a_message_that_lacks_name_value_or_expectation_is_seen(said: str | None) -> None:
-    def call(count: int) -> None:
-        if said is not None:
-            raise ValueError(said)
-
-    with pytest.raises((AssertionError, pytest.fail.Exception)):
-        refuses(call, "count", 2)
-
-
 FEW = partial(Processed, WORLD)
 OF_SEVERAL: list[tuple[Callable[[], Any], tuple[str, ...]]] = [  # and what a message names of it
     (partial(FEW, temperature=F(2, 3)), ("1/temperature", "3/2", "exact rows")),
@@ -435,13 +425,7 @@ def test_tokens(rows: Any, token: Any, shown: str, ask: Callable[..., Any]) -> N
     refused(lambda: ask(rows, rows, token), "x ", shown)
 
 
-@pytest.mark.parametrize(
-    ("row", "shown"),
-    [
-        *(([0.5, 0.4], "0.9"), ([F(1, 2), F(1, 3)], "5/6"), ([1.5, -0.5], "-0.5"), ([NAN, 1.0], "NaN")),
-        *(([0.25, 0.25, 0.5], "(3,)"), ([[0.5, 0.5]], "(1, 2)"), (None, "()"), ("ab", "'ab'")),
-    ],
-)
+@pytest.mark.parametrize(("row", "shown"), [([0.5, 0.4], "0.9"), ([0.25, 0.25, 0.5], "(3,)"), ([HALF], "(1, 2)")])
 def test_first_row_of_tables(row: Any, shown: str) -> None:
     refused(lambda: table(row), "after ()", shown)
 

@@ -32,10 +32,3 @@ class DenseProcess(Process):
             numbers.append(numbers[-1] * self.vocabulary + tokens[:, position])
         place = xp.clip(grid(start, count), 0, len(numbers) - 1)
         return self.table[xp.take_along_axis(xp.stack(numbers, axis=1), place, axis=1) + self.starts[place]]
-
-
-def floats(world: TableProcess) -> TableProcess:
-    """``world`` with its rows in float64."""
-    return TableProcess(
-        world.vocabulary, world.length, lambda prefix: [float(mass) for mass in world.row(prefix)], world.shape
-    )

@@ -12,8 +12,9 @@ def drawn(
 ) -> dict[str, torch.Tensor]:
     """Normal numbers, around 1 for the gains of norms."""
     generator = torch.Generator().manual_seed(seed)
+    gains = {name for name in shapes if name.endswith("weight") and any(part in name for part in ("norm", "_ln."))}
     return {
-        name: torch.randn(shape, generator=generator, dtype=dtype) * spread + ("norm" in name and "weight" in name)
+        name: torch.randn(shape, generator=generator, dtype=dtype) * spread + (name in gains)
         for name, shape in shapes.items()
     }
 

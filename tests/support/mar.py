@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from scipy.special import erf
 
+from tests.support import layers
 from tests.support.layers import Layers
 from tests.support.vqgan import PlainVqgan
 
@@ -88,13 +89,7 @@ def mar_shapes(sizes: Sizes = SMALL) -> Shapes:
 
 
 def drawn(shapes: Shapes, seed: int, spread: float = 0.3) -> Weights:
-    """Random weights, gains around 1."""
-    random = np.random.default_rng(seed)
-    gains = ("norm", "_ln.weight", "in_ln.weight")
-    return {
-        name: random.normal(0, spread, shape) + (name.endswith("weight") and any(part in name for part in gains))
-        for name, shape in shapes.items()
-    }
+    return {name: tensor.numpy() for name, tensor in layers.drawn(shapes, seed, spread, torch.float64).items()}
 
 
 def as_tensors(weights: Weights) -> dict[str, torch.Tensor]:

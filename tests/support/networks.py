@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -90,22 +91,20 @@ def as_on_a_device(process: Cached) -> Cached:
 
 def decoded(
     decoder: Decoder,
-    rule: Rule,
-    sampling: Sampling,
-    cached: bool,
+    form: type[Cached] | type[Uncached],
     tape: Tape,
+    sampling: Sampling = SAMPLINGS["plain"],
+    rule: Rule = SPECULATIVE,
     eagle: bool = False,
-    engine: type[Cached] = Cached,
+    decode: Callable[..., Any] = run,
 ) -> Run:
-    """Sequences of the tiny pair, one for each replicate and its class, by the engine or by the reference form."""
+    """Sequences of the tiny target, one for each replicate and its class; the small model drafts, or the head does."""
     given = torch.from_numpy(tape.replicates) % CLASSES
-    form = engine if cached else Uncached
     if not (decoder.needs_draft and eagle):
-        return sequences(form, model("target"), model("draft"), given, decoder, tape, sampling, rule)
+        return sequences(form, model("target"), model("draft"), given, decoder, tape, sampling, rule, decode)
     target = form(model("target"), given, sampling)
     draft = EagleDraft(head(), target) if isinstance(target, Cached) else EagleUncached(head(), target)
-    found = run(decoder, target, rule, tape, draft)
-    return Run(found.tokens.numpy(), found.steps.numpy())
+    return in_arrays(decode(decoder, target, rule, tape, draft))
 
 
 def sequences(
@@ -117,13 +116,18 @@ def sequences(
     tape: Tape,
     sampling: Sampling = SAMPLINGS["plain"],
     rule: Rule = SPECULATIVE,
+    decode: Callable[..., Any] = run,
     **more: Any,
 ) -> Run:
     """Sequences of two models by the engine, where the draft's cache is a token behind, or by the reference form."""
     lag = {"lag": 1} if issubclass(form, Cached) else {}
     drafting = form(draft, given, sampling, **lag, **more) if decoder.needs_draft else None
-    found = run(decoder, form(target, given, sampling, **more), rule, tape, drafting)
-    return Run(found.tokens.numpy(), found.steps.numpy())
+    return in_arrays(decode(decoder, form(target, given, sampling, **more), rule, tape, drafting))
+
+
+def in_arrays(found: Any) -> Run:
+    """Tokens and steps, of whatever decoded them."""
+    return Run(np.asarray(found.tokens), np.asarray(found.steps))
 
 
 def same(one: Run, other: Run) -> bool:

@@ -16,6 +16,7 @@ from theory.exact import sequence_law
 from theory.example_processes import random_process
 
 SEQUENCES, BATCH = 200_000, 10_000
+FEW = SEQUENCES // 10  # which show most faults already
 FALSE_ALARMS = 1e-6  # of a whole family of tests
 SEED = 1
 
@@ -31,10 +32,12 @@ def laws(decoder: Decoder, rule: Rule) -> Laws:
     return dict(zip(("sequences", "steps"), sequence_law(decoder, TARGET, rule, **draft), strict=True))
 
 
-def observed(decoder: Decoder, rule: Rule, tape: type[Tape] = Tape) -> dict[str, dict[Any, int]]:
-    """How often each sequence, and each number of steps, comes out of ``SEQUENCES`` runs on the tape."""
+def observed(
+    decoder: Decoder, rule: Rule, sequences: int = SEQUENCES, tape: type[Tape] = Tape
+) -> dict[str, dict[Any, int]]:
+    """How often each sequence, and each number of steps, comes out of so many runs on the tape."""
     target, draft = DenseProcess(TARGET), DenseProcess(DRAFT) if decoder.needs_draft else None
-    batches = [range(first, first + BATCH) for first in range(0, SEQUENCES, BATCH)]
+    batches = [range(first, first + BATCH) for first in range(0, sequences, BATCH)]
     runs = [run(decoder, target, rule, tape(SEED, batch), draft) for batch in batches]
     tokens, steps = (np.concatenate(side) for side in zip(*runs, strict=True))
     return {"sequences": tally(tokens), "steps": tally(steps)}

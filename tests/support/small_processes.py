@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from simlab.processes import TableProcess
@@ -21,6 +22,17 @@ WORLDS = {
 def world(name: str, seed: int = 1) -> TableProcess:
     vocabulary, length, shape, zeros = WORLDS[name]
     return random_process(seed, vocabulary, length, shape, zeros)
+
+
+def pair(seed: int, vocabulary: int, length: int, zeros: float = 0) -> tuple[TableProcess, TableProcess]:
+    """A target and a draft process, on a line."""
+    target, draft = (random_process(seed + shift, vocabulary, length, zeros=zeros) for shift in (0, 500))
+    return target, draft
+
+
+def constant(row: Sequence[Any], length: int) -> TableProcess:
+    """The same row after every prefix."""
+    return TableProcess(len(row), length, lambda prefix: list(row))
 
 
 def drafts(name: str, decoder: Any) -> dict[str, TableProcess]:

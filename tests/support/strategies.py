@@ -84,7 +84,16 @@ MARS = {
     "normaliser": st.sampled_from([-5, Fraction(-1, 2), Fraction(1, 2), 3, 20]),
     "threshold": st.sampled_from([0, Fraction(1, 2), Fraction(9, 10), 1, 2]),
 }
-SUCCESSORS: dict[str, dict[str, st.SearchStrategy[Any]]] = {  # lossy rules that take no table
+MEDUSA = {
+    "epsilon": st.integers(0, 48).map(lambda k: Fraction(k, PARTS)),
+    "delta": st.sampled_from([0, Fraction(3, 10), Fraction(7, 10), Fraction(11, 10), 3]),
+}
+WITHOUT_TABLES: dict[str, dict[str, st.SearchStrategy[Any]]] = {
+    "speculative": {},
+    "amplify": {"k": st.integers(0, 64).map(lambda k: Fraction(k, 16))},
+    "addition": {"epsilon": st.integers(0, 32).map(lambda k: Fraction(k, PARTS))},
+    "typical": MEDUSA,
+    "optimal-lossy": {"tv": st.integers(0, 20).map(lambda k: Fraction(k, 20))},
     "mixture": {"weight": PARTS_OF_ONE},
     "lenience": {
         "factor": st.integers(1, 16).map(lambda k: Fraction(k, 16)),
@@ -100,33 +109,18 @@ SUCCESSORS: dict[str, dict[str, st.SearchStrategy[Any]]] = {  # lossy rules that
     },
     "mars": MARS,
     "mars-reference": MARS,
-    "medusa-reference": {
-        "epsilon": st.integers(0, 48).map(lambda k: Fraction(k, PARTS)),
-        "delta": st.sampled_from([0, Fraction(3, 10), Fraction(7, 10), Fraction(11, 10), 3]),
-        "residual": st.sampled_from(["likeliest", "truncated"]),
-    },
+    "medusa-reference": {**MEDUSA, "residual": st.sampled_from(["likeliest", "truncated"])},
 }
 
 
 def parameters(name: str, size: int) -> st.SearchStrategy[dict[str, Any]]:
     """Parameters of the rule ``name`` over a vocabulary of ``size``."""
-    if name == "speculative":
-        return st.just({})
-    if name == "amplify":
-        return st.fixed_dictionaries({"k": st.integers(0, 64).map(lambda k: Fraction(k, 16))})
-    if name == "addition":
-        return st.fixed_dictionaries({"epsilon": st.integers(0, 32).map(lambda k: Fraction(k, PARTS))})
+    if name in WITHOUT_TABLES:
+        return st.fixed_dictionaries(WITHOUT_TABLES[name])
     if name.startswith("grouped"):
         return st.fixed_dictionaries({"labels": st.lists(st.integers(0, 3), min_size=size, max_size=size)})
     if name.startswith("lantern"):
         return lantern(name, size)
-    if name == "typical":
-        flat = st.sampled_from([0, Fraction(3, 10), Fraction(7, 10), Fraction(11, 10), 3])
-        return st.fixed_dictionaries({"epsilon": st.integers(0, 48).map(lambda k: Fraction(k, PARTS)), "delta": flat})
-    if name == "optimal-lossy":
-        return st.fixed_dictionaries({"tv": st.integers(0, 20).map(lambda k: Fraction(k, 20))})
-    if name in SUCCESSORS:
-        return st.fixed_dictionaries(SUCCESSORS[name])
     if name == "dynamic-grouped":
         own = st.fixed_dictionaries({"size": st.integers(1, 2 * size + 2), "window": st.sampled_from(WINDOWS)})
     elif name == "gsd-reference":

@@ -152,16 +152,15 @@ def test_every_rule_meets_every_kind_that_it_can() -> None:
 
 
 @pytest.mark.parametrize("aligned", [True, False], ids=["aligned", "not aligned"])
-@pytest.mark.parametrize("kind", ["upper", "dense"])
-def test_reflections_are_compiled_alike(kind: str, aligned: bool) -> None:
-    """Also with one dense covariance; a reflection the other way round is seen."""
-    target, _ = pair(kind)
+def test_reflections_are_compiled_alike(aligned: bool) -> None:
+    """With one dense covariance, of which there is no kind; a reflection the other way round is seen."""
+    target, _ = pair("dense")
     draft = replace(target, ar_coefficient=np.array(0.4), level=np.array(0.3))
     tape = Tape(SEED, REPLICATES)
     rule = make_rule("reflection", aligned=aligned)
     for decoder in (Truncating(2, 1, 30), Truncating(1, 0, 30)):
         found, wanted = (form(target, draft, rule, tape) for form in (partial(simulate, decoder), decoder.run))
-        assert same(found, wanted, exactly=kind not in ROUNDED)
+        assert same(found, wanted, exactly=False)
         assert found.trials.max() == 1
         assert (found.outcome == Outcome.REPLACED).any()
         other = decoder.run(target, draft, make_rule("last-step", aligned=aligned), tape)

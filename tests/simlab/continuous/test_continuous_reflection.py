@@ -1,9 +1,9 @@
-"""The rule ``reflection``: its closed form, the law of what the decoder emits, and what it is not for."""
+"""The rule ``reflection``: what a decoder emits with it, and what it is not for; its map and its acceptance are the
+claim ``cspd.reflection``."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from math import erf, sqrt
+from math import sqrt
 
 import numpy as np
 import pytest
@@ -11,37 +11,13 @@ import scipy
 
 from simlab.continuous import Outcome, Truncating, affine, make_rule
 from simlab.continuous.models.protocol import Kernels
-from simlab.continuous.models.trajectories import Trajectory, TrajectoryPair
 from simlab.continuous.rules import Reflection
 from simlab.randomness import Tape
 from simlab.statistics import GTest
 from tests.support.refusals import refused
+from theory.claims.cspd.reflection import Reused
 
 CELLS, TOKENS, FALSE_ALARMS = 20, 20_000, 1e-6
-
-
-@dataclass(frozen=True)
-class Reused(Reflection):
-    """The noise of a rejected draft as it was."""
-
-    def propose(self, pair: TrajectoryPair, tape: Tape, position: np.ndarray, trial: np.ndarray) -> np.ndarray:
-        return (pair.draft.states[0] - pair.draft.kernel(1).mean + pair.target.kernel(1).mean)[None]
-
-
-@pytest.mark.exact
-@pytest.mark.parametrize(("distance", "accepted"), [(0.5, 0.802587), (1.0, 0.617075), (2.0, 0.317311)])
-def test_acceptance_is_the_overlap_of_two_normal_laws(distance: float, accepted: float) -> None:
-    """By a grid over the noise: the mean of min(1, phi(z + D) / phi(z))."""
-    z = np.linspace(-9, 9, 20_001)
-    models = affine(1, slope=0.0, sd=1.0), affine(1, slope=0.0, sd=1.0, offset=distance)
-    chains = [model.chain for model in models]
-    conditions = np.zeros((len(z), 1))
-    states = np.stack([z[:, None] + distance, conditions])
-    pair = TrajectoryPair(*(Trajectory(chain, conditions, states) for chain in chains))
-    kept = np.exp(np.minimum(Reflection().log_draft_ratio(pair), 0))
-    weights = np.exp(-z * z / 2) / np.exp(-z * z / 2).sum()
-    assert kept @ weights == pytest.approx(1 - erf(distance / sqrt(8)), abs=1e-6)
-    assert kept @ weights == pytest.approx(accepted, abs=2e-6)
 
 
 @pytest.mark.exact

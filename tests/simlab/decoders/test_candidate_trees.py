@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from fractions import Fraction as F
 from itertools import product
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,11 +15,10 @@ from simlab.decoders.candidate_tree import CandidateTree
 from simlab.decoders.dynamic_tree import DynamicTree
 from simlab.decoders.levels import check_branching, count_branches, levels_of
 from simlab.decoders.published_trees import PUBLISHED
-from simlab.processes import TableProcess
 from simlab.rules import make_rule
 from tests.support.candidates import verifier_acceptance
+from tests.support.small_processes import constant, pair
 from theory.exact import block_acceptance
-from theory.example_processes import random_process
 from theory.trees import top_down_acceptance
 
 pytestmark = pytest.mark.exact
@@ -35,15 +33,6 @@ WAYS = [
     ("without-replacement", "optimal"),
     ("deterministic", "sample-and-match"),
 ]
-
-
-def pair(seed: int, vocabulary: int, length: int) -> tuple[TableProcess, TableProcess]:
-    target, draft = (random_process(seed + shift, vocabulary, length, zeros=0.3) for shift in (0, 500))
-    return target, draft
-
-
-def constant(row: Any, length: int) -> TableProcess:
-    return TableProcess(len(row), length, lambda _: list(row))
 
 
 def test_one_level_accepts_what_the_verifier_does() -> None:
@@ -62,7 +51,7 @@ def test_one_level_accepts_what_the_verifier_does() -> None:
 @pytest.mark.parametrize("branching", [(1, 1), (2, 1), (1, 2)])
 def test_recursive_rejection_accepts_what_the_recursion_over_trees_says(branching: tuple[int, ...]) -> None:
     for seed, replacement in product(range(2), (True, False)):
-        target, draft = pair(seed, 2, 3)
+        target, draft = pair(seed, 2, 3, 0.3)
         kind = "independent" if replacement else "without-replacement"
         tree = CandidateTree(branching, candidates=kind)
         assert block_acceptance(tree, target, RULE, draft) == top_down_acceptance(target, draft, branching, replacement)

@@ -1,4 +1,4 @@
-"""Verification of a block or a tree as a whole: how many drafts it keeps, and which forms of it are lossless.
+"""Verification of a block or a tree as a whole: which forms of it are lossless.
 
 That capped hierarchical verification is block verification, traversal of a chain too, that a tree keeps no fewer drafts
 than from the root down, and what is published is biased, are claims (``hsd``, ``traversal``); laws of sequences
@@ -13,41 +13,19 @@ from typing import Any
 import pytest
 
 from simlab.decoders import make_decoder
-from simlab.processes import TableProcess
 from simlab.rules import make_rule
 from tests.support import oracles
-from theory.exact import deviation, mean, sequence_law
-from theory.example_processes import random_process
+from tests.support.small_processes import pair
+from theory.exact import deviation, sequence_law
 
 pytestmark = pytest.mark.exact
 
 RULE = make_rule("speculative")
 
 
-def worlds(seed: int, vocabulary: int, length: int, zeros: float = 0) -> tuple[TableProcess, TableProcess]:
-    """A target and a draft process."""
-    target, draft = (random_process(seed + shift, vocabulary, length, zeros=zeros) for shift in (0, 500))
-    return target, draft
-
-
-@pytest.mark.parametrize(("vocabulary", "length", "gamma"), [(2, 4, 2), (2, 5, 3), (3, 3, 2)])
-def test_a_block_takes_no_more_steps_than_its_drafts_one_by_one(vocabulary: int, length: int, gamma: int) -> None:
-    """Over whole sequences, in the mean; in some worlds fewer."""
-    saved = []
-    for seed in range(8):
-        target, draft = worlds(seed, vocabulary, length, 0.2)
-        whole, single = (
-            mean(sequence_law(make_decoder(name, gamma=gamma), target, RULE, draft)[1])
-            for name in ("block", "speculative")
-        )
-        saved.append(single - whole)
-    assert min(saved) >= 0
-    assert max(saved) > 0
-
-
 def test_it_is_a_rule_of_its_own() -> None:
     """One draft is verified as the lossless rule does, and two are not; the rule that is given is not used."""
-    target, draft = worlds(1, 2, 4)
+    target, draft = pair(1, 2, 4)
     for gamma in (1, 2):
         single = sequence_law(make_decoder("speculative", gamma=gamma), target, RULE, draft)
         for rule in (RULE, make_rule("amplify", k=2)):
@@ -66,7 +44,7 @@ CHOICES = list(product(("capped", "uncapped"), ("running-max", "none", "min")))
 def test_which_choices_are_lossless(prefix: str, final: str, gamma: int) -> None:
     """``min`` in place of the running maximum is lossless up to two drafts, and biased with three."""
     decoder = make_decoder("hierarchical", gamma=gamma, final=final, prefix=prefix)
-    pairs = [worlds(seed, 2, gamma, zeros) for seed, zeros in product(range(4), (0, 0.3))]
+    pairs = [pair(seed, 2, gamma, zeros) for seed, zeros in product(range(4), (0, 0.3))]
     assert decoder.lossless == (max(deviation(decoder, target, RULE, draft) for target, draft in pairs) == 0)
     right = prefix == "running-max" or (prefix == "min" and gamma == 2)
     assert decoder.lossless == (gamma == 1 or (final == "capped" and right))
@@ -75,7 +53,7 @@ def test_which_choices_are_lossless(prefix: str, final: str, gamma: int) -> None
 @pytest.mark.parametrize(("final", "prefix"), CHOICES)
 def test_every_choice_is_the_loop_as_printed(prefix: str, final: str) -> None:
     for gamma, zeros in ((2, 0.3), (3, 0)):
-        target, draft = worlds(3, 2, 4, zeros)
+        target, draft = pair(3, 2, 4, zeros)
         given: dict[str, Any] = {"gamma": gamma, "final": final, "prefix": prefix}
         found = sequence_law(make_decoder("hierarchical", **given), target, RULE, draft)
         assert found == oracles.hierarchical_law(target, draft, **given)

@@ -1,8 +1,8 @@
 """Every registered decoder that is said to be lossless emits the target's law, whatever its options, in rationals.
 
 Hypothesis draws the options and the worlds: random tables of the whole prefix, with and without zeros, in a line and on
-a grid, behind processors, and such that an end may fall inside a block of accepted drafts. That a decoder which is
-wrong is seen is shown below, and for others in :mod:`tests.simlab.mutants.test_mutants`.
+a grid, behind processors, and such that an end may fall inside a block of accepted drafts. That decoders which are
+wrong are seen is shown in :mod:`tests.simlab.mutants.test_mutants`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from simlab.decoders import DECODERS, Decoder, Sjd, make_decoder
+from simlab.decoders import DECODERS, Decoder
 from simlab.decoders.candidate_tree import CandidateTree
 from simlab.decoders.sjd_reference import PointMassSjd
 from simlab.processes import Ending, Process, Processed
@@ -81,24 +81,3 @@ def test_published_trees_are_lossless(name: str, vocabulary: int, length: int) -
     """Children without replacement, so that of five there are as many as tokens; Medusa's has too many branches."""
     pair = [random_process(seed, vocabulary, length, zeros=0.3) for seed in (2, 502)]
     assert emits_the_target(CandidateTree(name), *pair)
-
-
-class ForgetfulSjd(Sjd):
-    """Draws drafts by position but declares the rows of the call before for them."""
-
-    def renew(self, drafts: Any, rule: Any, randomness: Any) -> Any:
-        return drafts.p, drafts.q
-
-
-@pytest.mark.parametrize(
-    "decoder",
-    [
-        ForgetfulSjd(3, renewal="gumbel"),
-        make_decoder("sjd", window=3, renewal="maximal-reference"),
-        make_decoder("sjd-pac", window=3, candidates=2, depth=1, renewal="maximal-reference"),
-    ],
-    ids=lambda decoder: type(decoder).__name__,
-)
-def test_rows_that_are_not_the_drafts_are_seen(decoder: Decoder) -> None:
-    worlds = [random_process(seed, 2, 4, zeros=0.2) for seed in (31, 34)]
-    assert not all(emits_the_target(decoder, world, world) for world in worlds)

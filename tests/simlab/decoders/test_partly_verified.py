@@ -13,6 +13,7 @@ from simlab.decoders import Sjd, SjdPv, Skipping, SpeculativeDecoder
 from simlab.decoders.phrase import Failing, Phrase
 from simlab.processes import TableProcess
 from simlab.rules import Speculative
+from tests.support.small_processes import constant
 from theory.exact import block_law, complete, deviation, sequence_law, target_law
 from theory.example_processes import random_process
 
@@ -20,10 +21,6 @@ pytestmark = pytest.mark.exact
 
 RULE = Speculative()
 GRIDS = [random_process(seed, 2, 4, (2, 2), zeros=zeros) for seed, zeros in ((3, 0.0), (4, 0.3))]
-
-
-def constant(*row: F) -> TableProcess:
-    return TableProcess(2, 3, lambda prefix: list(row))
 
 
 @pytest.mark.parametrize("failing", ["discard", "shorten"])
@@ -48,7 +45,7 @@ def test_a_window_of_phrases_of_one_token_is_sjd(process: TableProcess, failing:
 def test_a_window_that_is_one_phrase_is_a_phrase(failing: Failing) -> None:
     """The first call accepts what a phrase of uniform drafts does."""
     row = F(1, 4), F(3, 4)
-    target, draft = constant(*row), constant(F(1, 2), F(1, 2))
+    target, draft = constant(row, 3), constant((F(1, 2), F(1, 2)), 3)
     window = block_law(SjdPv(2, phrase=2, failing=failing), target, RULE)
     assert window == block_law(Phrase(2, failing=failing), target, RULE, draft)
 

@@ -73,13 +73,10 @@ def test_a_slot_seen_twice(renewal: Any) -> None:
     assert emitted == ((F(1, 8), F(7, 8)) if renewal == "maximal-reference" else (F(1, 4), F(3, 4)))
 
 
-def test_adaptive_continuation_is_the_maximal_coupling() -> None:
-    """One decoder under two names: the very states, on every path."""
-    assert SjdAc(3).renewal == "maximal"
-    assert SjdPac(3).renewal == "maximal"
-    assert SjdPd(3).renewal == "fresh"
+def test_adaptive_continuation_with_fresh_drafts_is_none() -> None:
+    """With the maximal coupling it is SJD with that: the claim ``scd.continuation``."""
+    assert (SjdAc(3).renewal, SjdPac(3).renewal, SjdPd(3).renewal) == ("maximal", "maximal", "fresh")
     for process in WORLDS:
-        assert sequence_law(SjdAc(3), process, RULE) == sequence_law(Sjd(3, renewal="maximal"), process, RULE)
         assert sequence_law(SjdAc(3, renewal="fresh"), process, RULE) == sequence_law(Sjd(3), process, RULE)
     shape: dict[str, Any] = {"candidates": 2, "depth": 1}
     process = random_process(33, 3, 3, zeros=0.35)

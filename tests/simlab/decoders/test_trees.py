@@ -1,6 +1,7 @@
-"""SJD-PAC's decoders: what their trees look like, how they relate to SJD, and what they emit with rules that lose.
+"""SJD-PAC's decoders: what their trees look like, and what they emit with rules that lose.
 
-Their laws with the lossless rule are in :mod:`tests.theory.test_sequences`, beside those of all other decoders.
+Their laws with the lossless rule are in :mod:`tests.theory.test_sequences`, beside those of all other decoders and of
+trees of one candidate, which are chains.
 """
 
 from __future__ import annotations
@@ -13,13 +14,11 @@ from typing import Any
 import pytest
 
 from simlab.decoders import make_decoder
-from simlab.decoders.initial import INITIALS
 from simlab.decoders.tree import NONE, count_nodes, make_tree
 from simlab.rules import make_rule
 from tests.support import oracles
 from tests.support.cases import by_decoder, nearest, tree
-from tests.support.small_processes import world
-from theory.exact import Law, sequence_law
+from theory.exact import sequence_law
 from theory.example_processes import random_process
 
 pytestmark = pytest.mark.exact
@@ -28,7 +27,6 @@ DEFAULT_EVERY = 3
 LOSSLESS = make_rule("speculative")
 # Three tokens, so that one can be rejected twice, and four of them, so that a window of three has something to keep.
 THREES = random_process(1, 3, 4, (2, 2), zeros=0.4)
-Laws = tuple[Law, dict[int, Any]]
 
 # The shape -----------------------------------------------------------------------------------------------------
 
@@ -57,26 +55,6 @@ def test_a_tree_is_as_large_as_it_says_and_paths_children_and_parents_tell_the_s
             assert not branches or row in made.parents[level]
 
 
-# Beside SJD ----------------------------------------------------------------------------------------------------
-
-
-def laws(name: str, process: Any, rule: Any = LOSSLESS, **parameters: Any) -> Laws:
-    process = world(process) if isinstance(process, str) else process
-    return sequence_law(make_decoder(name, **parameters), process, rule)
-
-
-@pytest.mark.parametrize("shape", ["comb", "full"])
-@pytest.mark.parametrize("bonus", [True, False])
-@pytest.mark.parametrize("initial", INITIALS)
-def test_a_tree_of_one_candidate_is_a_chain(initial: Any, bonus: bool, shape: str) -> None:
-    """Its laws are those of ``sjd``, and with adaptive continuation those of ``sjd-ac``, for a lossy rule too."""
-    rule = make_rule("amplify", k=2)
-    for where in ("line with zeros", "wide grid"):
-        one, chain = tree(2, 1, 2, shape, initial=initial, bonus=bonus), {"initial": initial, "bonus": bonus}
-        assert laws("sjd-pd", where, rule, **one) == laws("sjd", where, rule, window=2, **chain)
-        assert laws("sjd-pac", where, rule, **one) == laws("sjd-ac", where, rule, window=2, **chain)
-
-
 # Rules that lose -----------------------------------------------------------------------------------------------
 
 LOSSY = [
@@ -103,26 +81,8 @@ SOME = [
 def test_law_and_steps_are_those_of_the_loop_with_lossy_rules(
     name: str, parameters: dict[str, Any], rule: str, setting: dict[str, Any]
 ) -> None:
-    found = laws(name, THREES, make_rule(rule, **setting), **parameters)
+    found = sequence_law(make_decoder(name, **parameters), THREES, make_rule(rule, **setting))
     assert found == oracles.decoder_laws(name, parameters, THREES, oracles.RULES[rule](**setting))
-
-
-def test_the_comparison_tells_readings_apart() -> None:
-    """Every option changes the steps so a mix-up would be seen."""
-    rule, base = oracles.RULES["grouped"](labels=[0, 1, 1]), tree(3, 2, 2, "full")
-    changes: list[dict[str, Any]] = [
-        {},
-        {"tree": "comb"},
-        {"shared": True},
-        {"bonus": False},
-        {"kept": "dropped"},
-        {"relabel": "law"},
-        {"depth": 1},
-        {"candidates": 3},
-        {"initial": "repeat-left"},
-    ]
-    found = [oracles.decoder_laws("sjd-pac", {**base, **change}, THREES, rule)[1] for change in changes]
-    assert len({tuple(sorted(steps.items())) for steps in found}) == len(changes)
 
 
 # Time ----------------------------------------------------------------------------------------------------------

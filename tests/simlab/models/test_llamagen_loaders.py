@@ -3,7 +3,6 @@ the published models."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -89,39 +88,26 @@ def test_rotations_stay_in_single_precision(tmp_path: Path) -> None:
     assert model(torch.tensor([0]), torch.zeros((1, 3), dtype=torch.int64)).dtype == torch.float32
 
 
-def changed(change: Callable[[Weights], Any], condition: str = "class") -> Weights:
-    weights = gpt_weights(condition)
-    change(weights)
-    return weights
-
-
 @pytest.mark.parametrize(
-    ("change", "settings", "told"),
+    ("settings", "told"),
     [
-        (lambda w: w.update({"tok_embeddings.weight": torch.ones(3)}), {}, ("(3,)",)),
-        (lambda w: None, {"vocabulary": VOCABULARY}, ("vocabulary", "11", "16384")),
-        (lambda w: None, {"condition": "text"}, ("class", "text")),
-        (lambda w: None, {"heads": None}, ("heads is None", "B (12")),
-        (lambda w: None, {"heads": 3}, ("heads 3",)),
+        ({"vocabulary": VOCABULARY}, ("vocabulary", "11", "16384")),
+        ({"condition": "text"}, ("class", "text")),
+        ({"heads": None}, ("heads is None", "B (12")),
+        ({"heads": 3}, ("heads 3",)),
     ],
 )
-def test_a_file_that_does_not_fit(change: Any, settings: dict[str, Any], told: tuple[str, ...], tmp_path: Path) -> None:
-    path = saved(changed(change), tmp_path / "gpt.pt")
+def test_a_file_that_does_not_fit(settings: dict[str, Any], told: tuple[str, ...], tmp_path: Path) -> None:
+    path = saved(gpt_weights("class"), tmp_path / "gpt.pt")
     refused(lambda: load(path, **settings), "gpt.pt", *told, error=CheckpointError)
 
 
 def test_other_files(tmp_path: Path) -> None:
-    text, gpt = saved(gpt_weights("text"), tmp_path / "text.pt"), saved(gpt_weights("class"), tmp_path / "gpt.pt")
-    vq, ema = saved(vq_weights(), tmp_path / "vq.pt"), saved(gpt_weights("class"), tmp_path / "ema.pt", "ema")
-    large = replace(TOKENIZER, codes=16_384)
-    for call, told in (
-        (lambda: load(ema), ("ema.pt",)),
-        (lambda: load(text), ("text.pt", "text", "class")),
-        (lambda: load(vq), ("vq.pt", "tok_embeddings.weight")),
-        (lambda: load_vq(gpt), ("gpt.pt", "decoder")),
-        (lambda: load_vq(vq, large), ("vq.pt", "(16384, 3)")),
-    ):
-        refused(call, *told, error=CheckpointError)
+    text, vq = saved(gpt_weights("text"), tmp_path / "text.pt"), saved(vq_weights(), tmp_path / "vq.pt")
+    ema = saved(gpt_weights("class"), tmp_path / "ema.pt", "ema")
+    refused(lambda: load(ema), "ema.pt", error=CheckpointError)
+    refused(lambda: load(text), "text.pt", "text", "class", error=CheckpointError)
+    refused(lambda: load_vq(vq, replace(TOKENIZER, codes=16_384)), "vq.pt", "(16384, 3)", error=CheckpointError)
 
 
 # sizes ----------------------------------------------------------------------------------------------------------

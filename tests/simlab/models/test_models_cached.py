@@ -13,8 +13,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from simlab.decoders import Run, make_decoder, run
+from simlab.decoders import DynamicTree, Run, make_decoder, run
 from simlab.decoders.compiled import simulate
+from simlab.decoders.draft_tree import DraftTree
 from simlab.models.architectures.eagle import EagleDraft, Head
 from simlab.models.architectures.transformer import Transformer
 from simlab.models.process.branches import Branches
@@ -36,6 +37,7 @@ from tests.support.networks import (
     config,
     decoded,
     head,
+    in_arrays,
     model,
     same,
 )
@@ -53,24 +55,18 @@ LONGER = [(name, p) for name, p in DECODERS if max(p.get("window", 9), p.get("ga
 @sampled
 @by_decoder([*LONGER, *CANDIDATE_TREES, *RENEWED])
 def test_every_decoder(name: str, parameters: dict[str, Any], sampling: str) -> None:
-    decoder, rule, tape = make_decoder(name, **parameters), Speculative(), Tape(SEED, REPLICATES)
-    with_cache, without = (decoded(decoder, rule, SAMPLINGS[sampling], cached, tape) for cached in (True, False))
-    assert same(with_cache, without)
-    assert same(decoded(decoder, rule, SAMPLINGS[sampling], True, tape, engine=CachedOnHost), without)
-    assert with_cache.tokens.shape == (REPLICATES, 9)
-    # and one of them alone
-    alone = decoded(decoder, rule, SAMPLINGS[sampling], True, Tape(SEED, [4]))
-    assert same(alone, Run(without.tokens[[4]], without.steps[[4]]))
-
-
-def test_a_draft_model_that_is_not_told_of_the_tree_loses_its_path() -> None:
-    class Untold(Cached):
-        def hold(self, *tree: Any) -> None:
-            pass
-
-    decoder = make_decoder(CANDIDATE_TREES[0][0], **CANDIDATE_TREES[0][1])
-    with pytest.raises(RuntimeError, match=NOT_HELD):
-        decoded(decoder, Speculative(), Sampling(), True, Tape(SEED, REPLICATES), engine=Untold)
+    """Compiled or not; drafts are those of the small model and, where they are chains, of the target's head too."""
+    decoder, tape = make_decoder(name, **parameters), Tape(SEED, REPLICATES)
+    chains = decoder.needs_draft and not isinstance(decoder, DraftTree | DynamicTree)
+    for eagle in (False, True) if chains else (False,):
+        how: dict[str, Any] = {"sampling": SAMPLINGS[sampling], "eagle": eagle}
+        without = decoded(decoder, Uncached, tape, **how)
+        assert without.tokens.shape == (REPLICATES, 9)
+        for form, decode in ((Cached, run), (CachedOnHost, run), (Cached, simulate)):
+            assert same(decoded(decoder, form, tape, decode=decode, **how), without)
+        # and one of them alone
+        alone = decoded(decoder, Cached, Tape(SEED, [4]), **how)
+        assert same(alone, Run(without.tokens[[4]], without.steps[[4]]))
 
 
 # rows without zeros: sums that are 1 but for rounding would be ties at the bounds of rules
@@ -79,8 +75,7 @@ def test_a_draft_model_that_is_not_told_of_the_tree_loses_its_path() -> None:
 def test_every_rule(name: str, parameters: dict[str, Any], rule: str, setting: dict[str, Any]) -> None:
     decoder, made = make_decoder(name, **parameters), make_rule(rule, **setting)
     sampling, tape = Sampling(guidance=2.0, temperature=0.8), Tape(SEED, REPLICATES)
-    with_cache, without = (decoded(decoder, made, sampling, cached, tape) for cached in (True, False))
-    assert same(with_cache, without)
+    assert same(*(decoded(decoder, form, tape, sampling, made) for form in (Cached, Uncached)))
 
 
 FEW = {
@@ -104,10 +99,9 @@ def test_trees_over_rows_with_fewer_tokens_than_candidates(
     name: str, parameters: dict[str, Any], sampling: str
 ) -> None:
     """There a node has no token of its own, and may repeat that of the chain; likely tokens are each 0 in turn."""
-    decoder, rule, tape = make_decoder(name, **parameters), Speculative(), Tape(SEED, REPLICATES)
-    with_cache, without = (decoded(decoder, rule, FEW[sampling], cached, tape) for cached in (True, False))
-    assert same(with_cache, without)
-    assert same(decoded(decoder, rule, FEW[sampling], True, tape, engine=CachedOnHost), without)
+    decoder, tape = make_decoder(name, **parameters), Tape(SEED, REPLICATES)
+    without, *others = (decoded(decoder, form, tape, FEW[sampling]) for form in (Uncached, Cached, CachedOnHost))
+    assert all(same(other, without) for other in others)
 
 
 @pytest.mark.parametrize("end", [0, 3])
@@ -119,8 +113,7 @@ def test_sequences_that_end_early(name: str, parameters: dict[str, Any], end: in
     for form, decode, lag in ((Cached, simulate, {"lag": 1}), (Cached, run, {"lag": 1}), (Uncached, run, {})):
         draft = Ending(form(model("draft"), given, **lag), end) if decoder.needs_draft else None  # type: ignore[arg-type]
         target = Ending(form(model("target"), given), end)
-        decoded = decode(decoder, target, Speculative(), Tape(SEED, REPLICATES), draft)
-        found.append(Run(np.asarray(decoded.tokens), np.asarray(decoded.steps)))
+        found.append(in_arrays(decode(decoder, target, Speculative(), Tape(SEED, REPLICATES), draft)))
     assert all(same(one, found[-1]) for one in found[:-1])
     assert (found[0].tokens == end).any()
 
@@ -134,23 +127,6 @@ def test_a_head_on_a_target_that_has_been_used() -> None:
         found.append(run(make_decoder("speculative", gamma=2), target, rule, tape, drafting(head(), target)))
     assert torch.equal(found[0].tokens, found[1].tokens)
     assert torch.equal(found[0].steps, found[1].steps)
-
-
-@sampled
-@by_decoder([("speculative", {"gamma": 1}), ("speculative", {"gamma": 3}), ("block", {"gamma": 2})])
-def test_the_head_of_a_target(name: str, parameters: dict[str, Any], sampling: str) -> None:
-    decoder, rule, tape = make_decoder(name, **parameters), Speculative(), Tape(SEED, REPLICATES)
-    with_cache, without = (
-        decoded(decoder, rule, SAMPLINGS[sampling], cached, tape, eagle=True) for cached in (True, False)
-    )
-    assert same(with_cache, without)
-
-
-def test_sequences_advance_at_different_speeds() -> None:
-    """What is compared above is worth comparing."""
-    found = decoded(make_decoder("sjd-pac", **tree(3, 2, 2)), Speculative(), Sampling(), True, Tape(SEED, REPLICATES))
-    assert len(set(found.steps.tolist())) > 1
-    assert len(np.unique(found.tokens, axis=0)) == REPLICATES
 
 
 @forms
@@ -294,19 +270,11 @@ BUGS: list[tuple[type[Cached], str, dict[str, Any]]] = [
 
 @pytest.mark.parametrize(("bug", "name", "parameters"), BUGS, ids=[f"{bug.__name__}-{name}" for bug, name, _ in BUGS])
 def test_a_bug_in_the_cache_is_caught(bug: type[Cached], name: str, parameters: dict[str, Any]) -> None:
-    decoder, rule, tape = make_decoder(name, **parameters), Speculative(), Tape(SEED, REPLICATES)
+    decoder, tape = make_decoder(name, **parameters), Tape(SEED, REPLICATES)
     sampling = Sampling(guidance=1.5 if bug is FreeFirst else 1.0)
-    reference = decoded(decoder, rule, sampling, False, tape)
-    assert same(decoded(decoder, rule, sampling, True, tape, engine=Unchecked), reference)
-    assert not same(decoded(decoder, rule, sampling, True, tape, engine=bug), reference)
-
-
-def test_a_draft_model_that_misses_its_own_last_token_is_told() -> None:
-    """lag = 0 where 1 is needed."""
-    given = torch.arange(REPLICATES) % CLASSES
-    target, draft = Cached(model("target"), given), Cached(model("draft"), given)
-    with pytest.raises(RuntimeError, match=NOT_HELD):
-        run(make_decoder("speculative", gamma=2), target, Speculative(), Tape(SEED, REPLICATES), draft)
+    reference = decoded(decoder, Uncached, tape, sampling)
+    assert same(decoded(decoder, Unchecked, tape, sampling), reference)
+    assert not same(decoded(decoder, bug, tape, sampling), reference)
 
 
 class FirstOfWindow(Sampling):
@@ -323,8 +291,8 @@ def test_what_depends_on_the_position_is_looked_up_for_each(what: str) -> None:
     if what == "grammar":
         table[:, 0] = True
     decoder, tape = make_decoder("sjd", window=4), Tape(SEED, REPLICATES)
-    right = decoded(decoder, Speculative(), Sampling(**{what: table}), False, tape)
-    assert same(decoded(decoder, Speculative(), Sampling(**{what: table}), True, tape), right)
-    assert not same(decoded(decoder, Speculative(), FirstOfWindow(**{what: table}), True, tape), right)
+    right = decoded(decoder, Uncached, tape, Sampling(**{what: table}))
+    assert same(decoded(decoder, Cached, tape, Sampling(**{what: table})), right)
+    assert not same(decoded(decoder, Cached, tape, FirstOfWindow(**{what: table})), right)
     if what == "grammar":
         assert np.take_along_axis(table, right.tokens.T, axis=1).all()

@@ -15,7 +15,7 @@ from simlab.models.process.uncached import Uncached
 from simlab.randomness import Tape
 from simlab.rules import Speculative
 from tests.support.cases import by_decoder, tree
-from tests.support.networks import SAMPLINGS, SHAPE, V, classes, model, same
+from tests.support.networks import SAMPLINGS, SHAPE, V, classes, in_arrays, model, same
 from tests.support.refusals import refused
 
 pytestmark = pytest.mark.parity
@@ -29,8 +29,7 @@ def logits(tokens: Tensor, given: Tensor) -> Tensor:
 
 
 def decoded(process: Any, name: str, parameters: dict[str, Any]) -> Run:
-    found = run(make_decoder(name, **parameters), process, Speculative(), Tape(3, BATCH))
-    return Run(found.tokens.numpy(), found.steps.numpy())
+    return in_arrays(run(make_decoder(name, **parameters), process, Speculative(), Tape(3, BATCH)))
 
 
 @by_decoder([("autoregressive", {}), ("sjd", {"window": 4}), ("sjd-pac", tree(4, 2, 2))])

@@ -19,7 +19,7 @@ from theory.example_processes import random_process
 
 pytestmark = pytest.mark.exact
 
-END = 1
+END, N = 1, 6
 
 
 def test_the_law_of_an_ending_process() -> None:
@@ -35,17 +35,17 @@ def test_the_law_of_an_ending_process() -> None:
 
 @by_decoder([("autoregressive", {}), ("sjd", {"window": 3}), ("speculative", {"gamma": 3}), *PAC[-2:]])
 def test_a_run_stops_at_the_end(name: str, parameters: dict[str, Any]) -> None:
-    tables = [random_process(seed, 3, 8, None, zeros=0) for seed in (1, 2)]
+    tables = [random_process(seed, 3, N, None, zeros=0) for seed in (1, 2)]
     target, draft = (Ending(DenseProcess(table), 2) for table in tables)
     decoder = make_decoder(name, **parameters)
     kept: list[Any] = []
     found = run(
         decoder, target, Speculative(), Tape(3, 64), draft if decoder.needs_draft else None, lambda *s: kept.append(s)
     )
-    ends = np.where((found.tokens == 2).any(axis=1), (found.tokens == 2).argmax(axis=1), 8)
+    ends = np.where((found.tokens == 2).any(axis=1), (found.tokens == 2).argmax(axis=1), N)
     assert len(set(ends.tolist())) > 3
-    assert (found.tokens[np.arange(8) > ends[:, None]] == 2).all()
+    assert (found.tokens[np.arange(N) > ends[:, None]] == 2).all()
     assert (found.steps <= ends + 1).all()
     if name == "autoregressive":
-        assert (found.steps == np.minimum(ends + 1, 8)).all()
+        assert (found.steps == np.minimum(ends + 1, N)).all()
         assert len(kept) == found.steps.max()

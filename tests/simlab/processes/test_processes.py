@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 from scipy.special import entr
 
-from simlab.processes import Process, Processed, digits, make_process
+from simlab.processes import Process, make_process
 from simlab.processes.embedded import Embedded
-from simlab.processes.processors import tempered
 from simlab.processes.rows_compiled import exponential
 
 pytestmark = pytest.mark.exact
@@ -314,22 +313,3 @@ def test_images_share_the_model() -> None:
     assert np.array_equal(np.asarray(one.codebook), np.asarray(other.codebook))
     assert np.array_equal(one.target.past.maps, other.target.past.maps)
     assert not np.array_equal(one.target.past.content, other.target.past.content)
-
-
-# Digits ---------------------------------------------------------------------------------------------------------
-
-
-def test_digits_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is fitted is tested elsewhere; here two quick fits stand for it."""
-    train, held_out = digits.split_digits(0)
-    halves = [digits.fit_draft(half) for half in np.array_split(train, 2)]
-    quality: Any = None
-    monkeypatch.setattr(digits, "fit_digits", lambda seed: digits.DigitsPair(*halves, held_out[seed:], quality))
-    pair = make_process("digits", seed=3, processors={"temperature": 0.5})
-    assert pair.draft is not None
-    assert pair.codebook is not None
-    assert pair.codebook.shape == (17, 1)
-    tokens = random_tokens(pair.target, 2, 0)
-    for process, half in zip(pair[:2], halves, strict=True):
-        assert isinstance(process, Processed)
-        np.testing.assert_allclose(rows_of(process, tokens), tempered(rows_of(half, tokens), 0.5), rtol=1e-12)

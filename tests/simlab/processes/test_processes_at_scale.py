@@ -42,10 +42,16 @@ CASES: dict[str, tuple[str, Mapping[str, Any]]] = {
 }
 
 
+def case(name: str) -> tuple[str, dict[str, Any]]:
+    """The process of a case, or the one of that name as it comes."""
+    kind, parameters = CASES.get(name, (name, {}))
+    return kind, {**({"vocabulary": V} if name in CASES else {}), **parameters}
+
+
 @cache
 def made(name: str) -> tuple[Process, Process]:
-    kind, parameters = CASES.get(name, (name, {}))
-    pair = make_process(kind, **({"vocabulary": V} if name in CASES else {}), **parameters)
+    kind, parameters = case(name)
+    pair = make_process(kind, **parameters)
     assert pair.draft is not None
     return pair.target, pair.draft
 
@@ -156,29 +162,23 @@ def test_threads_make_the_same_rows() -> None:
 
 @pytest.mark.parametrize("name", [name for name in CASES if "float32" not in name])
 def test_float32_is_the_same_process(name: str) -> None:
-    kind, parameters = CASES[name]
-    tokens = np.random.default_rng(3).integers(0, V, (3, N))
+    kind, parameters = case(name)
+    tokens, zeros = np.random.default_rng(3).integers(0, V, (3, N)), np.zeros(3, dtype=np.int64)
     wide, narrow = (
-        make_process(kind, vocabulary=V, **{**parameters, "precision": precision, "processors": None}).target.forward(
-            tokens, np.zeros(3, dtype=np.int64), N
-        )
+        make_process(kind, **parameters | {"precision": precision, "processors": None}).target.forward(tokens, zeros, N)
         for precision in ("float64", "float32")
     )
     np.testing.assert_allclose(narrow, wide, rtol=1e-4, atol=1e-7)
 
 
-@pytest.mark.parametrize("kind", ["categorical", "markov", "codebook", "local"])
+@pytest.mark.parametrize("name", ["categorical", "markov", "codebook", "local"])
 @settings(deadline=None, max_examples=5)
 @given(seed=st.integers(0, 2**64 - 1))
-def test_seeds_are_models(kind: str, seed: int) -> None:
-    size: dict[str, Any] = {"shape": SHAPE, "entropy": 2.0} if kind == "local" else {"length": N}
-    if kind == "categorical":
-        size["entropy"] = 2.0
-    if kind == "codebook":
-        size["clusters"] = 3
+def test_seeds_are_models(name: str, seed: int) -> None:
+    kind, parameters = case(name)
     tokens, zero = np.zeros((1, N), dtype=np.int64), np.zeros(1, dtype=np.int64)
     one, same, other = (
-        make_process(kind, vocabulary=V, seed=s, **size).target.forward(tokens, zero, N) for s in (seed, seed, seed ^ 1)
+        make_process(kind, seed=s, **parameters).target.forward(tokens, zero, N) for s in (seed, seed, seed ^ 1)
     )
     assert np.array_equal(one, same)
     assert abs(one - other).max() > 1e-6
@@ -187,10 +187,10 @@ def test_seeds_are_models(kind: str, seed: int) -> None:
 # Processors and noise -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["categorical", "markov", "codebook", "local"])
+@pytest.mark.parametrize("name", ["categorical", "markov", "codebook", "local", "digits"])
 def test_processors_wrap_both(name: str) -> None:
-    kind, parameters = CASES[name]
-    plain, behind = (make_process(kind, vocabulary=V, processors=p, **parameters) for p in (None, SAMPLER))
+    kind, parameters = case(name)
+    plain, behind = (make_process(kind, processors=p, **parameters) for p in (None, SAMPLER))
     tokens, starts = np.random.default_rng(4).integers(0, V, (3, N)), np.array([0, 2, 5])
     for bare, wrapped in zip(plain[:2], behind[:2], strict=True):
         assert isinstance(wrapped, Processed)
@@ -198,6 +198,7 @@ def test_processors_wrap_both(name: str) -> None:
         assert np.array_equal(wrapped.forward(tokens, starts, 4), wanted)
         assert (wanted == 0).any()
     assert np.array_equal(np.asarray(plain.codebook), np.asarray(behind.codebook))
+    assert (behind.codebook is None) if name in ("categorical", "markov") else len(behind.codebook) == bare.vocabulary
 
 
 def jittered(**parameters: Any) -> tuple[Process, Process]:

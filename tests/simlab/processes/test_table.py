@@ -1,8 +1,4 @@
-"""Table processes: a row for every prefix, asked for once, and token 0 for ever after the end.
-
-The dense form that the parity and statistical tests run on is held against it in
-:mod:`tests.simlab.decoders.test_runs`.
-"""
+"""Table processes: a row for every prefix, asked for once, and token 0 for ever after the end."""
 
 from __future__ import annotations
 
@@ -14,6 +10,7 @@ import numpy as np
 import pytest
 
 from simlab.processes import TableProcess
+from tests.support.dense import DenseProcess
 from theory.example_processes import random_process
 
 pytestmark = pytest.mark.property
@@ -34,6 +31,7 @@ def test_rows_follow_each_prefix_and_end_in_token_0() -> None:
     assert rows.shape == (5, 4, V)
     for b, start in enumerate(STARTS.tolist()):
         assert rows[b].tolist() == [expected(TOKENS[b].tolist(), start + j) for j in range(4)]
+    assert np.array_equal(DenseProcess(WORLD).forward(TOKENS, STARTS, 4), rows.astype(float))  # which other tests run
 
 
 @pytest.mark.parametrize(("mass", "kind"), [(F(1, 2), F), (0.5, float)])

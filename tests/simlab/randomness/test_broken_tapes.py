@@ -14,7 +14,7 @@ from simlab.decoders import Decoder, Jacobi, Sjd, SjdPd, SpeculativeDecoder
 from simlab.randomness import Purpose, Tape
 from simlab.rules import Speculative
 from simlab.statistics import GTest
-from tests.support.runs import FALSE_ALARMS, laws, observed
+from tests.support.runs import FALSE_ALARMS, FEW, SEQUENCES, laws, observed
 
 pytestmark = pytest.mark.statistical
 
@@ -66,16 +66,16 @@ class RecoverySharesTheCoin(RecoverySharesDraftNoise):
 
 
 @pytest.mark.parametrize(
-    ("tape", "decoder", "what"),
+    ("tape", "decoder", "what", "sequences"),
     [
-        pytest.param(PositionForgotten, Sjd(2), "sequences", marks=pytest.mark.slow),
-        pytest.param(IterationForgotten, Jacobi(3), "steps", marks=pytest.mark.slow),  # its sequences follow their law
-        (ReplicateForgotten, Sjd(2), "sequences"),
-        pytest.param(LaneForgotten, SjdPd(2, candidates=2, depth=2), "sequences", marks=pytest.mark.slow),
-        (RecoverySharesDraftNoise, SpeculativeDecoder(1), "sequences"),
-        (RecoverySharesTheCoin, SpeculativeDecoder(1), "sequences"),
+        (PositionForgotten, Sjd(2), "sequences", FEW),
+        (IterationForgotten, Jacobi(3), "steps", FEW),  # its sequences follow their law
+        (ReplicateForgotten, Sjd(2), "sequences", FEW),
+        pytest.param(*(LaneForgotten, SjdPd(2, candidates=2, depth=2), "sequences", SEQUENCES), marks=pytest.mark.slow),
+        (RecoverySharesDraftNoise, SpeculativeDecoder(1), "sequences", FEW),
+        (RecoverySharesTheCoin, SpeculativeDecoder(1), "sequences", FEW),
     ],
 )
-def test_a_broken_tape_is_caught(tape: type[Tape], decoder: Decoder[Any], what: str) -> None:
+def test_a_broken_tape_is_caught(tape: type[Tape], decoder: Decoder[Any], what: str, sequences: int) -> None:
     test = GTest(laws(decoder, LOSSLESS)[what])
-    assert test.p_value(observed(decoder, LOSSLESS, tape)[what]) < FALSE_ALARMS
+    assert test.p_value(observed(decoder, LOSSLESS, sequences, tape)[what]) < FALSE_ALARMS

@@ -86,14 +86,6 @@ def test_every_library_follows_the_documented_order(size: int, dtype: Any) -> No
     assert bool((rows[np.arange(len(rows)), by_numpy] > 0).all())
 
 
-def test_another_order_of_sums_would_be_seen() -> None:
-    """The edges are where orders differ: one running sum over all blocks draws other tokens."""
-    rows, uniforms = cases(1000, np.float64)
-    upto = np.cumsum(rows, axis=1)
-    other = (upto <= (uniforms * upto[:, -1])[:, None]).sum(axis=1)
-    assert (other != inverse_cdf(rows, uniforms)).any()
-
-
 @by_library
 def test_cumulative_sums_are_spelled_out(make: Any) -> None:
     """Lines of 16 on top of each other, to the last bit: no library's own order."""

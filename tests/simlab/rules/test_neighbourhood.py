@@ -50,30 +50,12 @@ def test_cosine_is_l2_of_vectors_of_one_length(seed: int, size: int, dimensions:
     np.testing.assert_allclose(codebook_distances(unit), codebook_distances(book, normalised=True), rtol=0, atol=1e-12)
 
 
-@given(codebooks(), st.integers(0, 2**16))
-def test_random_neighbours_depend_on_the_seed_alone(book: np.ndarray, seed: int) -> None:
-    size = len(book)
-    found = codebook_neighbours(book, size - 1, "random", seed=seed)
-    assert np.array_equal(found, codebook_neighbours(book[::-1] * 3, size - 1, "random", normalised=True, seed=seed))
-    for x, row in enumerate(found.tolist()):
-        assert sorted(row) == [y for y in range(size) if y != x]
-
-
-def test_random_neighbours_are_spread_evenly() -> None:
-    """Over many seeds each other token comes first equally often; five standard errors."""
-    first = np.array([codebook_neighbours(LINE, 1, "random", seed=seed)[:, 0] for seed in range(3000)])
-    for x in range(4):
-        share = np.bincount(first[:, x], minlength=4) / len(first)
-        assert share[x] == 0
-        assert abs(np.delete(share, x) - 1 / 3).max() < 5 * np.sqrt(2 / 9 / len(first))
-
-
 @pytest.mark.parametrize("measure", ["l2", "cosine", "random"])
 @pytest.mark.parametrize("at_once", [7, 64, 1000])
 def test_neighbours_in_blocks_are_those_of_a_whole_sort(
     measure: str, at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On a grid, where many distances are equal, and on vectors in general position."""
+    """On a grid, where many distances are equal, and on vectors in general position; random ones are of the seed."""
     monkeypatch.setattr(neighbourhood, "TOKENS_AT_ONCE", at_once)
     rng = np.random.default_rng(0)
     square = np.stack(np.meshgrid(np.arange(1.0, 11), np.arange(1.0, 11)), axis=-1).reshape(-1, 2)
@@ -81,11 +63,11 @@ def test_neighbours_in_blocks_are_those_of_a_whole_sort(
         unit = book / np.linalg.norm(book, axis=1, keepdims=True)
         distances = cdist(*[unit if measure == "cosine" else book] * 2)
         if measure == "random":
-            distances = np.random.default_rng(0).random((len(book), len(book)))
+            distances = np.random.default_rng(3).random((len(book), len(book)))
         np.fill_diagonal(distances, -1)
         whole = np.argsort(distances, axis=1, kind="stable")[:, 1:]
         for count in (1, 6, 20, len(book) - 1):
-            assert (codebook_neighbours(book, count, measure) == whole[:, :count]).all()
+            assert (codebook_neighbours(book, count, measure, seed=3) == whole[:, :count]).all()
 
 
 def test_a_codebook_may_be_a_tensor_of_any_kind() -> None:

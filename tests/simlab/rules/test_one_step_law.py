@@ -42,15 +42,12 @@ pytestmark = pytest.mark.parity
 
 
 def by_definition(rule: Rule, p: Array, q: Array, drawn: Array | None = None) -> Step:
-    """law(y) = r(y) a(y) + sum_x r(x) (1 - a(x)) R_x(y), one drafted token after the other; r is q, or ``drawn``."""
-    r = q if drawn is None else drawn
-    law, acceptance = p * 0, p[0] * 0
-    for x in range(len(p)):
-        probability = np.asarray(rule.accept_rows(p, q, np.int64(x)))[()]
-        acceptance += r[x] * probability
-        law[x] += r[x] * probability
-        law = law + r[x] * (1 - probability) * rule.residual_rows(p, q, np.int64(x))
-    return Step(acceptance, law)
+    """law(y) = r(y) a(y) + sum_x r(x) (1 - a(x)) R_x(y) over all drafted tokens x; r is q, or ``drawn``."""
+    r, every = q if drawn is None else drawn, np.arange(len(p))
+    rows = np.tile(p, (len(p), 1)), np.tile(q, (len(p), 1)), every
+    kept = rule.accept_rows(*rows)
+    replaced = (r * (1 - kept))[:, None] * rule.residual_rows(*rows)
+    return Step((r * kept).sum(), r * kept + replaced.sum(axis=0))
 
 
 def as_functions(rule: Rule) -> Rule:
@@ -126,13 +123,6 @@ def test_the_row_that_drafts_are_drawn_from_is_checked() -> None:
         acceptance(make_rule("speculative"), (0.5, 0.5), (0.5, 0.5), drawn=(0.5, 0.25, 0.25))
 
 
-def test_sampler_match_follows_the_target_whatever_is_drawn_and_declared() -> None:
-    rule = make_rule("sampler-match")
-    for (p, q), (r, _) in itertools.pairwise(pairs(5, 20)):
-        assert (step_law(rule, p, q, drawn=r) == p).all()
-        assert acceptance(rule, p, q, drawn=r) == sum(p * r)
-
-
 # Seen failing --------------------------------------------------------------------------------------------------
 
 
@@ -190,18 +180,3 @@ def test_over_more_than_a_block_of_tokens_the_laws_are_those_of_the_definition()
             for step in (rule.step_rows(p, q), compiled_step(rule, p, q)):
                 np.testing.assert_allclose(step.law, right.law, rtol=0, atol=1e-14)
                 assert step.acceptance == pytest.approx(right.acceptance, rel=0, abs=1e-13)
-
-
-def test_over_thousands_of_tokens_acceptance_gained_is_tv_spent() -> None:
-    """V = 4096, where no table of V x V is made: LANTERN and amplify are on the frontier, and laws are pmfs."""
-    pair = make_process("codebook", vocabulary=4096, length=6, temperature=0.05)
-    assert pair.codebook is not None
-    rules = Lantern(codebook_neighbours(pair.codebook, 300), 0.1), make_rule("amplify", k=1.5)
-    for p, q in zip(*visited(pair, 3, seed=1, sequences=1), strict=True):
-        for rule in rules:
-            step = compiled_step(rule, p, q)
-            assert step.law.min() >= 0
-            assert step.law.sum() == pytest.approx(1, abs=1e-12)
-            gained = step.acceptance - np.minimum(p, q).sum()
-            assert gained > 0.01
-            assert tv(step.law, p) == pytest.approx(gained, abs=1e-12)

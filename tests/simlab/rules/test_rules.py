@@ -15,7 +15,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simlab.rules import RULES, Rule, make_rule
+from simlab.rules import RULES, MedusaReference, Rule, make_rule
 from tests.support import oracles
 from tests.support.strategies import Row, pairs, parameters, rows_without_ties
 from theory.exact import acceptance, step_law
@@ -34,7 +34,6 @@ by_name = pytest.mark.parametrize("name", RULES)
 seldom = settings(max_examples=10, deadline=None)  # of what the comparison with the slow rules would show, too
 SORTING = ("dynamic-grouped", "gsd-reference")  # the vocabulary
 UNSUBTRACTED = ("typical", "lantern-greedy")  # rules whose residual subtracts nothing
-P, Q = (HALF, F(1, 3), F(1, 6)), (F(1, 6), F(1, 3), HALF)
 
 
 def tokens(arithmetic: str, numbers: Any) -> Any:
@@ -98,10 +97,17 @@ def test_every_rule_is_the_slow_one(name: str, data: st.DataObject) -> None:
     assert tuple(step_law(rule, p, q)) == slow.law(p, q)
 
 
-def test_the_comparison_tells_readings_apart() -> None:
-    """The slow rules are no echo: each reading of Algorithm 3 differs from the others somewhere."""
-    laws = {w: oracles.dynamic_grouped(size=3, window=w).law(P, Q) for w in ("printed", "clamped", "centred")}
-    assert len(set(laws.values())) == 3
+@pytest.mark.parametrize("bound", ["tv", "jsd-bits"])
+def test_all_that_can_be_moved_is_not_less_than_1(bound: str) -> None:
+    """Where x has nothing, p_A and p are 1 apart once all mass is moved to it, so the last neighbour stays out."""
+    p, q = [(F(0), HALF, HALF)], [(F(1), F(0), F(0))]
+    rule = make_rule("lantern", neighbours=[[1, 2], [], []], delta=1, bound=bound)
+    assert rule.accept(p, q, [0]).tolist() == [HALF]
+
+
+def test_defaults_are_those_of_the_published_code() -> None:
+    assert make_rule("medusa-reference") == MedusaReference(0.09, 0.3)
+    assert vars(make_rule("mars-reference", normaliser=10))["threshold"] == 0.9
 
 
 @by_name

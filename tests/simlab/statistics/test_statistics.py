@@ -182,8 +182,8 @@ def test_a_mean_is_in_its_interval_just_when_its_p_value_says_so() -> None:
     low, high = mean_interval(values, 0.99, 0, 1)
     for edge in (low, high):
         assert MeanTest(edge, 0, 1).p_value(values) == pytest.approx(0.01)
-    assert proportion_interval(0, 100, 0.95)[0] == 0
-    assert proportion_interval(30, 100, 0.95) == pytest.approx(binomtest(30, 100).proportion_ci(0.95))
+    for seen in (0, 1, 30, 100):
+        assert proportion_interval(seen, 100, 0.95) == pytest.approx(binomtest(seen, 100).proportion_ci(0.95))
 
 
 # Plans ---------------------------------------------------------------------------------------------------------

@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import binom
 
-from simlab.statistics import GTest, MeanTest, Sequential, TwoSampleG, mean_interval, proportion_interval
+from simlab.statistics import GTest, MeanTest, Sequential, TwoSampleG
 from tests.support.counting import consistent, generator
 
 pytestmark = pytest.mark.statistical
@@ -69,20 +68,6 @@ def test_means() -> None:
         return min(1.0, 4 * np.exp(-len(numbers) * (numbers.mean() - 0.02) ** 2 / (2 * spread**2))) if spread else 0.0
 
     assert calibrated(looped(rangeless, values, 5_000), exact=False) != []
-
-
-def test_intervals_hold_what_they_should() -> None:
-    n, rate = 80, 0.07
-    seen = np.arange(n + 1)
-    held = [low <= rate <= high for low, high in (proportion_interval(int(k), n, 0.99) for k in seen)]
-    assert 0.99 <= binom.pmf(seen, n, rate)[held].sum() < 1
-    rng = generator(11)
-    for confidence in (0.95, 0.999):
-        missed = 0
-        for _ in range(2_000):
-            low, high = mean_interval(rng.beta(0.2, 0.4, size=300), confidence, 0, 1)
-            missed += not low <= 1 / 3 <= high
-        assert consistent(missed, 2_000, 0, 1 - confidence)
 
 
 # At all times --------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Bounds on TV hold as often as they say, are what enumeration over events gives, and the e-value is a fair bet."""
+"""Bounds on TV are what enumeration over events gives, of limits that hold, and the e-value is a fair bet."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from tests.support.counting import all_counts, consistent, generator
 pytestmark = pytest.mark.statistical
 
 FIVE = np.array([0.4, 0.3, 0.2, 0.08, 0.02])
+ELEVEN = np.array([0.3, 0.2, 0.1, *[0.05] * 8])
 
 
 def by_enumeration(counts: np.ndarray, law: np.ndarray, confidence: float) -> float:
@@ -28,19 +29,14 @@ def by_enumeration(counts: np.ndarray, law: np.ndarray, confidence: float) -> fl
     return best
 
 
-@pytest.mark.parametrize("n", [3, 50, 4000])
-def test_the_bound_is_the_most_of_all_events(n: int) -> None:
-    for counts in generator(41).multinomial(n, FIVE, 5):
-        bound, expected = tv_upper(counts, FIVE, 0.999), by_enumeration(counts, FIVE, 0.999)
-        assert expected <= bound <= expected * 1.0002
-
-
-@pytest.mark.parametrize("n", [15, 500])
-def test_with_many_outcomes_it_is_no_less_and_hardly_more(n: int) -> None:
-    law = np.array([0.3, 0.2, 0.1, *[0.05] * 8])
+@pytest.mark.parametrize(
+    ("law", "n", "more"), [*((FIVE, n, 1.0002) for n in (3, 50, 4000)), *((ELEVEN, n, 1.05) for n in (15, 500))]
+)
+def test_the_bound_is_the_most_of_all_events(law: np.ndarray, n: int, more: float) -> None:
+    """With many outcomes no less, and hardly more."""
     for counts in generator(42_000 + n).multinomial(n, law, 4):
-        expected = by_enumeration(counts, law, 0.99)
-        assert expected <= tv_upper(counts, law, 0.99) < expected * 1.05
+        expected = by_enumeration(counts, law, 0.999)
+        assert expected <= tv_upper(counts, law, 0.999) <= expected * more
 
 
 def test_what_cannot_vary_leaves_little_room() -> None:
@@ -53,27 +49,6 @@ def tv_upper_always(counts: np.ndarray, law: np.ndarray, confidence: float) -> f
     return Sequential(law).update(counts).tv_upper(confidence)
 
 
-@pytest.mark.parametrize(
-    ("bound", "n"),
-    [
-        (tv_upper, 40),
-        (tv_upper, 2000),
-        (tv_upper_always, 40),
-        pytest.param(tv_upper_always, 2000, marks=pytest.mark.slow),
-    ],
-)
-def test_the_bound_holds_as_often_as_it_says(bound, n: int) -> None:
-    """Whether the truth is the law itself, or another; and without the margin it would not."""
-    tries, confidence = 1_000, 0.9
-    for truth in (FIVE, np.array([0.3, 0.3, 0.3, 0.08, 0.02])):
-        apart = abs(truth - FIVE).sum() / 2
-        counts = generator(44_000 + n).multinomial(n, truth, tries)
-        missed = sum(bound(row, FIVE, confidence) < apart for row in counts)
-        assert consistent(missed, tries, 0, 1 - confidence)
-    naive = (abs(counts / n - FIVE).sum(axis=1) / 2 < apart).sum()
-    assert n < 1000 or not consistent(int(naive), tries, 0, 1 - confidence)
-
-
 def test_a_limit_that_always_holds_does_when_looked_at_all_the_time() -> None:
     """On one event, which is all that a bound rests on. Looked at 200 times, the limit for one time does not hold."""
     rate, tries, confidence = 0.3, 5_000, 0.9
@@ -81,8 +56,9 @@ def test_a_limit_that_always_holds_does_when_looked_at_all_the_time() -> None:
     held = {once: np.ones(tries, bool), always: np.ones(tries, bool)}
     for n in np.unique(np.geomspace(5, 10_000, 200).astype(int)):
         seen, before = seen + rng.binomial(n - before, rate, tries), n
+        counts, which = np.unique(seen, return_inverse=True)
         for limit, so_far in held.items():
-            so_far &= limit(confidence)(seen, n) >= rate
+            so_far &= (limit(confidence)(counts, n) >= rate)[which]
     assert consistent(int((~held[always]).sum()), tries, 0, 1 - confidence)
     assert not consistent(int((~held[once]).sum()), tries, 0, 1 - confidence)
 
@@ -102,7 +78,7 @@ def test_a_bound_on_means_holds_where_what_comes_together_is_wrong_together() ->
 
 
 def test_a_bound_on_whole_numbers_is_that_of_counts() -> None:
-    for law in (FIVE, np.array([0.3, 0.2, 0.1, *[0.05] * 8, 0.0])):
+    for law in (FIVE, np.append(ELEVEN, 0.0)):
         counts = generator(47).multinomial(300, law)
         assert mean_bound(law, counts / 1.0, 0.999) == tv_upper_always(counts, law, 0.999)
         assert mean_bound(law, counts * 0.999, 0.999) == pytest.approx(tv_upper_always(counts, law, 0.999), rel=0.05)

@@ -12,7 +12,7 @@ from typing import Any
 
 from simlab.processes import TableProcess
 from tests.support.oracles import relaxed, rules
-from tests.support.oracles.rules import SlowRule, dynamic_grouped, speculative
+from tests.support.oracles.rules import SlowRule, speculative
 from tests.support.oracles.sequences import (
     Laws,
     block_law,
@@ -82,7 +82,6 @@ def decoder_laws(
 __all__ = [
     "RULES",
     "decoder_laws",
-    "dynamic_grouped",
     "hierarchical_law",
     "jacobi_fixed_law",
     "jacobi_law",

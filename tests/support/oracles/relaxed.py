@@ -11,10 +11,10 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 from math import isqrt
 
-from tests.support.oracles.rules import NOUGHT, ONE, Row, SlowRule, scaled_excess
+from tests.support.oracles.rules import NOUGHT, ONE, Row, SlowRule, scaled, scaled_excess
 
 Lists = Sequence[Sequence[int]]
-TIE = Decimal("1e-40")  # decimals nearer than this are equal
+TIE, NONE = Decimal("1e-40"), Decimal(0)  # decimals nearer than TIE are equal
 
 
 def decimal(value: Fraction) -> Decimal:
@@ -57,8 +57,7 @@ def below(distance: Decimal | Fraction, delta: Fraction) -> bool:
 def grown(p: Row, x: int, near: Sequence[int], delta: Fraction, bound: str) -> list[int]:
     """A: x, and its neighbours until the first that takes the changed target as far as ``delta``."""
     members = [x]
-    with localcontext() as context:
-        context.prec = 60
+    with localcontext(prec=60):
         for y in near:
             if not below(DISTANCES[bound](conditional(p, [*members, y], x), p), Fraction(delta)):
                 break
@@ -75,12 +74,7 @@ def by_mass(grow: Grow) -> SlowRule:
     def masses(p: Row, q: Row, x: int) -> tuple[Fraction, Fraction]:
         return sum((p[y] for y in grow(p, x)), NOUGHT), q[x]
 
-    def after(p: Row, q: Row, x: int) -> Row:
-        changed = conditional(p, grow(p, x), x)
-        excess = [max(a - b, NOUGHT) for a, b in zip(changed, q, strict=True)]
-        return tuple(e / sum(excess) for e in excess) if any(excess) else p
-
-    return SlowRule(masses, after)
+    return SlowRule(masses, lambda p, q, x: scaled_excess(conditional(p, grow(p, x), x), q, p))
 
 
 def lantern(neighbours: Lists, delta: Fraction, bound: str = "tv") -> SlowRule:
@@ -110,14 +104,10 @@ def certain(size: int, token: int) -> Row:
 def lantern_greedy(neighbours: Lists, delta: Fraction, bound: str = "tv") -> SlowRule:
     """Section 3.3, last paragraph."""
 
-    def masses(p: Row, q: Row, x: int) -> tuple[Fraction, Fraction]:
-        changed = conditional(p, grown(p, x, neighbours[x], delta, bound), x)
-        return Fraction(first_largest(changed) == x), ONE
+    def chosen(p: Row, x: int) -> int:
+        return first_largest(conditional(p, grown(p, x, neighbours[x], delta, bound), x))
 
-    def after(p: Row, q: Row, x: int) -> Row:
-        return certain(len(p), first_largest(conditional(p, grown(p, x, neighbours[x], delta, bound), x)))
-
-    return SlowRule(masses, after)
+    return SlowRule(lambda p, q, x: (Fraction(chosen(p, x) == x), ONE), lambda p, q, x: certain(len(p), chosen(p, x)))
 
 
 def lantern_reference(neighbours: Lists, delta: Fraction, k: int | None = None, tree: str = "dynamic") -> SlowRule:
@@ -145,22 +135,23 @@ def lantern_reference(neighbours: Lists, delta: Fraction, k: int | None = None, 
             left = [max((NOUGHT if y in gone else p[y]) - q[y], NOUGHT) for y in range(len(p))]
         else:
             left = [NOUGHT if y in gone | {x} else p[y] for y in range(len(p))]
-        return tuple(mass / sum(left) for mass in left) if any(left) else (Fraction(1, len(p)),) * len(p)
+        return scaled(left, (Fraction(1, len(p)),) * len(p))
 
     return SlowRule(masses, after)
 
 
+def beyond(p: Row, epsilon: Fraction, delta: Fraction, little: Decimal = NONE) -> list[Decimal]:
+    """How far each token is above min(epsilon, delta exp(-H)); ``little`` is added in the logarithms of the entropy."""
+    with localcontext(prec=60):
+        masses = [decimal(mass) for mass in p]
+        entropy = -sum((mass * (mass + little).ln() for mass in masses if mass > 0), NONE)
+        threshold = min(decimal(Fraction(epsilon)), decimal(Fraction(delta)) * (-entropy).exp())
+        return [mass - threshold for mass in masses]
+
+
 def typical(epsilon: Fraction = Fraction(9, 100), delta: Fraction = Fraction(3, 10)) -> SlowRule:
     """Medusa, section 2.3.1."""
-
-    def masses(p: Row, q: Row, x: int) -> tuple[Fraction, Fraction]:
-        with localcontext() as context:
-            context.prec = 60
-            entropy = -sum((decimal(mass) * decimal(mass).ln() for mass in p if mass > 0), Decimal(0))
-            threshold = min(decimal(Fraction(epsilon)), decimal(Fraction(delta)) * (-entropy).exp())
-            return Fraction(decimal(p[x]) - threshold > TIE), ONE
-
-    return SlowRule(masses, lambda p, q, x: p)
+    return SlowRule(lambda p, q, x: (Fraction(beyond(p, epsilon, delta)[x] > TIE), ONE), lambda p, q, x: p)
 
 
 def optimal_lossy(tv: Fraction) -> SlowRule:
@@ -201,8 +192,7 @@ def root(value: Fraction) -> Fraction:
     n, d = value.numerator, value.denominator
     if isqrt(n * d) ** 2 == n * d:
         return Fraction(isqrt(n * d), d)
-    with localcontext() as context:
-        context.prec = 60
+    with localcontext(prec=60):
         return Fraction(int(Decimal(n * d).sqrt() * 2**64), d * 2**64)
 
 
@@ -214,15 +204,7 @@ def cactus(delta: Fraction) -> SlowRule:
         rest = 1 - p[x]
         return tuple(own if y == x else p[y] * (1 - own) / rest if rest else p[y] for y in range(len(p)))
 
-    def after(p: Row, q: Row, x: int) -> Row:
-        found = scaled_excess(target(p, x), q)
-        return found if any(a > b for a, b in zip(target(p, x), q, strict=True)) else p
-
-    return SlowRule(lambda p, q, x: (target(p, x)[x], q[x]), after)
-
-
-def scaled(row: Row, fallback: Row) -> Row:
-    return tuple(mass / sum(row) for mass in row) if any(row) else fallback
+    return SlowRule(lambda p, q, x: (target(p, x)[x], q[x]), lambda p, q, x: scaled_excess(target(p, x), q, p))
 
 
 def truncation(threshold: Fraction, residual: str = "truncated") -> SlowRule:
@@ -249,19 +231,14 @@ def cascade(threshold: Fraction) -> SlowRule:
                 law = [mass + drafted * other for mass, other in zip(law, p, strict=True)]
         return tuple(law)
 
-    def after(p: Row, q: Row, x: int) -> Row:
-        over = [max(a - b, NOUGHT) for a, b in zip(emitted(p, q), q, strict=True)]
-        return scaled(tuple(over), p)
-
-    return SlowRule(lambda p, q, x: (emitted(p, q)[x], q[x]), after)
+    return SlowRule(lambda p, q, x: (emitted(p, q)[x], q[x]), lambda p, q, x: scaled_excess(emitted(p, q), q, p))
 
 
 def fuzzy(threshold: Fraction, divergence: str = "js", beyond: str = "target") -> SlowRule:
     """Everything is kept where the two rows are near."""
 
     def near(p: Row, q: Row) -> bool:
-        with localcontext() as context:
-            context.prec = 60
+        with localcontext(prec=60):
             if divergence == "kl":
                 if any(a > 0 and not b for a, b in zip(p, q, strict=True)):
                     return False
@@ -284,8 +261,7 @@ def likeliest_two(p: Row) -> list[int]:
 def relaxed(p: Row, normaliser: Fraction, threshold: Fraction) -> bool:
     """Whether the second largest logit over the largest exceeds the threshold."""
     best = [p[x] for x in likeliest_two(p)] + [NOUGHT]
-    with localcontext() as context:
-        context.prec = 60
+    with localcontext(prec=60):
         first, second = (
             (decimal(mass).ln() if mass > 0 else Decimal("-1e9")) + decimal(Fraction(normaliser)) for mass in best[:2]
         )
@@ -320,18 +296,12 @@ def medusa_reference(
 ) -> SlowRule:
     """``evaluate_posterior`` and what the next step begins with."""
 
-    def beyond(p: Row) -> list[Decimal]:
-        with localcontext() as context:
-            context.prec = 60
-            little = Decimal("1e-5")
-            entropy = -sum((decimal(mass) * (decimal(mass) + little).ln() for mass in p), Decimal(0))
-            threshold = min(decimal(Fraction(epsilon)), decimal(Fraction(delta)) * (-entropy).exp())
-            return [decimal(mass) - threshold for mass in p]
+    def over(p: Row) -> list[Decimal]:
+        return beyond(p, epsilon, delta, Decimal("1e-5"))
 
     def after(p: Row, q: Row, x: int) -> Row:
         if residual == "likeliest":
-            return tuple(Fraction(y == likeliest_two(p)[0]) for y in range(len(p)))
-        over = beyond(p)
-        return scaled(tuple(mass if over[y] >= -TIE else NOUGHT for y, mass in enumerate(p)), p)
+            return certain(len(p), first_largest(p))
+        return scaled([mass if far >= -TIE else NOUGHT for mass, far in zip(p, over(p), strict=True)], p)
 
-    return SlowRule(lambda p, q, x: (Fraction(beyond(p)[x] > TIE), ONE), after)
+    return SlowRule(lambda p, q, x: (Fraction(over(p)[x] > TIE), ONE), after)

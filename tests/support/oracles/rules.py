@@ -11,10 +11,20 @@ Row = tuple[Fraction, ...]
 ONE, NOUGHT = Fraction(1), Fraction(0)
 
 
-def scaled_excess(p: Row, q: Row) -> Row:
-    """[p - q]+, and p where that is empty."""
-    excess = [max(a - b, NOUGHT) for a, b in zip(p, q, strict=True)]
-    return tuple(e / sum(excess) for e in excess) if any(excess) else tuple(p)
+def scaled(row: Sequence[Fraction], fallback: Row) -> Row:
+    """``row`` with the sum 1, and ``fallback`` where it is empty."""
+    return tuple(mass / sum(row) for mass in row) if any(row) else tuple(fallback)
+
+
+def scaled_excess(p: Row, q: Row, fallback: Row | None = None) -> Row:
+    """[p - q]+, and p where that is empty, or ``fallback``."""
+    return scaled([max(a - b, NOUGHT) for a, b in zip(p, q, strict=True)], p if fallback is None else fallback)
+
+
+def without(q: Row, x: int) -> Row:
+    """q with x taken out, scaled up; nothing where x was all there is."""
+    rest = tuple(NOUGHT if y == x else mass for y, mass in enumerate(q))
+    return scaled(rest, rest)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from math import prod
 from typing import Any
 
 from simlab.processes import TableProcess
-from tests.support.oracles.rules import NOUGHT, ONE, Row, SlowRule
+from tests.support.oracles.rules import NOUGHT, ONE, Row, SlowRule, without
 
 Tokens = tuple[int, ...]
 Laws = tuple[dict[Tokens, Fraction], dict[int, Fraction]]
@@ -182,10 +182,7 @@ def traversal_law(world: TableProcess, draft: TableProcess, branching: Sequence[
                     yield [(x, below), *others], mass * one * two
 
     def after(q: Row, x: int) -> Row:
-        if replacement:
-            return q
-        left = [NOUGHT if y == x else mass for y, mass in enumerate(q)]
-        return tuple(mass / sum(left) if sum(left) else NOUGHT for mass in left)
+        return q if replacement else without(q, x)
 
     def visit(prefix: Tokens, weight: Fraction, family: Family) -> tuple[list[tuple[Tokens, Fraction]], Fraction]:
         """What is committed with which probability, and the probability that nothing is."""

@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from simlab.processes import TableProcess
-from tests.support.oracles.rules import NOUGHT, ONE, Row, SlowRule
+from tests.support.oracles.rules import NOUGHT, ONE, Row, SlowRule, without
 from tests.support.oracles.sequences import Laws, Tokens, played_out, possible, row, split
 
 Commits = Iterator[tuple[Tokens, Fraction]]  # all committed tokens, and the probability
@@ -92,12 +92,6 @@ class Window:
             for outcome, rest in from_state(state).items():
                 joint[outcome] += weight * rest
         return split(joint)
-
-
-def without(q: Row, x: int) -> Row:
-    """q with x taken out, scaled up; nothing where x was all there is."""
-    rest = tuple(NOUGHT if y == x else mass for y, mass in enumerate(q))
-    return tuple(mass / sum(rest) for mass in rest) if any(rest) else rest
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,6 @@ from tests.support.mar import (
 from tests.support.refusals import refused
 
 pytestmark = pytest.mark.parity
-CLOSE = {"rtol": 1e-8, "atol": 1e-8}
 
 
 def loaded(folder: Path) -> tuple[Mar, PlainMar]:
@@ -147,24 +146,7 @@ def test_numbers_and_heads_that_cannot_be(
         refused(lambda read=read: read(tmp_path / "checkpoint-last.pth", heads), told, error=CheckpointError)
 
 
-# forward passes ---------------------------------------------------------------------------------------------------
-
-
-def test_the_transformer(tmp_path: Path) -> None:
-    """Every share of tokens that are there, from none to all but one, with a class and without."""
-    model, plain = loaded(tmp_path)
-    random = np.random.default_rng(3)
-    tokens = random.normal(size=(4, SMALL.length, SMALL.token_dim))
-    for there in (0, 1, 7, SMALL.length - 1):
-        order = np.stack([random.permutation(SMALL.length) for _ in range(4)])[:, :there]
-        labels = torch.tensor([0, 4, SMALL.classes, 2])
-        given = torch.from_numpy(np.take_along_axis(tokens, order[..., None], 1))
-        found = model(labels, given, torch.from_numpy(order)).numpy()
-        for row, label in enumerate([0, 4, None, 2]):
-            masked = ~np.isin(np.arange(SMALL.length), order[row])
-            expected = plain.trunk(tokens[row], masked, label)
-            np.testing.assert_allclose(found[row][masked], expected[masked], **CLOSE)
-    assert np.abs(expected).max() > 0.5
+# samplers ---------------------------------------------------------------------------------------------------------
 
 
 def test_mask_schedule() -> None:

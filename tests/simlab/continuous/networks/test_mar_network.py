@@ -8,12 +8,15 @@ import numpy as np
 import pytest
 import torch
 
-from simlab.continuous import InPlace, Truncating, ddim, make_rule
-from simlab.continuous.models.diffusion import schedule
+from simlab.continuous import InPlace, Truncating, ddim, ddpm, make_rule
+from simlab.continuous.models.diffusion import forward_steps, schedule
 from simlab.continuous.models.trajectories import Trajectory, sampled
 from simlab.continuous.networks.adapter import NetworkKernels, NetworkTokens
 from simlab.continuous.networks.fashion import orders
+from simlab.continuous.networks.mar.head import Head
+from simlab.continuous.networks.mar.kernel import kernel
 from simlab.continuous.networks.mar.network import MarNetwork
+from simlab.continuous.networks.mar.network import ddim as ddim_kernel
 from simlab.continuous.networks.mar.trunk import Mar, MarConfig
 from simlab.continuous.networks.sampler import Sampler
 from simlab.continuous.rules.last_noise import walked_back
@@ -43,28 +46,29 @@ def tokens_of(sampler: Sampler, seed: int = 4) -> NetworkTokens:
     return NetworkTokens(MarNetwork(loaded(seed)[0], CLASSES, ORDER, sampler))
 
 
-@pytest.mark.parametrize("guidance", [1.0, 2.5])
-def test_kernels_of_prefixes(guidance: float) -> None:
-    made = tokens_of(Sampler(STEPS, 1000, guidance=guidance, temperature=0.8))
-    _, plain = loaded()
+@pytest.mark.parametrize(("steps", "guidance"), [(2, 1.0), (10, 2.5), (1000, 2.5)])
+def test_kernels_of_prefixes(steps: int, guidance: float) -> None:
+    """At both ends of the schedule and between, from no token known to all but one."""
+    made = tokens_of(Sampler(steps, 1000, guidance=guidance, temperature=0.8))
+    (_, plain), spaced = loaded(), Schedule(steps)
     random = np.random.default_rng(2)
     tokens = random.normal(size=(4, SMALL.length + 3, SMALL.token_dim))
     rows, position = np.array([0, 0, 1, 2, 3, 3]), np.array([0, 4, 9, 3, 15, 18])  # the last of them behind the end
     x = random.normal(size=(6, SMALL.token_dim))
     conditions = made.conditions(tokens, rows, position)
-    for t in (1, 2, STEPS):
-        found = made.chain.kernel(t, x, conditions)
-        for i, (row, place) in enumerate(zip(rows, np.minimum(position, SMALL.length - 1), strict=True)):
-            placed, masked = np.zeros((SMALL.length, SMALL.token_dim)), np.ones(SMALL.length, bool)
-            placed[ORDER[row, :place]], masked[ORDER[row, :place]] = tokens[row, :place], False
-            label = None if CLASSES[row] == SMALL.classes else int(CLASSES[row])
-            z, other = (plain.trunk(placed, masked, given)[ORDER[row, place]] for given in (label, None))
-            # MAR's schedule, a token an iteration: how many are left sets the scale
-            left = max(1, SMALL.length - place - 1)
-            scale = 1 + (guidance - 1) * (SMALL.length - left) / SMALL.length
-            mean, sd = plain.step(x[i], t - 1, z, other, scale, Schedule(STEPS))
-            np.testing.assert_allclose(found.mean[i], mean, rtol=1e-8, atol=1e-8)
-            np.testing.assert_allclose(found.root[i], 0.8 * sd, rtol=1e-8, atol=1e-12)
+    found = {t: made.chain.kernel(t, x, conditions) for t in {1, 2, steps // 2, steps}}
+    for i, (row, place) in enumerate(zip(rows, np.minimum(position, SMALL.length - 1), strict=True)):
+        placed, masked = np.zeros((SMALL.length, SMALL.token_dim)), np.ones(SMALL.length, bool)
+        placed[ORDER[row, :place]], masked[ORDER[row, :place]] = tokens[row, :place], False
+        label = None if CLASSES[row] == SMALL.classes else int(CLASSES[row])
+        z, other = (plain.trunk(placed, masked, given)[ORDER[row, place]] for given in (label, None))
+        # MAR's schedule, a token an iteration: how many are left sets the scale
+        left = max(1, SMALL.length - place - 1)
+        scale = 1 + (guidance - 1) * (SMALL.length - left) / SMALL.length
+        for t, law in found.items():
+            mean, sd = plain.step(x[i], t - 1, z, other, scale, spaced)
+            np.testing.assert_allclose(law.mean[i], mean, rtol=1e-8, atol=1e-8)
+            np.testing.assert_allclose(law.root[i], 0.8 * sd, rtol=1e-8, atol=1e-12)
 
 
 def test_as_many_known_in_all_rows_need_no_counts() -> None:
@@ -145,22 +149,30 @@ def test_ddim_is_refused_by_name_where_it_has_no_density() -> None:
     refused(lambda: run("last-step", variances="learned", noisy_end=False), "last step", "noise")
 
 
-@pytest.mark.parametrize("eta", [0.0, 0.6])
-def test_ddims_kernels_are_those_of_the_affine_chain(eta: float) -> None:
-    """For data N(c, C) the noise that is predicted best is known: with it the kernel is the affine chain's."""
-    from simlab.continuous.models.diffusion import forward_steps
-    from simlab.continuous.networks.mar.network import ddim as kernel_of
-
+@pytest.mark.parametrize("kind", ["posterior", "upper", 0.0, 0.6])
+def test_kernels_are_those_of_affine_chains(kind: str | float) -> None:
+    """With fixed variances, and DDIM's with eta. For data N(c, C) the noise that is predicted best is known: with it
+    the kernel is the affine chain's."""
     abar, variance = schedule("cosine", 1000)[::100], 0.7
-    chain = ddim(1, abar, eta, variance=variance).chain
+    if isinstance(kind, str):
+        chain, of_noise = ddpm(1, abar, variance, kernels=kind).chain, kernel
+    else:
+        chain, of_noise = ddim(1, abar, kind, variance=variance).chain, ddim_kernel
     x, c = np.array([[0.4], [-1.3]]), np.array([[0.2], [0.5]])
     for t in (1, 4, 10):
         a = abar[t - 1]
         clean = c + np.sqrt(a) * variance / (a * variance + 1 - a) * (x - np.sqrt(a) * c)
         noise = (x - np.sqrt(a) * clean) / np.sqrt(1 - a)
-        found = kernel_of(torch.from_numpy(noise), torch.from_numpy(x), forward_steps(abar), t, eta)
+        found = of_noise(torch.from_numpy(noise), torch.from_numpy(x), forward_steps(abar), t, kind)
         np.testing.assert_allclose(found.mean.numpy(), chain.mean(t, x, c), rtol=1e-9, atol=1e-12)
         np.testing.assert_allclose(found.sd.numpy()[0], chain.factor[t - 1], rtol=1e-9, atol=1e-12)
+
+
+def test_predictions_of_another_shape_are_refused() -> None:
+    forward, x = forward_steps(schedule("cosine", 1000, 4, "linspace")), torch.zeros(2, 3)
+    refused(lambda: kernel(torch.zeros(2, 3), x, forward, 1), "predicted", "(2, 3)", "6 numbers")
+    refused(lambda: kernel(torch.zeros(2, 6), x, forward, 1, "upper"), "(2, 6)", "3 numbers", "upper")
+    refused(lambda: Head(4, 4, 4, 0), "depth is 0")
 
 
 def test_a_trajectory_is_walked_back_with_a_jacobian_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
