@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,13 @@ import pytest
 
 from experiments.measurements import image_methods as methods
 from simlab.decoders import SpeculativeDecoder
+from simlab.mutants.blocks import CoupledUnseen
 from simlab.rules import Speculative
 from simlab.statistics import estimate
 from theory.claims import CLAIMS
+from theory.claims.sjd.losslessness import deviation
 from theory.exact import acceptance
+from theory.example_processes import sticky_process
 
 pytestmark = pytest.mark.exact
 
@@ -63,6 +67,11 @@ def test_the_lossless_rule_that_others_are_set_beside() -> None:
     found = " ".join(PAGE.split())
     assert f"accepts {methods.three(acceptance(Speculative(), methods.P, methods.Q))} on the pair" in found
     assert f"{methods.of_two(SpeculativeDecoder(2)).partition(' ')[0]} of two" in found
+
+
+def test_the_bias_of_coupling_what_a_block_has_looked_at() -> None:
+    off = deviation(CoupledUnseen(3), sticky_process(Fraction(4, 5), 2, 4))
+    assert f"by a TV of {off} on a chain of four, with three drafts" in " ".join(PAGE.split())
 
 
 def test_entries_of_the_table_exist_and_every_method_has_its_law() -> None:

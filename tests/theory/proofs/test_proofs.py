@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.verdicts import KEPT
+from tests.support.verdicts import KEPT, decided
 from theory.claims import CLAIMS, Evidence, Finding
 from theory.claims.moved import addressed
 from theory.proofs import kept
@@ -21,7 +21,7 @@ from theory.proofs.kept import is_fresh, kept_entries, made
 from theory.proofs.making import make_again
 from theory.proofs.reasons import PARTLY, REASONS, reason
 from theory.proofs.refutations import REFUTATIONS, Refutation, printed, simplest, size_of
-from theory.proofs.support import EVERY, HOLDS, MEANING, ROWS, rests_on, supported, why_not
+from theory.proofs.support import EVERY, HOLDS, MEANING, ROWS, kept_of, rests_on, supported, why_not
 from theory.symbolic import Answer
 
 SMALL = [name for name in PROOFS if name.startswith("pointwise.")] + [
@@ -85,6 +85,21 @@ def test_every_claim_has_a_proof_or_a_reason_and_a_part_is_of_a_proof() -> None:
     assert not {id for id in bare if KEPT.get(id, "holds") in HOLDS}, "expected a proof, or a reason why there is none"
     assert PARTLY.keys() <= served
     assert not PARTLY.keys() & REASONS.keys()
+
+
+def test_the_page_counts_what_claims_that_hold_rest_on() -> None:
+    page = " ".join((Path(__file__).parents[3] / "docs" / "explanation" / "proofs.md").read_text("utf-8").split())
+    holding = {id for id in CLAIMS if (KEPT.get(id) or decided(id).verdict) in HOLDS}
+    part = holding & PARTLY.keys()
+    proven = {id for id in holding - part if kept_of(id)}
+    every = {id for id in proven if any(entry["lemma"] for entry in kept_of(id).values())}
+    others = holding - part - proven
+    summaries = {id for id in others if CLAIMS[id].parts}
+    assert (
+        f"Of {len(holding)}, {len(every)} are proven for every V, {len(proven - every)} up to a size and {len(part)} "
+        f"in part; {len(summaries)} others are summaries, which follow from their parts, and of "
+        f"{len(others - summaries)} the reason"
+    ) in page
 
 
 @pytest.mark.parametrize("name", SMALL)
