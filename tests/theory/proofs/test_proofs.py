@@ -87,6 +87,7 @@ def test_every_claim_has_a_proof_or_a_reason_and_a_part_is_of_a_proof() -> None:
     assert not PARTLY.keys() & REASONS.keys()
 
 
+@pytest.mark.slow  # those without a kept verdict are decided
 def test_the_page_counts_what_claims_that_hold_rest_on() -> None:
     page = " ".join((Path(__file__).parents[3] / "docs" / "explanation" / "proofs.md").read_text("utf-8").split())
     holding = {id for id in CLAIMS if (KEPT.get(id) or decided(id).verdict) in HOLDS}
