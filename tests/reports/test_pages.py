@@ -13,6 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from matplotlib.figure import Figure
 
 from experiments.cli import main as cli
 from experiments.results import write_table
@@ -81,6 +82,7 @@ RESULTS: dict[str, tuple[Callable[[Path], object], tuple[str, ...]]] = {  # what
 
 ON_TABLES = "published.cspd-speed"  # a claim that is shown beside the tables on continuous tokens
 DECIDED = "gsd.speed", "published.steps", ON_TABLES
+FEW = 5  # of so many figures one is written to a file as well, which takes longer than the page that it is on
 
 
 @pytest.fixture(scope="module")
@@ -93,8 +95,14 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> site.Site:
         make(out)
     write(out / REPLAY.path, replay())
     write(out / DEVICE.path, device())
-    with pytest.MonkeyPatch.context() as patch:  # SVG files have what is on the pages already, and take as long again
-        patch.setattr(gallery, "saved", lambda figure, kind: saved(figure, kind) if kind == "pdf" else b"")
+    asked = []
+
+    def few(figure: Figure, kind: str) -> bytes:
+        asked.append(kind)
+        return saved(figure, kind) if kind == "pdf" and asked.count(kind) % FEW == 1 else b""
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gallery, "saved", few)
         return site.build(out)
 
 
@@ -195,9 +203,20 @@ def test_every_figure_is_a_pdf_too(built: site.Site, pages: dict[str, str]) -> N
     files = {path.name: path.read_bytes() for path in (built.index.parent / "figures").glob("*.pdf")}
     assert set(files) == linked
     assert len(files) > 30
-    for name, data in files.items():
-        assert whole_pdf(data), name
-    assert not whole_pdf(data.replace(b"\n", b"\n\n", 1))  # a damaged one would be seen
+    written = [data for data in files.values() if data]
+    assert len(written) >= len(files) // FEW
+    assert all(map(whole_pdf, written))
+    assert not whole_pdf(written[0].replace(b"\n", b"\n\n", 1))  # a damaged one would be seen
+
+
+@pytest.mark.slow
+def test_every_pdf_is_whole(tmp_path: Path) -> None:
+    for make, _ in RESULTS.values():
+        make(tmp_path)
+    site.build(tmp_path)
+    files = list((tmp_path / "figures").glob("*.pdf"))
+    assert len(files) > 30
+    assert [path.name for path in files if not whole_pdf(path.read_bytes())] == []
 
 
 @pytest.mark.usefixtures("own_pages_alone")
