@@ -53,7 +53,7 @@ LONGER = [(name, p) for name, p in DECODERS if max(p.get("window", 9), p.get("ga
 
 
 @sampled
-@by_decoder([*LONGER, *CANDIDATE_TREES, *RENEWED])
+@by_decoder([*CANDIDATE_TREES, *LONGER, *RENEWED])
 def test_every_decoder(name: str, parameters: dict[str, Any], sampling: str) -> None:
     """Compiled or not; drafts are those of the small model and, where they are chains, of the target's head too."""
     decoder, tape = make_decoder(name, **parameters), Tape(SEED, REPLICATES)
