@@ -1,6 +1,7 @@
 """Drafted denoising steps: tokens follow the target's chain, whatever the draft is.
 
-The exact law of drafted Gaussian steps, step by step and as a block, is a claim's own check.
+The exact law of drafted Gaussian steps, step by step and as a block, is in the claims ``speculative-diffusion.law`` and
+``block-diffusion.law``.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import pytest
 from scipy.stats import norm
 
 from simlab.continuous.drafted_steps import Means, Walked, drafted_steps
-from simlab.continuous.gaussian_steps import ratio, verify_block, verify_steps, weights
+from simlab.continuous.gaussian_steps import verify_block, verify_steps
 
 TOKENS, DIMENSION = 20_000, 2
 SD = np.array([0.6, 0.5, 0.7, 0.4, 0.8])  # of steps 1 to T
@@ -76,10 +77,3 @@ def test_a_block_of_one_step_accepts_as_the_step_does() -> None:
     assert (one[0] == other[0]).all()
     assert (np.isnan(one[1]) == np.isnan(other[1])).all()
     assert (np.isnan(one[1]) == (one[0] == 1)).all()
-
-
-@pytest.mark.exact
-def test_weights_are_those_of_block_verification() -> None:
-    s, delta = np.array([[1.0, -1.0, 2.0]]), np.array([[1.0, 1.0, 0.5]])
-    rho = ratio(s, delta)[0]
-    assert np.allclose(weights(s, delta)[0], [1, 1, rho[1], min(1, rho[1] * rho[2])])

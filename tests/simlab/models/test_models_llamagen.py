@@ -25,7 +25,7 @@ from simlab.models.process.uncached import Uncached
 from simlab.randomness import Tape
 from tests.support import plain_transformer
 from tests.support.cases import by_decoder, tree
-from tests.support.llamagen import HEADS, LAYERS, SHAPE, TEXT_DIM, V, Weights, gpt_weights, saved
+from tests.support.llamagen import DIM, HEADS, LAYERS, SHAPE, TEXT_DIM, V, Weights, gpt_weights, saved
 from tests.support.networks import same, sequences
 from tests.support.published import in_meta
 from tests.support.refusals import refused
@@ -42,23 +42,17 @@ conditions = pytest.mark.parametrize("condition", ["class", "text"])
 # the transformer a second time ----------------------------------------------------------------------------------
 
 
-def plain_angle(place: int, pair: int, pairs: int, columns: int) -> float:
-    """How far the token ``place`` of an image turns a pair of a head that has so many."""
-    half = pairs // 2
-    speed = 10_000.0 ** -((pair % half) / half)
-    return (place // columns if pair < half else place % columns) * speed
-
-
-def plain_turned(head: Tensor, slot: int, prefix: int, columns: int) -> Tensor:
-    if slot < prefix:
-        return torch.zeros_like(head)
-    pairs = len(head) // 2
-    turned = [
-        complex(float(head[2 * j]), float(head[2 * j + 1]))
-        * cmath.exp(1j * plain_angle(slot - prefix, j, pairs, columns))
-        for j in range(pairs)
+def plain_rotations(prefix: int, pairs: int, shape: tuple[int, int] = SHAPE) -> Tensor:
+    """``complex128[prefix + N, pairs]``: what turns the pairs of a head at each place; before the image nothing of them
+    is left. Half of the pairs turn with the row, half with the column."""
+    speeds = [10_000.0 ** -(pair / (pairs // 2)) for pair in range(pairs // 2)]
+    image = [
+        [cmath.exp(1j * place * speed) for place in (row, column) for speed in speeds]
+        for row in range(shape[0])
+        for column in range(shape[1])
     ]
-    return torch.tensor([part for z in turned for part in (z.real, z.imag)], dtype=head.dtype)
+    turns = torch.tensor(image, dtype=torch.complex128)
+    return torch.cat([turns.new_zeros(prefix, pairs), turns])
 
 
 def plain_gelu(values: Tensor) -> Tensor:
@@ -79,8 +73,10 @@ def plain_logits(weights: Weights, given: Tensor, tokens: list[int], hidden: fro
         parts = weights[f"layers.{layer}.attention.wqkv.weight"].chunk(3)
         held |= {in_meta(part, layer): tensor for part, tensor in zip("qkv", parts, strict=True)}
 
+    turns = plain_rotations(prefix, DIM // HEADS // 2)
+
     def turn(head: Tensor, place: int) -> Tensor:
-        return plain_turned(head, place, prefix, SHAPE[1])
+        return torch.view_as_real(torch.view_as_complex(head.reshape(-1, 2)) * turns[place]).flatten()
 
     return plain_transformer.plain_logits(in_meta, held, inputs, turn, HEADS, hidden)[prefix - 1 :]
 
@@ -92,18 +88,8 @@ def loaded(condition: str, folder: Path, seed: int = 1) -> Transformer:
     """The model of a file, with its rotations in float64, as the second form has them."""
     path = saved(gpt_weights(condition, seed), folder / f"{condition}-{seed}.pt")
     model = load_gpt(path, SHAPE, condition, heads=HEADS, vocabulary=V, dtype=torch.float64)
-    model.frequencies = plain_rotations(model.config)
+    model.frequencies = torch.view_as_real(plain_rotations(model.config.prefix, DIM // HEADS // 2))
     return model
-
-
-def plain_rotations(config: Config) -> Tensor:
-    pairs = config.head_dim // 2
-    image = [
-        [cmath.exp(1j * plain_angle(place, pair, pairs, config.shape[1])) for pair in range(pairs)]
-        for place in range(config.length)
-    ]
-    turns = torch.view_as_real(torch.tensor(image, dtype=torch.complex128))
-    return torch.cat([torch.zeros(config.prefix, pairs, 2, dtype=torch.float64), turns])
 
 
 def conditioned(condition: str, config: Config, batch: int) -> tuple[Tensor, Tensor | None]:
@@ -135,7 +121,8 @@ def test_logits(condition: str, tmp_path: Path) -> None:
 
 def test_rotations() -> None:
     for config in (Config(1, 16, 2, V, SHAPE), Config(1, 64, 1, V, (32, 32), "text", text_tokens=120)):
-        torch.testing.assert_close(rotations(config).double(), plain_rotations(config), rtol=0, atol=1e-5)
+        plain = torch.view_as_real(plain_rotations(config.prefix, config.head_dim // 2, config.shape))
+        torch.testing.assert_close(rotations(config).double(), plain, rtol=0, atol=1e-5)
 
 
 SAMPLINGS = {"guided": Sampling(guidance=3.0, temperature=0.7, top_k=6, top_p=0.8), "plain": Sampling()}

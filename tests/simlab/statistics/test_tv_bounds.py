@@ -6,7 +6,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from scipy.stats import beta, binom, multinomial
+from scipy.stats import beta, betabinom, binom, multinomial
 
 from simlab.statistics import Law, Sequential, tv_upper
 from simlab.statistics.tv_bounds import always, event_bound, mean_bound, once
@@ -61,6 +61,13 @@ def test_a_limit_that_always_holds_does_when_looked_at_all_the_time() -> None:
             so_far &= (limit(confidence)(counts, n) >= rate)[which]
     assert consistent(int((~held[always]).sum()), tries, 0, 1 - confidence)
     assert not consistent(int((~held[once]).sum()), tries, 0, 1 - confidence)
+
+
+@pytest.mark.parametrize(("k", "n"), [(0, 5), (3, 10), (40, 200)])
+def test_at_the_limit_the_mixture_has_the_odds_that_refute(k: int, n: int) -> None:
+    """Of Jeffreys' prior against one rate: by the laws of SciPy."""
+    rate = always(0.9)(np.array([k]), n)[0]
+    assert betabinom.pmf(k, n, 0.5, 0.5) / binom.pmf(k, n, rate) == pytest.approx(10)
 
 
 def test_a_bound_on_means_holds_where_what_comes_together_is_wrong_together() -> None:
