@@ -33,11 +33,6 @@ def nearest(vocabulary: int) -> list[list[int]]:
     ]
 
 
-def alone(vocabulary: int) -> list[list[int]]:
-    """No neighbours at all."""
-    return [[] for _ in range(vocabulary)]
-
-
 def others(table: Mapping[str, Any], listed: Cases, given: Mapping[str, Any]) -> Cases:
     """Examples of what is in a ``table`` and not ``listed``."""
     names = {name for name, _ in listed}

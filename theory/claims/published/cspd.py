@@ -13,6 +13,7 @@ from fractions import Fraction
 
 import scipy
 
+from theory.acceptance import expected_tokens
 from theory.claims.base import Claims, Finding
 from theory.claims.evidence import require_found
 from theory.claims.published.comparisons import Comparison, judged, together
@@ -22,15 +23,12 @@ from theory.published.ledger import Interval, Ledger, Row, published
 CLAIMS = Claims("published")
 
 
-def tokens(alpha: Fraction, gamma: int) -> Fraction:
-    """Mean tokens of a block of ``gamma`` drafts, each accepted independently with probability ``alpha``."""
-    return sum((alpha**k for k in range(1, gamma + 1)), start=Fraction(1))
-
-
 def speedup(alpha: Interval, gamma: int, cost: Interval) -> Interval:
     """Equation 51 for all rates and costs in the intervals: it rises with alpha and falls with c."""
     low, high = max(alpha.low, Fraction(0)), min(alpha.high, Fraction(1))
-    return Interval(tokens(low, gamma) / (gamma * cost.high + 1), tokens(high, gamma) / (gamma * cost.low + 1))
+    return Interval(
+        expected_tokens(low, gamma) / (gamma * cost.high + 1), expected_tokens(high, gamma) / (gamma * cost.low + 1)
+    )
 
 
 def speedup_dependent(alpha: Interval, gamma: int, cost: Interval) -> Interval:
@@ -253,7 +251,9 @@ def _full_blocks(ledger: Ledger, target: str) -> Iterator[Comparison]:
         measured = [(float(row.value), gamma) for row, _, gamma in column]
         cost, error = best_cost(measured, [gamma for _, gamma in measured])
         found = costs([(row.interval, gamma) for row, _, gamma in column])
-        other, missed = best_cost(measured, [float(tokens(Fraction(rate.value), gamma)) for _, rate, gamma in column])
+        other, missed = best_cost(
+            measured, [float(expected_tokens(Fraction(rate.value), gamma)) for _, rate, gamma in column]
+        )
         yield Comparison(
             name,
             {

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
 
+from theory.acceptance import expected_tokens
 from theory.claims.base import Claims, Finding
 from theory.claims.published.comparisons import Comparison, judged, together
-from theory.claims.published.cspd import tokens
 from theory.claims.published.repeated_rows import same, twice
 from theory.claims.sources import derived, said
 from theory.published.ledger import Interval, Ledger, Row, published
@@ -294,7 +294,7 @@ def _resamplings(ledger: Ledger, row: Row) -> Fraction:
 
 
 def _per_token(alpha: Fraction, gamma: int) -> Fraction:
-    return (1 - alpha**gamma) / tokens(alpha, gamma)
+    return (1 - alpha**gamma) / expected_tokens(alpha, gamma)
 
 
 def _residual_times(ledger: Ledger) -> Iterator[Comparison]:
