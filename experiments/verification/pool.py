@@ -48,7 +48,7 @@ def run(tasks: Sequence[Task], follow: Callable[[Done], Sequence[Task]]) -> Iter
 
     Raises :class:`WorkerLost`, which names the jobs in progress, where a process ends before its task.
     """
-    waiting = list(tasks)
+    waiting, others = list(tasks), set(active_children())
     workers = min(cores(), max(1, len(waiting)))
     with (
         TemporaryDirectory() as scratch,
@@ -71,7 +71,7 @@ def run(tasks: Sequence[Task], follow: Callable[[Done], Sequence[Task]]) -> Iter
             raise WorkerLost(f"a worker process was killed or crashed while it did one of: {names}") from error
         except BaseException:
             with held_interrupts():
-                for process in active_children():
+                for process in set(active_children()) - others:
                     process.kill()
                 pool.shutdown(cancel_futures=True)  # waits for its thread, which Python's end would trip over
             raise

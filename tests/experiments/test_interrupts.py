@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Iterator
 from functools import partial
-from multiprocessing import active_children
+from multiprocessing import active_children, get_context
 from pathlib import Path
 
 import pytest
@@ -146,14 +146,21 @@ def test_files_are_written_by_any_thread(tmp_path: Path) -> None:
 
 
 def test_tasks_that_are_interrupted_leave_no_thread_behind() -> None:
-    """One that goes on while Python ends writes to a pipe that is closed, and a traceback is printed."""
-    before = set(threading.enumerate())
+    """One that goes on while Python ends writes to a pipe that is closed, and a traceback is printed.
+
+    Processes of others are let alone; some, as joblib's, cannot be killed by us.
+    """
+    other = get_context("spawn").Process(target=time.sleep, args=(600,))
+    other.start()
+    before, others = set(threading.enumerate()), set(active_children())
     done = pool.run([Task({"": os.getpid}), Task({"never": partial(time.sleep, 600)})], lambda _: [])
     next(done)
     with pytest.raises(KeyboardInterrupt):
         done.throw(KeyboardInterrupt)
     assert set(threading.enumerate()) <= before
-    assert not active_children()
+    assert set(active_children()) == others
+    other.kill()
+    other.join()
 
 
 def started(out: Path) -> subprocess.Popen[str]:
