@@ -25,10 +25,9 @@ CLAIMS = Claims("published")
 
 def speedup(alpha: Interval, gamma: int, cost: Interval) -> Interval:
     """Equation 51 for all rates and costs in the intervals: it rises with alpha and falls with c."""
-    low, high = max(alpha.low, Fraction(0)), min(alpha.high, Fraction(1))
-    return Interval(
-        expected_tokens(low, gamma) / (gamma * cost.high + 1), expected_tokens(high, gamma) / (gamma * cost.low + 1)
-    )
+    rates = max(alpha.low, Fraction(0)), min(alpha.high, Fraction(1))
+    low, high = (Fraction(expected_tokens(rate, gamma)) for rate in rates)
+    return Interval(low / (gamma * cost.high + 1), high / (gamma * cost.low + 1))
 
 
 def speedup_dependent(alpha: Interval, gamma: int, cost: Interval) -> Interval:

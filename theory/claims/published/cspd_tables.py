@@ -294,7 +294,7 @@ def _resamplings(ledger: Ledger, row: Row) -> Fraction:
 
 
 def _per_token(alpha: Fraction, gamma: int) -> Fraction:
-    return (1 - alpha**gamma) / expected_tokens(alpha, gamma)
+    return (1 - alpha**gamma) / Fraction(expected_tokens(alpha, gamma))
 
 
 def _residual_times(ledger: Ledger) -> Iterator[Comparison]:
