@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryFile
 from textwrap import shorten
@@ -61,6 +61,15 @@ def check_writable(option: str, folder: Path) -> None:
 
 
 @contextmanager
+def wrong_usage(where: str = "") -> Iterator[None]:
+    """Raise :class:`UsageError` for a ``ValueError`` inside, with what it says behind ``where``."""
+    try:
+        yield
+    except ValueError as error:
+        raise UsageError(f"{where}{error}") from None
+
+
+@contextmanager
 def usage_errors(batch: int, lower: str = "--batch") -> Iterator[None]:
     """Raise :class:`UsageError` for what is wrong or not installed, and where images need more memory than there is."""
     from experiments.models.session import OutOfMemory, memory
@@ -98,6 +107,34 @@ def progress_bar(counted: bool = True) -> Progress:
     console = error_output()
     disable = not console.is_terminal
     return Progress(*columns, console=console, transient=True, disable=disable, speed_estimate_period=WHOLE_RUN)
+
+
+@contextmanager
+def advancing(what: str = "starting", total: float | None = None) -> Iterator[Callable[..., None]]:
+    """A progress bar on the terminal, and what tells it how far it is: ``description``, ``completed``, ``total``."""
+    with progress_bar() as progress:
+        yield partial(progress.update, progress.add_task(what, total=total))
+
+
+@contextmanager
+def advancing_apart(
+    check: Callable[[], None], total: float | None = None
+) -> Iterator[tuple[Callable[[], None], Callable[..., None]]]:
+    """As :func:`advancing`, for work in another process: what begins the bar, after a ``check``, and what tells it.
+
+    The bar has a thread, which must not be there before the other process is.
+    """
+    progress = progress_bar()
+    task = progress.add_task("starting", total=total)
+
+    def found() -> None:
+        check()
+        progress.start()
+
+    try:
+        yield found, partial(progress.update, task)
+    finally:
+        progress.stop()
 
 
 def output() -> Console:

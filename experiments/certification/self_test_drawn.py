@@ -26,6 +26,7 @@ from experiments.options import option, out_option, run_module, seed_option
 from experiments.results import versions, write_json
 from experiments.terminal import UsageError
 from simlab.certify import certify
+from simlab.certify.certificate import battery_of
 from simlab.mutants.gated.base import Fault
 from simlab.mutants.gated.contracts import CONTRACTS, implementation
 from simlab.mutants.gated.correct import CORRECT
@@ -79,6 +80,7 @@ def wrong_row(number: int, seed: int, budget: float, processes: int, contracts: 
     table_lines = _certified(implementation(one.fault, gate, one.contract), one.contract, budget, number, processes)
     return {
         **one._asdict(),
+        "battery": battery_of(one.contract),
         "family": gate.family,
         "single": gate.single,
         "measure": gate.measure,

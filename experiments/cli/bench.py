@@ -5,16 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from experiments.cli.running import advancing
 from experiments.options import file_option, option
-from experiments.terminal import (
-    UsageError,
-    check_copy,
-    error_output,
-    output,
-    plain_table,
-    print_text,
-)
+from experiments.terminal import UsageError, advancing, check_copy, error_output, output, plain_table, print_text
 from simlab.registry import meant
 
 if TYPE_CHECKING:

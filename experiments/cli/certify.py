@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import typer
 
 from experiments.certification.effort import Effort
-from experiments.cli.running import advancing, advancing_apart, wrong_usage
 from experiments.options import file_option, given_of, option, out_option, with_records
 from experiments.terminal import (
     UsageError,
+    advancing,
+    advancing_apart,
     check_copy,
     check_writable,
     drawn,
@@ -22,6 +23,7 @@ from experiments.terminal import (
     plain_table,
     print_text,
     where,
+    wrong_usage,
 )
 
 if TYPE_CHECKING:

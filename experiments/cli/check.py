@@ -7,8 +7,7 @@ from typing import Annotated
 import typer
 
 from experiments.cli.options import Device
-from experiments.cli.running import wrong_usage
-from experiments.terminal import output, plain_table, print_text
+from experiments.terminal import output, plain_table, print_text, wrong_usage
 
 COLOURS = {"passes": "green", "fails": "red"}
 

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from experiments.cli.running import wrong_usage
 from experiments.cli.verify import COLOURS, check_papers, read_decided
 from experiments.options import option, out_option
-from experiments.terminal import UsageError, error_output, output, plain_math, plain_table, print_text
+from experiments.terminal import UsageError, error_output, output, plain_math, plain_table, print_text, wrong_usage
 
 if TYPE_CHECKING:
     from rich.text import Text

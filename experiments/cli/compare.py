@@ -8,11 +8,11 @@ from statistics import median
 from typing import TYPE_CHECKING, Annotated, Any
 
 from experiments.cli.options import CONTINUOUS, DISCRETE, Models, Rows, Run, Shipped, Vectors, check_kind, sampling_of
-from experiments.cli.running import advancing
 from experiments.interrupts import held_interrupts
 from experiments.options import FILES as WRITTEN
 from experiments.options import option, out_option, with_records
 from experiments.terminal import (
+    advancing,
     check_writable,
     error_output,
     numbers_table,

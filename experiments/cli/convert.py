@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from experiments.cli.running import wrong_usage
 from experiments.options import count_option, file_option
-from experiments.terminal import UsageError, check_copy, output, print_text
+from experiments.terminal import UsageError, check_copy, output, print_text, wrong_usage
 
 
 def convert_command(

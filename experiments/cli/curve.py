@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from experiments.cli.options import DISCRETE
-from experiments.cli.running import advancing, wrong_usage
 from experiments.cli.showing import bar
-from experiments.terminal import UsageError, check_copy, output, plain_table, print_text
+from experiments.terminal import UsageError, advancing, check_copy, output, plain_table, print_text, wrong_usage
 
 if TYPE_CHECKING:
     from experiments.models.choice import Choice

@@ -7,16 +7,8 @@ from shutil import rmtree
 from typing import Annotated, Any
 
 from experiments.cli.options import DISCRETE, GUIDANCE, Model, Models, Small
-from experiments.cli.running import advancing
 from experiments.options import file_option, option
-from experiments.terminal import (
-    UsageError,
-    check_copy,
-    error_output,
-    output,
-    plain_table,
-    print_text,
-)
+from experiments.terminal import UsageError, advancing, check_copy, error_output, output, plain_table, print_text
 
 
 def device_command(

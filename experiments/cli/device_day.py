@@ -8,9 +8,8 @@ from typing import Annotated
 import typer
 
 from experiments.cli.options import Device, Models, Small
-from experiments.cli.running import wrong_usage
 from experiments.options import option, out_option
-from experiments.terminal import UsageError, check_writable, error_output, output, plain_table, print_text
+from experiments.terminal import UsageError, check_writable, error_output, output, plain_table, print_text, wrong_usage
 
 
 def device_day_command(

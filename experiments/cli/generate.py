@@ -25,10 +25,10 @@ from experiments.cli.options import (
     settings_of,
 )
 from experiments.cli.prompts import PAINTERS, Texts, draw_texts
-from experiments.cli.running import advancing
 from experiments.options import count_option, file_option, option, with_records
 from experiments.terminal import (
     UsageError,
+    advancing,
     check_copy,
     check_picture,
     error_output,

@@ -6,14 +6,15 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from experiments.cli.running import advancing_apart, wrong_usage
 from experiments.terminal import (
+    advancing_apart,
     check_writable,
     drawn,
     output,
     plain_table,
     print_text,
     where,
+    wrong_usage,
 )
 
 if TYPE_CHECKING:

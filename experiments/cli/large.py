@@ -7,8 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from experiments.cli.running import advancing, wrong_usage
-from experiments.terminal import UsageError, check_writable, error_output, output, print_text
+from experiments.terminal import UsageError, advancing, check_writable, error_output, output, print_text, wrong_usage
 from simlab.registry import meant
 
 if TYPE_CHECKING:

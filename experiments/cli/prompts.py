@@ -8,10 +8,10 @@ from pathlib import Path
 from time import perf_counter
 
 from experiments.cli.options import Rows, Run
-from experiments.cli.running import advancing
 from experiments.options import given_of
 from experiments.terminal import (
     UsageError,
+    advancing,
     check_copy,
     check_picture,
     error_output,

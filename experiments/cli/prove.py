@@ -12,15 +12,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from experiments.cli.options import Settings, exact_settings
-from experiments.cli.running import advancing, advancing_apart, wrong_usage
 from experiments.options import count_option, file_option, option, seed_option
 from experiments.terminal import (
     UsageError,
+    advancing,
+    advancing_apart,
     check_copy,
     check_writable,
     output,
     print_text,
     where,
+    wrong_usage,
 )
 
 if TYPE_CHECKING:

@@ -19,9 +19,8 @@ from experiments.cli.options import (
     sampling_of,
     settings_of,
 )
-from experiments.cli.running import advancing
 from experiments.options import count_option, file_option, option, with_records
-from experiments.terminal import UsageError, check_copy, output, print_text, usage_errors
+from experiments.terminal import UsageError, advancing, check_copy, output, print_text, usage_errors
 
 USUAL = "sjd", "last-step"  # methods of discrete and of continuous tokens
 

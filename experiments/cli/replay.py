@@ -8,9 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from experiments.cli.options import CONTINUOUS, refuse_given
-from experiments.cli.running import advancing, wrong_usage
 from experiments.options import option, out_option
-from experiments.terminal import check_writable, numbers_table, output, plain_table, print_text
+from experiments.terminal import advancing, check_writable, numbers_table, output, plain_table, print_text, wrong_usage
 
 
 def replay_command(

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from experiments.cli import large
-from experiments.cli.running import wrong_usage
 from experiments.options import option
-from experiments.terminal import UsageError, error_output, output, plain_table, print_text, progress_bar
+from experiments.terminal import UsageError, error_output, output, plain_table, print_text, progress_bar, wrong_usage
 from simlab.registry import meant
 
 if TYPE_CHECKING:

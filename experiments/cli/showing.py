@@ -5,8 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from experiments.cli.running import wrong_usage
-from experiments.terminal import output, plain_table, print_text
+from experiments.terminal import output, plain_table, print_text, wrong_usage
 
 if TYPE_CHECKING:
     from experiments.apart import Link

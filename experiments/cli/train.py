@@ -8,9 +8,8 @@ from typing import Annotated, Any, Literal
 import typer
 
 from experiments.cli.options import Device
-from experiments.cli.running import advancing, wrong_usage
 from experiments.options import option, out_option, seed_option
-from experiments.terminal import UsageError, check_writable, error_output, output, print_text
+from experiments.terminal import UsageError, advancing, check_writable, error_output, output, print_text, wrong_usage
 
 
 def train_command(

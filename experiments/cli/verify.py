@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from experiments.cli.running import wrong_usage
 from experiments.options import file_option, option, out_option, seed_option
 from experiments.terminal import (
     UsageError,
@@ -20,6 +19,7 @@ from experiments.terminal import (
     print_text,
     progress_bar,
     where,
+    wrong_usage,
 )
 from simlab.registry import meant
 

@@ -208,7 +208,8 @@ def together(rows: Iterable[dict[str, Any]]) -> str:
 def test_the_guide_tells_what_was_found() -> None:
     """Of the rows that come along, each group by itself."""
     kept = json.loads(Path(self_test_drawn.__file__).with_name("drawn.json").read_text("utf-8"))
-    right, before, today = kept["right"], Kept(kept["rows"]), Kept(kept["today"]["rows"])
+    right, (before, today) = kept["right"], (Kept(one["rows"]) for one in kept["batteries"])
+    assert all(row["battery"] == battery_of(row["contract"]) for row in today.rows), "the guide calls it today's"
     guide = " ".join((Path(simlab.certify.__file__).parent / "README.md").read_text("utf-8").split())
     assert f"It is {battery_of('tree_parents')} for trees, {battery_of('decode')} for `decode` and logits" in guide
     assert f"and {battery_of('verify')} for all others" in guide
@@ -234,7 +235,7 @@ def test_the_guide_tells_what_was_found() -> None:
     ):
         assert told in guide, told
     assert all(row["deviation"] <= 0.1 for row in still)
-    tried = [row["today"] for row in before.many if row.get("today")]
+    tried = [row["later"] for row in before.many if row.get("later")]
     never = [row for row in before.many if not found_in_the_end(row)]
     assert (len(never), len(tried), sum(verdict in FOUND for verdict in tried)) == (9, 4, 3)  # as it says
     assert f"{right['kinds']} of them" in guide

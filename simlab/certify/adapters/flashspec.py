@@ -19,9 +19,8 @@ def verify() -> Any:
 
     def verify(p: Array, q: Array, drafts: Array, rng: np.random.Generator) -> list[int]:
         with drawing(rng):
-            accepted, last = rejection_step(torch.from_numpy(drafts)[None], logits(q)[None], logits(p)[None])[
-                0
-            ].tolist()
+            found = rejection_step(torch.from_numpy(drafts)[None], logits(q)[None], logits(p)[None])
+        accepted, last = found[0].tolist()
         return [*drafts[:accepted].tolist(), last]
 
     return verify

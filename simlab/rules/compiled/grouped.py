@@ -6,7 +6,7 @@ The definitions are :mod:`simlab.rules.grouped`, :mod:`simlab.rules.grouped_grou
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numba import njit
@@ -25,8 +25,9 @@ from simlab.rules.compiled.base import (
     record,
     sum_where,
 )
+from simlab.rules.dynamic_grouped import Window
 
-WINDOWS = "printed", "clamped", "centred"
+WINDOWS = get_args(Window)
 PRINTED, CENTRED = WINDOWS.index("printed"), WINDOWS.index("centred")
 NO_FILTER = -1.0
 

@@ -86,9 +86,8 @@ def _eight_siblings(p: Array, tokens: Array, parents: Array, coins: Array, coin:
 
 
 Wrong = tuple[str, str, Function, int]  # contract, shapes, and how many of them are drawn
-OF_SHAPES: dict[
-    str, Wrong
-] = {  # what is wrong in all cases of its shapes, for half of the kinds of rows by TV 0.1 or more
+# What is wrong in all cases of its shapes, for half of the kinds of rows by TV 0.1 or more.
+OF_SHAPES: dict[str, Wrong] = {
     "between two lengths": ("verify", "V=8..900,gamma=6", verifier(lambda size, gamma, i: gamma == 6), 24),
     "deep and wide at once": (
         *("verify", "V=65..900,gamma=40..60"),

@@ -1,3 +1,3 @@
 """SJD, speculative Jacobi decoding."""
 
-MODULES = ("losslessness", "refinement", "jacobi", "initialisation", "reference_code", "headlines")
+MODULES = ("losslessness", "window", "jacobi", "initialisation", "reference_code", "headlines")

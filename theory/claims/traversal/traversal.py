@@ -12,7 +12,6 @@ from simlab.rules import Speculative
 from theory.claims.base import Claims, Finding
 from theory.claims.evidence import enumeration, example, holds_if, not_refuted_if, rejects_mutants, search
 from theory.claims.format import fmt, fmt_row, numbers
-from theory.claims.hierarchical.hierarchical import THIRDS
 from theory.claims.leviathan.speculative_rule import constant
 from theory.claims.proven import proven
 from theory.claims.sources import derived, said
@@ -173,6 +172,9 @@ def no_fewer_than_top_down(seed: int) -> Finding:
         ),
         rejects_mutants({"only the root's first family": FirstFamily}, behind, "drafts accepted"),
     )
+
+
+THIRDS = (Fraction(1, 3), Fraction(2, 3)), (Fraction(2, 3), Fraction(1, 3))
 
 
 class FirstFamily(Traversal):
