@@ -182,8 +182,14 @@ def test_a_mean_is_in_its_interval_just_when_its_p_value_says_so() -> None:
     low, high = mean_interval(values, 0.99, 0, 1)
     for edge in (low, high):
         assert MeanTest(edge, 0, 1).p_value(values) == pytest.approx(0.01)
-    for seen in (0, 1, 30, 100):
-        assert proportion_interval(seen, 100, 0.95) == pytest.approx(binomtest(seen, 100).proportion_ci(0.95))
+
+
+@pytest.mark.parametrize("seen", [0, 1, 30, 100])
+def test_each_end_of_the_interval_of_a_rate_leaves_half_of_the_level(seen: int) -> None:
+    """Clopper and Pearson's definition: at an end what was seen, or more extreme, has a probability of 1/40."""
+    low, high = proportion_interval(seen, 100, 0.95)
+    assert low == 0 if seen == 0 else binom.sf(seen - 1, 100, low) == pytest.approx(1 / 40)
+    assert high == 1 if seen == 100 else binom.cdf(seen, 100, high) == pytest.approx(1 / 40)
 
 
 # Plans ---------------------------------------------------------------------------------------------------------
