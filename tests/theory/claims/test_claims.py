@@ -90,9 +90,8 @@ def more_would_fit(example: Example) -> bool:
     return p[2] < delta and slow_rule(example).accept(p, q, 0) == p[0]
 
 
-REFUTES: list[
-    tuple[str, str, slice, Callable[[Example], bool]]
-] = [  # claim, kind of its evidence, which, what it shows
+# A claim, the kind of its evidence, which of it, and what that shows.
+REFUTES: list[tuple[str, str, slice, Callable[[Example], bool]]] = [
     ("gsd.dynamic.centred", "counterexample", ALL, accepts_less),
     ("gsd.support", "counterexample", ALL, emits_what_the_target_excludes),
     ("lantern.output-bound.step", "counterexample", ALL, law_is_delta_away),
