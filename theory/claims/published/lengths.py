@@ -19,9 +19,8 @@ CLAIMS = Claims("published")
 # Accepted lengths ----------------------------------------------------------------------------------------------
 
 CANDIDATES = 60  # that the target verifies at once (appendix C)
-SETTINGS: dict[
-    str, tuple[dict[str, str], tuple[str, dict[str, str]]]
-] = {  # rows of Table 2; table and rows of a length
+# Rows of Table 2; the table and the rows of a length.
+SETTINGS: dict[str, tuple[dict[str, str], tuple[str, dict[str, str]]]] = {
     "EAGLE-2": ({}, ("3", {"temperature": "1"})),
     "delta = 0.05": ({"k": "1000", "delta": "0.05"}, ("4", {"metric": "l2", "delta": "0.05"})),
     "delta = 0.1": ({"k": "1000", "delta": "0.1"}, ("3", {"temperature": "1", "delta": "0.1"})),
