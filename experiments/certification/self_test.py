@@ -43,16 +43,17 @@ from experiments.terminal import (
     progress_bar,
     where,
 )
+from simlab.certify.certificate import battery_of
 from simlab.certify.registry import CONTRACTS
 from simlab.mutants.catalogue import bugs, correct
 
 BUDGETS = (1.0, 10.0, 60.0)
 SEEDS = 50  # for the power
-RUNS = 1000  # short runs of each correct implementation
+RUNS = 100  # short runs of each correct implementation
 FAST = 5_000  # calls up to which power is confirmed
 DRAWN, FEW_DRAWN = 2000, 12  # wrong ones by design, and in a quick self-test
 DRAWN_SECONDS, FEW_SECONDS = 60.0, 5.0  # of their certificates
-DRAWN_RUNS = 20  # of each correct one of ten kinds
+DRAWN_RUNS, RUN_SECONDS = 16, 2.0  # certificates of each correct one, of so many seconds: 2,080 together
 JOURNAL = "selftest.jsonl"
 
 
@@ -79,6 +80,7 @@ def selftest(seed: int, quick: bool, rows: Rows) -> dict[str, Any]:
         "simlab": versions()["simlab"],
         "seed": seed,
         "versions": versions(),
+        "batteries": {name: battery_of(name) for name in CONTRACTS},
         "passes": list(passes.values()),
         "bugs": [
             row
@@ -106,7 +108,7 @@ def drawn_table(seed: int, quick: bool, rows: Rows) -> Row:
     """What is found of wrong ones by design, and false alarms of ten kinds of correct ones."""
     count, budget, runs = (FEW_DRAWN, FEW_SECONDS, 0) if quick else (DRAWN, DRAWN_SECONDS, DRAWN_RUNS)
     contracts = tuple(name for name in self_test_drawn.CONTRACTS if name in CONTRACTS)
-    return self_test_drawn.drawn_table(seed, range(count), budget, runs, 2, contracts, rows)
+    return self_test_drawn.drawn_table(seed, range(count), budget, runs, RUN_SECONDS, 2, contracts, rows)
 
 
 # What is printed -----------------------------------------------------------------------------------------------

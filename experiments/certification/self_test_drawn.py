@@ -250,13 +250,20 @@ def drawn_self_test(
     """
     asked = {"drawn self-test": 1, "seed": seed, "budget": budget, "contracts": list(contracts), "versions": versions()}
     rows = Rows(Journal(out / "drawn.jsonl", asked), tell)
-    table = {"versions": versions()} | drawn_table(seed, numbers, budget, runs, processes, contracts, rows)
+    table = {"versions": versions()} | drawn_table(seed, numbers, budget, runs, budget, processes, contracts, rows)
     write_json(out / "drawn.json", table)
     return table
 
 
 def drawn_table(
-    seed: int, numbers: Sequence[int], budget: float, runs: int, processes: int, contracts: Sequence[str], rows: Rows
+    seed: int,
+    numbers: Sequence[int],
+    budget: float,
+    runs: int,
+    run_budget: float,
+    processes: int,
+    contracts: Sequence[str],
+    rows: Rows,
 ) -> Row:
     """The table of wrong ones by their numbers, and ``runs`` of each correct one; found once."""
     wrong = [
@@ -264,7 +271,7 @@ def drawn_table(
         for number in numbers
     ]
     right = [
-        rows.drawn(("right", contract, name, run), partial(right_row, contract, name, run, seed, budget, processes))
+        rows.drawn(("right", contract, name, run), partial(right_row, contract, name, run, seed, run_budget, processes))
         for run in range(runs)
         for contract in contracts
         for name in CORRECT[contract]
