@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from functools import partial
 from types import ModuleType
 
-import numpy as np
-
 from simlab.certify.battery import batches, candidates, decoding, drafting, logits, trees, verifying
 from simlab.certify.contracts.arrays import DOUBLE, SINGLE, Arrays
 from simlab.certify.contracts.base import Case
@@ -22,10 +20,9 @@ from simlab.certify.contracts.verifying import BATCH as VERIFY_BATCH
 from simlab.certify.contracts.verifying import VERIFY
 from simlab.certify.shapes import cases as drawn
 from simlab.certify.shapes import trees as drawn_trees
-from simlab.certify.shapes.ranges import BATCH, CANDIDATES, GAMMA, LENGTH, NODES, Axis, Shape, V
+from simlab.certify.shapes.drawing import Drawn
+from simlab.certify.shapes.ranges import BATCH, CANDIDATES, GAMMA, LENGTH, NODES, Axis, V
 from simlab.registry import meant
-
-Drawn = Callable[[Shape, np.random.Generator], Case]
 
 
 @dataclass(frozen=True)
@@ -73,14 +70,13 @@ def _own(of: ModuleType, signature: str, axes: tuple[Axis, ...], made: Drawn) ->
 class ContractFactory:
     """A contract by its layout: the module with its battery, and what makes drawn cases.
 
-    ``principal`` are those of :class:`Contract`; ``coarse`` is whether its battery has cases for rows in eight bits.
+    ``coarse`` is whether its battery has cases for rows in eight bits.
     """
 
     of: ModuleType
     layout: Layout
     axes: tuple[Axis, ...]
     made: Callable[..., Case] = drawn.blocks
-    principal: Collection[str] = ()
     coarse: bool = False
 
     def __call__(self, arrays: Arrays) -> Contract:
@@ -90,7 +86,7 @@ class ContractFactory:
             partial(make, self.layout, arrays) for make in (self.of.cases, self.of.both_ends, self.of.simplest)
         )
         name, made = self.layout.name, self.drawn(arrays)
-        return Contract(name, self.layout.signature, cases, both_ends, simplest, self.principal, self.axes, made)
+        return Contract(name, self.layout.signature, cases, both_ends, simplest, self.of.PRINCIPAL, self.axes, made)
 
     def drawn(self, arrays: Arrays) -> Drawn:
         """What makes drawn cases with these arrays. Raises ``ValueError`` where there are none."""
@@ -105,7 +101,7 @@ class ContractFactory:
 
 def _operators() -> Iterator[ContractFactory]:
     for chain in (UNIFORMS, EXPONENTIAL, GUMBEL, TOKENS):
-        yield ContractFactory(verifying, chain, (V, GAMMA), principal=verifying.PRINCIPAL, coarse=True)
+        yield ContractFactory(verifying, chain, (V, GAMMA), coarse=True)
     for batch in (PADDED, FLAT, FLAT_TOKENS):
         yield ContractFactory(batches, batch, (V, GAMMA, BATCH))
     for tree in (PARENTS, SIBLINGS):
@@ -118,8 +114,8 @@ OPERATORS: dict[str, ContractFactory] = {operator.layout.name: operator for oper
 CONTRACTS: dict[str, Contract] = {
     contract.name: contract
     for contract in (
-        ContractFactory(verifying, VERIFY, (V, GAMMA), principal=verifying.PRINCIPAL)(DOUBLE),
-        ContractFactory(batches, VERIFY_BATCH, (V, GAMMA, BATCH), principal=batches.PRINCIPAL)(DOUBLE),
+        ContractFactory(verifying, VERIFY, (V, GAMMA))(DOUBLE),
+        ContractFactory(batches, VERIFY_BATCH, (V, GAMMA, BATCH))(DOUBLE),
         _own(candidates, "verify_candidates(p, q, candidates, rng) -> tokens", (V, CANDIDATES), drawn.candidates),
         _own(decoding, "decode(model, length, rng, eos=None) -> tokens", (V, LENGTH), drawn.decode),
         _own(drafting, DRAFT.signature, (V, GAMMA), drawn.draft),
@@ -151,7 +147,7 @@ def contract_named(name: str, arrays: str | None = None) -> Contract:
     return OPERATORS[name](Arrays.named(arrays))
 
 
-def makes(name: str, arrays: str | None, dtype: str) -> Callable[[Shape, np.random.Generator], Case]:
+def makes(name: str, arrays: str | None, dtype: str) -> Drawn:
     """What makes drawn cases of a contract, with rows in a precision; empty for that of ``arrays``.
 
     Raises ``ValueError`` where the contract takes no other precision, NumPy has not got it, or there is no such device.

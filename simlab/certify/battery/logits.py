@@ -16,6 +16,11 @@ from simlab.certify.contracts.layouts import Layout
 from simlab.certify.contracts.logits import CLEAR, EVERY, LogitsCase
 from simlab.processes.filters import FILTERS, Settings
 
+PRINCIPAL = (
+    "V = 3, gamma = 1, temperature 1, top-k all, top-p 1",
+    "V = 4, gamma = 1, temperature 0.5, top-k 3, top-p 0.9",
+)
+
 
 @cache
 def cases(layout: Layout, arrays: Arrays) -> tuple[LogitsCase, ...]:

@@ -12,6 +12,7 @@ from simlab.certify.contracts.blocks import Block, scaled
 from simlab.certify.contracts.events import Places, in_turn, together, windows
 from simlab.certify.contracts.trees import Tree, TreeCase, TreeLayout
 
+PRINCIPAL = ("two siblings of three tokens", "a chain", "a fork below the second of two siblings")
 LONE = Tree((0, 0), (-1, 0))
 PAIR = Tree((0, 0, 1), (-1, 0, 0))
 CHAIN = Tree((0, 1, 0), (-1, 0, 1))

@@ -63,9 +63,9 @@ class Case(ABC):
         return {}
 
     @property
-    def kind(self) -> str:
-        """What is particular about one that was drawn, if it is of a kind of which there are many."""
-        return ""
+    def kinds(self) -> tuple[str, ...]:
+        """What is particular about one that was drawn, and shared by many."""
+        return ()
 
     @property
     def filled(self) -> Collection[int]:

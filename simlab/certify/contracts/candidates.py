@@ -36,6 +36,7 @@ class CandidatesCase(ArraysCase):
     small: bool = False
     both_ends: bool = False
     length: int = 1
+    kinds: tuple[str, ...] = ()
     contract = "verify_candidates"
 
     @property

@@ -40,6 +40,7 @@ class Events:
     distance: int = 0  # of two places or sequences, where what is counted has to do with two
     calls: int = 1  # that make one outcome, in turn
     parts: int = 1  # that are counted apart, each with as many events, and a law of its own
+    places: tuple[int, ...] = ()  # of each group, the position in its sequence of the token that is counted
 
     def shares(self, counts: Array) -> tuple[Array, Array]:
         """The shares ``[events]`` of each in its part, those of the target where nothing was seen, and the target's."""
@@ -50,6 +51,14 @@ class Events:
     def codes(self, tokens: Array) -> Array:
         """The event ``int64[m]`` of outcomes ``tokens[n, N]``: n for each group, unless a look leaves some out."""
         return np.concatenate([_codes(group, tokens) for group in self.groups])
+
+    def by_place(self, tokens: Array) -> dict[int, Array]:
+        """How often ``[events]`` each was seen, of groups with one position together."""
+        found: dict[int, Array] = {}
+        for place, group in zip(self.places, self.groups, strict=bool(self.places)):
+            seen = np.bincount(_codes(group, tokens), minlength=len(self.law))
+            found[place] = found[place] + seen if place in found else seen
+        return found
 
     def format(self, code: int) -> str:
         """An event for people."""

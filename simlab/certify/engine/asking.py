@@ -24,7 +24,7 @@ class Asking:
 
     def __init__(self, case: Case, function: Function) -> None:
         self.case, self.function = case, function
-        self.together = 1 if case.kind else FIRST_TOGETHER  # drawn ones may be large
+        self.together = 1 if case.kinds else FIRST_TOGETHER  # drawn ones may be large
 
     @property
     def at_once(self) -> bool:

@@ -62,8 +62,8 @@ class Plan:
     def seconds_needed(self, planned: Array) -> float:
         """About how many seconds of calls are needed yet, where so many of each case are planned; 0 if all is met."""
         each = self.evidence.seconds / np.maximum(1, self.evidence.calls)
-        short = {*self._loose(planned), *self._wanting}
-        return float(sum(each[i] * max(self._enough(i, self.goal(i)) - planned[i], planned[i] // 10, 1) for i in short))
+        enough = {i: self._loosely(i) for i in self._loose(planned)} | {i: self._closely(i) for i in self._wanting}
+        return float(sum(each[i] * max(calls - planned[i], 1) for i, calls in enough.items()))
 
     def _loose(self, planned: Array) -> list[int]:
         """The cases in which not even a large TV is excluded."""
@@ -77,6 +77,11 @@ class Plan:
     def _loosely(self, i: int) -> int:
         """Calls that exclude ``LOOSE`` in a case that follows its law."""
         return self._enough(i, LOOSE)
+
+    def _closely(self, i: int) -> int:
+        """Calls after which the bound of a principal case will be what was asked for, by what it is now."""
+        calls, bound = self._found.get(i, (0, 1.0))
+        return ceil(calls * (bound / (CLOSE * self.epsilon)) ** 2) if calls else self._enough(i, self.epsilon)
 
     def _enough(self, i: int, goal: float) -> int:
         """About how many calls bound the TV of a case that follows its law by ``goal``."""

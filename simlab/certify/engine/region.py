@@ -28,19 +28,19 @@ from simlab.certify.engine.tallies import Pool, Tally, Visit
 from simlab.certify.engine.tasks import Counts, Fault
 from simlab.certify.shapes.drawing import Drawing
 from simlab.certify.shapes.events import EACH, EVENTS, EXAMINED, law_of
+from simlab.certify.shapes.positions import POSITIONS, those_with
 from simlab.certify.shapes.ranges import Ranges, Shape, numbers
 from simlab.certify.shapes.rows import LAWS, classes
 
 GLANCE = 16  # calls of the first case of every range, before any has more
 CALLS, LEAST_CALLS = 128, 64  # of a drawn case at first, and where each has the outcomes of many sequences
 MOST_CALLS = 1 << 14  # of one that looks odd
+AGAIN = 1.25  # times as many cases after which one is looked for again that was not found
 ODD, STILL_ODD = 0.02, 0.1  # p-values below which a case is called more often, and goes on being
 DOUBTED = 1e-3  # the part of certificates of lossless code in which some counts are odd at the end
-AGAIN = 1.1  # times as many counts after which a test of added counts is made again
 BETWEEN = 2  # other cases between two of shapes whose added counts look odd, where there are such
 SUSPICIOUS = 1e-3  # such counts that are expected by chance below which there is one other case between them
 SEARCHED = 64  # shapes of a range that are looked at for one of that kind
-LATER = 1 << 20  # turns of a range after which cases are drawn for that
 SEEN, ENOUGH = 0.3, 384  # TV that has to be seen in every cell of a region, and calls that do
 DECLINED = 3  # shapes of a range that are declined before it is left alone
 NEAREST = 5  # calls by which it is said how long others take
@@ -48,11 +48,14 @@ TRIES = 8  # shapes of a range that are looked at for one that is quick enough
 FEW = 1 << 16  # numbers of the rows of a shape that is quick on every machine
 LEAST_NUMBERS = 1 << 12  # below which time does not depend on how many there are
 QUICK = 1e-4  # seconds of a call below which it does not matter how many there are
-SIZES = 640  # sizes of axes, kinds of rows and distances of two places whose counts are added up, at most
+SIZES = 832  # sizes of axes, kinds of cases, positions and distances of two whose counts are added up, at most
+NEAR_POWERS = "V beside a power of two"
+NUMBERS = (12, 16, 18, 20, 22)  # powers of two beyond which the numbers of shapes are added up
 SLOW = "a call would take too long"
 MANY = f"with a number of calls, shapes of more than {FEW:,} numbers of p are not drawn"
 
 Key = tuple[str, int]
+BY_KEY = {positions.key: positions for positions in POSITIONS}
 Asked = tuple[str, Shape]  # a dtype, and a shape
 
 
@@ -77,7 +80,7 @@ class Region:
         self.own = [at for at, one in enumerate(drawing.ranges) if one.name]
         self.visits: dict[int, Visit] = {}
         self.pools: dict[tuple[Key, str, int], Pool] = {}
-        self.turns, self.later = np.zeros(count, int), np.full(count, LATER)
+        self.turns, self.later = np.zeros(count, int), np.zeros(count, int)
         self.seconds, self.calls = np.zeros(count), np.zeros(count, int)  # of the cases that were drawn from each
         self.cases = self.between = 0  # of those that are not drawn since counts look odd: all, and since one that is
         self.anywhere = np.random.default_rng(drawing.seed).permutation(count)
@@ -86,7 +89,7 @@ class Region:
         self.skipped: list[dict[int, Shape]] = [{} for _ in range(count)]  # drawn and not called, by number of the case
         self.slow = np.zeros(count, bool)  # of none of the last few that were drawn a call is quick enough
         self.declined: list[list[str]] = [[] for _ in range(count)]
-        self.refused, self.undrawn = set[Asked](), set[Key]()
+        self.refused, self.undrawn = set[Asked](), dict[Key, int]()  # what was not found among so many cases
         self.waiting: list[Visit] = []  # they look odd
         self.times: list[tuple[int, float]] = []  # numbers of the rows of a call, and its seconds, in rising order
         self.finding: Finding | None = None
@@ -177,7 +180,7 @@ class Region:
             visit = self._new_of(key)
             if visit:
                 return self._asked(visit, max(LEAST_CALLS, CALLS // visit.shape.batch))
-            self.undrawn.add(key)
+            self.undrawn[key] = len(self.visits)
         return None
 
     def _odds(self) -> Iterator[tuple[Key, float]]:
@@ -186,9 +189,12 @@ class Region:
         Of those alone of which more can be drawn.
         """
         kinds = Counter(key[0] for key, _, _ in self.pools)
-        drawable = {"band", "odd", "tiles", *(axis.name for axis in self.drawing.axes)}
+        names = (axis.name for axis in self.drawing.axes)
+        drawable = {"band", "tiles", NEAR_POWERS, "numbers", *(key[0] for key in BY_KEY)}
+        drawable.update(*((name, f"{name} odd", f"{name} from") for name in names))
         for (key, _, _), pool in self.pools.items():
-            if pool.together < ODD and key[0] in drawable and key not in self.undrawn:
+            tried = AGAIN * self.undrawn.get(key, 0) > len(self.visits)
+            if pool.together < ODD and key[0] in drawable and not tried:
                 yield key, pool.together * kinds[key[0]]
 
     @property
@@ -199,12 +205,13 @@ class Region:
     def _new_of(self, key: Key) -> Visit | None:
         """A case whose counts are added to others; ``None`` where a few draws of each range have none."""
         name, value = key
+        where = BY_KEY.get(key)
         for at in [value] if name == "band" else sorted(filter(self._open, range(len(self.slow))), key=self._least):
             for _ in range(SEARCHED):
-                index = self.drawing.number(at, int(self.later[at]))
+                index = self.drawing.number(at, int(self.later[at]), True, where)
                 shape = self.drawing.shape(index)
                 self.later[at] += 1
-                fits = name == "band" or key in self._sizes(shape)
+                fits = shape.depth > where.start if where else name == "band" or key in self._sizes(shape)
                 if fits and self._at(at, shape) not in self.refused and not self._hindrance(at, shape):
                     visit = self._visited(at, index, shape)
                     visit.suspected = True
@@ -282,12 +289,20 @@ class Region:
         insort(self.times, (self._numbers(visit.shape), found.seconds / max(1, found.calls)))
         again = found.task.number > 0
         left = {"band", "range"} if again else {"range"} if visit.suspected else set()
-        keys = [key for key in self._keys(visit, found.kind) if key[0] not in left]
-        for name, seen, distance in zip(found.names, found.counts, found.distances, strict=True):
-            if seen.any():
-                own = [("apart", min(distance, 128))] if distance else []
-                told = [key for key in keys if name == EXAMINED or key[0] != "range"]
-                self._count(visit, name, seen, told + own, found.calls)
+        keys = [key for key in self._keys(visit, found.kinds) if key[0] not in left]
+        for name, seen, distance, placed in zip(found.names, found.counts, found.distances, found.placed, strict=True):
+            if not seen.any():
+                continue
+            odd = self._count(visit, name, seen)
+            for key in (*keys, *_of_distance(distance)):
+                if key[0] != "range":
+                    self._add_up(key, visit, name, seen, odd)
+                elif name == EXAMINED:
+                    pool = self._add_up(key, visit, name, seen, odd)
+                    pool.means, pool.calls = pool.means + seen * (found.calls / seen.sum()), pool.calls + found.calls
+            for place, own in placed.items():
+                for positions in those_with(place) if own.any() else ():
+                    self._add_up(positions.key, visit, name, own, odd)
         if visit.odd < (ODD if visit.batches == 1 else STILL_ODD):
             self.waiting.append(visit)
 
@@ -303,28 +318,30 @@ class Region:
         self.refused.add(asked)
         return True
 
-    def _count(self, visit: Visit, name: str, seen: Array, keys: list[Key], calls: int) -> None:
-        """Counts of one kind of events, by themselves and added to others; the first alarm is kept."""
+    def _count(self, visit: Visit, name: str, seen: Array) -> float:
+        """Take in counts of one kind of events of a case; the p-value of all of them."""
         size = visit.shape["V"]
         tally = visit.tallies.setdefault(name, Tally(name, size, seen.size // len(law_of(name, classes(size)))))
         tally.add(seen)
-        odd, doublings = tally.p_value, log2(visit.rank) + 1
+        doublings = log2(visit.rank) + 1
         self._raise(visit, name, tally, self.level / 2 / len(EVENTS) / (visit.rank * doublings * (doublings + 1)))
-        for key in keys:
-            kind = key, name, classes(size)
-            pool = self.pools.setdefault(kind, Pool(Tally(name, size, again=AGAIN), visit))
-            assert len(self.pools) * self.pooled <= self.level / 2, "each has its part of the false alarms"
-            if odd < pool.odd:
-                pool.visit, pool.odd = visit, odd
-            if pool.tally.add(seen):
-                pool.together = pool.tally.p_value
-                self.undrawn.discard(key)
-            if key[0] == "range":
-                pool.means, pool.calls = pool.means + seen * (calls / seen.sum()), pool.calls + calls
-            self._raise(pool.visit, name, pool.tally, self.pooled)
+        return tally.p_value
+
+    def _add_up(self, key: Key, visit: Visit, name: str, seen: Array, odd: float) -> Pool:
+        """Add counts of a case, whose own p-value is ``odd``, to those that are alike."""
+        size = visit.shape["V"]
+        kind = key, name, classes(size)
+        pool = self.pools.setdefault(kind, Pool(Tally(name, size), visit))
+        assert len(self.pools) * self.pooled <= self.level / 2, "each has its part of the false alarms"
+        if odd < pool.odd:
+            pool.visit, pool.odd = visit, odd
+        pool.tally.add(seen)
+        pool.together = pool.tally.p_value
+        self._raise(pool.visit, name, pool.tally, self.pooled)
+        return pool
 
     def _raise(self, visit: Visit, name: str, tally: Tally, level: float) -> None:
-        if self.finding is None and tally.log_e >= -log(level):
+        if self.finding is None and tally.most >= -log(level) <= tally.log_e:
             told = self._with_place(visit, tally) if name == EACH else visit
             kinds = [events.name for events in self.drawing[told.index].events]  # not all cases have the same ones
             self.finding = Finding(told.index, kinds.index(name), tally.log_e, tally.told_of(told.tallies[name]))
@@ -353,24 +370,30 @@ class Region:
         """Whether a case is one of a range."""
         return self.drawing.ranges[visit.at].dtype == one.dtype and visit.shape in one
 
-    def _keys(self, visit: Visit, kind: str) -> Iterator[Key]:
+    def _keys(self, visit: Visit, kinds: tuple[str, ...]) -> Iterator[Key]:
         """What the counts of a case are added to."""
         shape = visit.shape
         yield "all", 0
-        yield kind, 0
         yield from self._sizes(shape)
         for at, one in enumerate(self.drawing.ranges):
             if self._of(visit, one):
                 yield "range", at
                 yield "band", at
-        yield from ((f"{kind}, {axis.name}", axis.band(shape[axis.name])) for axis in self.drawing.axes)
+        for kind in kinds:
+            yield kind, 0
+            yield from ((f"{kind}, {axis.name}", axis.band(shape[axis.name])) for axis in self.drawing.axes)
 
     def _sizes(self, shape: Shape) -> Iterator[Key]:
-        """Those of them that a size is enough for."""
-        yield "odd", shape["V"] % 2
-        yield "tiles", shape["V"] % 64
-        yield from (("V", shape["V"]) for axis in self.drawing.axes if shape["V"] in axis.usual)
+        """Those of them that sizes are enough for: each size, and all from some least one on."""
+        size, count = shape["V"], self._numbers(shape)
+        yield "tiles", size % 64
+        yield from (("V", size) for axis in self.drawing.axes if size in axis.usual)
+        yield from ((NEAR_POWERS, off) for off in (-1, 0, 1) if (size - off) & (size - off - 1) == 0)
+        yield from (("numbers", power) for power in NUMBERS if count > 1 << power)
         yield from ((name, min(size, 128)) for name, size in shape.sizes if name != "V")
+        for axis in self.drawing.axes:
+            yield f"{axis.name} odd", shape[axis.name] % 2
+            yield from ((f"{axis.name} from", low) for low, _ in axis.bands[1:] if shape[axis.name] >= low)
 
     # What it is worth ------------------------------------------------------------------------------------------
 
@@ -379,10 +402,10 @@ class Region:
         """Where counts are so odd, though they are no finding, that by chance one certificate in many has such."""
         own = [(tally, visit) for visit in self.visits.values() for tally in visit.tallies.values()]
         every = own + [(pool.tally, pool.visit) for pool in self.pools.values()]
-        if not every:
-            return ""
-        tally, visit = max(every, key=lambda one: one[0].log_e_now)
-        if tally.log_e_now < log(len(every) / DOUBTED):
+        least = log(max(1, len(every)) / DOUBTED)
+        those = [(tally.log_e_now, visit) for tally, visit in every if tally.most >= least]
+        log_e, visit = max(those, key=lambda one: one[0], default=(0.0, None))
+        if visit is None or log_e < least:
             return ""
         odd = f"counts of shapes such as {visit.shape} are odd, as they are by chance in one certificate of 1,000"
         return f"{odd}: a larger budget, or another seed, would tell"
@@ -407,6 +430,12 @@ class Region:
             why="; ".join(dict.fromkeys([*self.declined[at], *hindrances])),
             skipped=len(hindrances),
         )
+
+
+def _of_distance(distance: int) -> Iterator[Key]:
+    """What counts of two places are added to."""
+    if distance:
+        yield "apart", min(distance, 128)
 
 
 def _classes(one: Ranges) -> list[int]:

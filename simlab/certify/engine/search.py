@@ -38,7 +38,7 @@ NAMING = 4.0  # seconds of enumeration once a law is sure, for the same
 BY_SHAPES = 0.45  # the part of false alarms that drawn shapes may raise
 SHARE = 0.3  # of the time of calls that drawn shapes get
 LARGE_SHARE = 0.75  # until each range of them was seen, while one looks odd, where fixed cases need no more or too much
-FAR_TOO_MUCH = 2.0  # times the time that is left
+FAR_TOO_MUCH = 1.5  # times the time that is left
 GLANCE_SECONDS = 0.25  # of a range that is looked at for the first time
 DISTINGUISHING = 8  # enumerated cases that tell known bugs apart
 

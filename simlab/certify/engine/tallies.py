@@ -21,34 +21,48 @@ from simlab.statistics.tv_bounds import mean_bound
 
 
 class Tally:
-    """Counts of one kind of events, and a test of them, which is made again when there are noticeably more.
+    """Counts of one kind of events, and a test of them.
 
-    Those of each place have a test for every place, of which there are ``parts``.
+    Those of each place have a test for every place, of which there are ``parts``. No bet gains more than the law that
+    fits the counts best: only where that one would raise an alarm is the test made, which takes longer.
     """
 
-    def __init__(self, name: str, size: int, parts: int = PLACES, again: float = 1.0) -> None:
-        self.test, self.again = Sequential(law_of(name, classes(size))), again
-        self.counts = np.zeros((*((parts,) if name == EACH else ()), self.test.law.size), np.int64)
-        self.tested = self.counts.copy()
+    def __init__(self, name: str, size: int, parts: int = PLACES) -> None:
+        self.law = law_of(name, classes(size))
+        self.counts = np.zeros((*((parts,) if name == EACH else ()), self.law.size), np.int64)
+        self.ratios = np.zeros(self.counts.shape[:-1])  # log of how much likelier they are under the law that fits best
+        self._test, self._tested = Sequential(self.law), self.counts.copy()
 
-    def add(self, seen: Array) -> bool:
-        """Take in counts, of as many places as there are; whether the test was made again."""
+    def add(self, seen: Array) -> None:
+        """Take in counts, of as many places as there are."""
         self.counts.reshape(-1)[: seen.size] += seen
-        again = bool(self.counts.sum() >= max(1, self.again * self.tested.sum()))
-        if again:
-            self.test = self.test.update(self.counts - self.tested)
-            self.tested = self.counts.copy()
-        return again
+        expected = self.counts.sum(axis=-1, keepdims=True) * self.law
+        with np.errstate(divide="ignore", invalid="ignore"):
+            times = np.where(self.counts > 0, self.counts / expected, 1)
+        self.ratios = scipy.special.xlogy(self.counts, times).sum(axis=-1)
+
+    @property
+    def test(self) -> Sequential:
+        """The test, after all counts."""
+        new = self.counts - self._tested
+        if new.any():
+            self._test, self._tested = self._test.update(new), self.counts.copy()
+        return self._test
+
+    @property
+    def most(self) -> float:
+        """No log e-value is larger, as the counts are; of the places, as many as there are, the mean counts."""
+        return float(self.ratios.max() - log(self.ratios.size))
 
     @property
     def log_e(self) -> float:
-        """The log of the largest e-value so far; of the places, as many as there are, the mean counts."""
-        return float(self.test.highest.max() - log(self.test.highest.size))
+        """The log of the largest e-value so far, of when the test was made."""
+        return float(self.test.highest.max() - log(self.ratios.size))
 
     @property
     def log_e_now(self) -> float:
         """The same of the e-value as it is."""
-        return float(self.test.log_e_value.max() - log(self.test.highest.size))
+        return float(self.test.log_e_value.max() - log(self.ratios.size))
 
     @property
     def place(self) -> int:
@@ -66,12 +80,11 @@ class Tally:
     @property
     def p_value(self) -> float:
         """Of the likelihood ratio, by its limit; 0 once something was seen that is excluded."""
-        seen, mass = self.test.seen, self.test.law.mass
-        if self.test.excluded.any() or len(mass) == 1:
-            return 1.0 - float(self.test.excluded.any())
-        expected = seen.sum(axis=-1, keepdims=True) * mass
-        ratio = 2 * scipy.special.xlogy(seen, seen / np.maximum(expected, 1e-300)).sum(axis=-1)
-        return float(min(1.0, ratio.size * scipy.stats.chi2.sf(ratio, len(mass) - 1).min()))
+        freedom = np.count_nonzero(self.law) - 1
+        ratio = float(self.ratios.max())
+        if freedom == 0 or np.isinf(ratio):
+            return float(np.isfinite(ratio))
+        return float(min(1.0, self.ratios.size * scipy.special.chdtrc(freedom, 2 * ratio)))
 
 
 @dataclass
@@ -109,9 +122,8 @@ class Pool:
     calls: int = 0
 
     def detectable(self, level: float) -> float:
-        """The smallest TV, in the mean over the outcomes of a call, that the calls the last test knew of would show."""
-        known = self.calls * self.tally.test.n // max(1, int(self.tally.counts.sum()))
-        return self.tally.test.detectable(known, level) if known else 1.0
+        """The smallest TV, in the mean over the outcomes of a call, that the calls would show."""
+        return self.tally.test.detectable(self.calls, level) if self.calls else 1.0
 
     def tv_upper(self, confidence: float) -> float:
         """A bound on that TV."""

@@ -55,8 +55,9 @@ class Counts:
     seconds: float
     kept: float = 0.0  # first drafts, where the case knows what is possible
     names: tuple[str, ...] = ()  # of the kinds of events
-    kind: str = ""  # of the case
+    kinds: tuple[str, ...] = ()  # of the case
     distances: tuple[int, ...] = ()  # of two places that each kind of events has to do with; 0 where it has not
+    placed: tuple[dict[int, Array], ...] = ()  # those counts of each kind that are of one position, by the position
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,8 @@ class Sample(Task):
         kept = float(case.kept(inputs[:made], tokens[:made]).sum()) if case.possible else 0.0
         names = tuple(events.name for events in case.events)
         distances = tuple(events.distance for events in case.events)
-        return Counts(self, made, counts, seconds, kept, names, case.kind, distances)
+        placed = tuple(events.by_place(done) for events in case.events)
+        return Counts(self, made, counts, seconds, kept, names, case.kinds, distances, placed)
 
 
 @dataclass(frozen=True)

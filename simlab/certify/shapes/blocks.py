@@ -25,11 +25,11 @@ from simlab.certify.shapes.events import (
     NEXT,
     ONE_OR_TWO,
     PAIR,
-    Classify,
     at,
     at_places,
     distance,
 )
+from simlab.certify.shapes.positions import Positions
 from simlab.certify.shapes.rows import Row
 
 SURE = 0.2  # the part of blocks with two certain drafts in turn, where a coin that is used twice is seen best
@@ -89,9 +89,11 @@ FEW_BITS = RowMaker(rows.dyadic_row, rows.dyadic_hard, rows.same, rows.dyadic_ha
 POINTS = RowMaker(rows.any_row, rows.point, rows.certain, lambda of, rng: rows.likeliest(of), alike=False, certain=True)
 
 
-def drawn_block(size: int, gamma: int, rng: np.random.Generator, maker: RowMaker = PLAIN) -> DrawnBlock:
+def drawn_block(
+    size: int, gamma: int, rng: np.random.Generator, maker: RowMaker = PLAIN, where: Positions | None = None
+) -> DrawnBlock:
     """A block of gamma drafts over V tokens; where it mostly ends is drawn, and which rows it has."""
-    ends, one = _place(gamma, rng), maker.row(size, rng)
+    ends, one = _place(gamma, rng, where), maker.row(size, rng)
     around = _around(ends, gamma, maker, rng)
     anew = {ends, ends + 1, around.before, around.again, around.certain}
     p, q = np.empty((gamma + 1, size)), np.empty((gamma, size))
@@ -164,22 +166,28 @@ def events_of(drawn: tuple[DrawnBlock, ...], starts: tuple[int, ...]) -> tuple[E
     """What is counted of blocks whose tokens begin at ``starts``: all blocks together, each kind where there is one."""
     count = rows.classes(drawn[0].block.vocabulary)
     both = [(block, start) for block, start in zip(drawn, starts, strict=True)]
-
-    def look(place: Place, start: int) -> Classify:
-        return at(place[0] + start, place[1])
-
-    kinds: dict[str, list[tuple[Classify, ...]]] = {
-        EXAMINED: [(look(block.at, start),) for block, start in both],
-        NEXT: [(look(block.next, start),) for block, start in both if block.next],
-        BEFORE: [(look(block.before, start),) for block, start in both if block.before],
+    kinds: dict[str, list[tuple[int, tuple[Place, ...]]]] = {  # where a block begins, and places of it
+        EXAMINED: [(start, (block.at,)) for block, start in both],
+        NEXT: [(start, (block.next,)) for block, start in both if block.next],
+        BEFORE: [(start, (block.before,)) for block, start in both if block.before],
         **{
-            kind: [(look(block.beside[1], start),) for block, start in both if block.beside and block.beside[0] == kind]
+            kind: [(start, (block.beside[1],)) for block, start in both if block.beside and block.beside[0] == kind]
             for kind in SPECIAL
         },
-        PAIR: [(look(block.at, start), look(block.next, start)) for block, start in both if block.next],
+        PAIR: [(start, (block.at, block.next)) for block, start in both if block.next],
     }
     apart = {EXAMINED: drawn[0].apart if len(drawn) == 1 else 0}
-    return tuple(at_places(name, count, groups, apart.get(name, 0)) for name, groups in kinds.items() if groups)
+    return tuple(
+        at_places(
+            name,
+            count,
+            ([at(start + place, labels) for place, labels in group] for start, group in groups),
+            apart.get(name, 0),
+            [group[0][0] for _, group in groups],
+        )
+        for name, groups in kinds.items()
+        if groups
+    )
 
 
 def greedy(size: int, gamma: int, rng: np.random.Generator) -> DrawnBlock:
@@ -197,8 +205,13 @@ def _beside(earlier: list[int], ends: int, gamma: int, rng: np.random.Generator)
     return int(rng.choice(earlier)) if earlier else None
 
 
-def _place(gamma: int, rng: np.random.Generator) -> int:
-    """Where a block mostly ends: at once, late, behind the last draft, next to a power of two, or anywhere."""
+def _place(gamma: int, rng: np.random.Generator, where: Positions | None) -> int:
+    """Where a block mostly ends: at once, late, behind the last draft, next to a power of two, or anywhere.
+
+    At one of some positions, if it is asked for and there are any.
+    """
+    if where and where.up_to(gamma):
+        return int(rng.choice(where.up_to(gamma)))
     powers = 1 << int(rng.integers(0, max(1, gamma.bit_length())))
     choices = (0, gamma, gamma - 1, powers + int(rng.integers(-1, 2)), int(rng.integers(gamma + 1)))
     chosen = choices[int(rng.choice(len(choices), p=(0.15, 0.2, 0.15, 0.15, 0.35)))]

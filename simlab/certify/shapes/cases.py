@@ -46,6 +46,7 @@ from simlab.certify.shapes.events import (
     distance,
     pairs_of,
 )
+from simlab.certify.shapes.positions import Positions
 from simlab.certify.shapes.ranges import Shape
 from simlab.processes.filters import Settings
 
@@ -72,9 +73,9 @@ class _OfDrawn:
     drawn: tuple[DrawnBlock, ...] = field(kw_only=True)
 
     @property
-    def kind(self: Any) -> str:
+    def kinds(self: Any) -> tuple[str, ...]:
         """How q differs from p where it is hard; there are several kinds of rows in a batch."""
-        return str(self.drawn[0].kind) if self.layout.single else "batch"
+        return (self.drawn[0].kind or "bonus",) if self.layout.single else ("batch",)
 
     @property
     def completing(self) -> tuple[DrawnBlock, ...]:
@@ -100,22 +101,28 @@ class DrawnBlocks(_OfDrawn, BlocksCase):
 class DrawnLogits(_OfDrawn, LogitsCase):
     """A drawn block for an operator that is given logits."""
 
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        temperature, top_k, top_p = self.settings
+        cut = "top-k" if top_k != UNCUT else "top-p" if top_p != 1 else "uncut"
+        return (*super().kinds, f"temperature {temperature:g}", cut)
 
-def blocks(layout: Layout, arrays: Arrays, shape: Shape, rng: Generator) -> Case:
+
+def blocks(layout: Layout, arrays: Arrays, shape: Shape, rng: Generator, where: Positions | None = None) -> Case:
     """A block, or a batch, of which half have as many drafts as the shape says and others fewer."""
     maker = POINTS if not layout.scored else FEW_BITS if arrays.coarse else PLAIN
-    drawn = _drawn_blocks(layout, shape, rng, maker)
+    drawn = _drawn_blocks(layout, shape, rng, maker, where)
     name = _described(shape, drawn[0]) if layout.single else str(shape)
     found = tuple(one.block for one in drawn)
     return DrawnBlocks(name, found, _events_of(drawn, rng), layout=layout, arrays=arrays, drawn=drawn)
 
 
-def logits(layout: Layout, arrays: Arrays, shape: Shape, rng: Generator) -> Case:
+def logits(layout: Layout, arrays: Arrays, shape: Shape, rng: Generator, where: Positions | None = None) -> Case:
     """A block for an operator that is given logits, at one of several temperatures, with top-k, top-p, or neither."""
     size, gamma = shape["V"], shape["gamma"]
     temperature = TEMPERATURES[int(rng.integers(len(TEMPERATURES)))]
     cut = CUTS[int(rng.integers(len(CUTS)))](size, rng)
-    drawn = drawn_block(size, gamma, rng, replace(PLAIN, row=cut.row, certain=False))
+    drawn = drawn_block(size, gamma, rng, replace(PLAIN, row=cut.row, certain=False), where)
     p, q = ([cut.left(table[0]) for table in tables] for tables in (drawn.block.p, drawn.block.q))
     given = (tuple(cut.given(row, rng)[None] for row in side) for side in (p, q))
     raw_p, raw_q = (tuple(scaled(table**temperature) for table in tables) for tables in given)
@@ -195,18 +202,20 @@ def _described(shape: Shape, drawn: DrawnBlock) -> str:
     return f"{shape}, mostly ended by token {drawn.at[0]}"
 
 
-def _drawn_blocks(layout: Layout, shape: Shape, rng: Generator, maker: RowMaker) -> tuple[DrawnBlock, ...]:
+def _drawn_blocks(
+    layout: Layout, shape: Shape, rng: Generator, maker: RowMaker, where: Positions | None
+) -> tuple[DrawnBlock, ...]:
     """A block for each sequence, a few that differ, in any turn; one at least has all drafts of the shape.
 
     The first sequence is sometimes a greedy one.
     """
     size, gamma, count = shape["V"], shape["gamma"], shape.batch
-    kinds = [drawn_block(size, gamma, rng, maker)]
+    kinds = [drawn_block(size, gamma, rng, maker, where)]
     if layout.single:
         return (kinds[0],)
     while len(kinds) < min(count, KINDS):
         shorter = layout.ragged and rng.random() < 0.5
-        kinds.append(drawn_block(size, int(rng.integers(gamma)) if shorter else gamma, rng, maker))
+        kinds.append(drawn_block(size, int(rng.integers(gamma)) if shorter else gamma, rng, maker, where))
     turn = [0, *rng.integers(len(kinds), size=count - 1).tolist()]
     rng.shuffle(turn)
     found = tuple(kinds[k] for k in turn)
@@ -230,16 +239,17 @@ def _events_of(drawn: tuple[DrawnBlock, ...], rng: Generator) -> tuple[Events, .
 # Candidates, drafts, sequences ----------------------------------------------------------------------------------------
 
 
-def candidates(shape: Shape, rng: Generator) -> Case:
+def candidates(shape: Shape, rng: Generator, where: Positions | None = None) -> Case:
     """Candidates of one position, from a row that can draw as many."""
     size, count = shape["V"], shape["K"]
     of = rows.any_row(size, rng)
-    q = next((q for _, q in (rows.hard(of, rng) for _ in range(8)) if (q > 0).sum() >= 2 * count), np.ones(size) / size)
+    hard = ((kind, q) for kind, q in (rows.hard(of, rng) for _ in range(8)) if (q > 0).sum() >= 2 * count)
+    kind, q = next(hard, ("uniform", np.ones(size) / size))
     events = at_places(EXAMINED, of.count, ((at(0, of.labels),),))
-    return CandidatesCase(str(shape), of.p, q, count, (events,))
+    return CandidatesCase(str(shape), of.p, q, count, (events,), kinds=(kind,))
 
 
-def draft(shape: Shape, rng: Generator) -> Case:
+def draft(shape: Shape, rng: Generator, where: Positions | None = None) -> Case:
     """Rows that a drafter draws from."""
     size, gamma = shape["V"], shape["gamma"]
     one = rows.any_row(size, rng)
@@ -248,7 +258,7 @@ def draft(shape: Shape, rng: Generator) -> Case:
     q = np.stack([rows.likeliest(row) if i in certain else row.p for i, row in enumerate(every)])
     looks = {i: at(i, row.labels) for i, row in enumerate(every) if i not in certain}
     forced = [at(i, q[i] == 0) for i in sorted(certain)]
-    return DraftCase(str(shape), (positions(q),), _events_in_turn(looks, forced, one.count, rng))
+    return DraftCase(str(shape), (positions(q),), _events_in_turn(looks, forced, one.count, rng, where))
 
 
 def _certain_places(length: int, rng: Generator) -> frozenset[int]:
@@ -260,16 +270,18 @@ def _certain_places(length: int, rng: Generator) -> frozenset[int]:
 
 
 def _events_in_turn(
-    looks: Mapping[int, Classify], forced: Sequence[Classify], count: int, rng: Generator
+    looks: Mapping[int, Classify], forced: Sequence[Classify], count: int, rng: Generator, where: Positions | None
 ) -> tuple[Events, ...]:
     """Of tokens by their places: one of them, the later one of two, both together, and each; of others none but one."""
     places = list(looks)
-    found = [at_places(EXAMINED, count, ((looks[places[int(rng.integers(len(places)))]],),))]
+    among = [place for place in where.up_to(max(places)) if place in looks] if where else []
+    examined = int(rng.choice(among or places))
+    found = [at_places(EXAMINED, count, ((looks[examined],),), places=[examined])]
     if len(places) > 1:
         apart = distance(len(places) - 1, rng)
         first = int(rng.integers(len(places) - apart))
         one, other = places[first], places[first + apart]
-        found.append(at_places(NEXT, count, ((looks[other],),)))
+        found.append(at_places(NEXT, count, ((looks[other],),), places=[other]))
         found.append(at_places(PAIR, count, ((looks[one], looks[other]),), other - one))
         found.append(at_each(count, len(looks) + len(forced), looks))
     if forced:
@@ -406,7 +418,7 @@ class DrawnDecode(Case):
         return {"model": rows, "length": self.length} | ({} if self.eos is None else {"eos": self.eos})
 
 
-def decode(shape: Shape, rng: Generator) -> Case:
+def decode(shape: Shape, rng: Generator, where: Positions | None = None) -> Case:
     """A sequence, which a token of the first row may end where others that do are rare."""
     size, length = shape["V"], shape["length"]
     turning = TURNING[int(rng.choice(len(TURNING), p=TURNED))](_prime_to(size, rng))
@@ -417,7 +429,7 @@ def decode(shape: Shape, rng: Generator) -> Case:
     ends = rng.random() < ENDED and size >= 2 * length and not certain
     eos = int(rng.choice(size, p=model.base.p)) if ends else None
     name = str(shape) if eos is None else f"{shape}, which token {eos} ends"
-    return DrawnDecode(name, model, length, _events_in_turn(looks, forced, base.count, rng), eos)
+    return DrawnDecode(name, model, length, _events_in_turn(looks, forced, base.count, rng, where), eos)
 
 
 def _prime_to(size: int, rng: Generator) -> int:

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
 from simlab.certify.contracts.base import Case
+from simlab.certify.shapes.positions import EDGES, POSITIONS, Positions
 from simlab.certify.shapes.ranges import MOST, Axis, Ranges, Shape, numbers
 from simlab.certify.shapes.turns import TwoInTurn
 
+Drawn = Callable[[Shape, np.random.Generator, Positions | None], Case]  # what makes a drawn case, and where it looks
+
 IN_TURN = 0.25  # the part of cases that are two in turn
+AT_EDGES = 0.2  # the part of them that look at an edge, if their sequences reach one
 PURPOSE = 13  # of the generator of a drawn case, beside those of calls
+LATER = 1 << 20  # turns of a range after which cases are drawn for the same purpose
 
 
 def cells(axes: Sequence[Axis], at_most: Mapping[str, int]) -> tuple[Ranges, ...]:
@@ -41,7 +47,7 @@ class Drawing(Sequence[Case]):
 
     fixed: tuple[Case, ...]
     axes: tuple[Axis, ...]
-    make: Callable[[Ranges], Callable[[Shape, np.random.Generator], Case]]
+    make: Callable[[Ranges], Drawn]
     ranges: tuple[Ranges, ...]
     seed: int
     _last: tuple[int, Case] | None = field(default=None, init=False)
@@ -52,9 +58,13 @@ class Drawing(Sequence[Case]):
     def __iter__(self) -> Iterator[Case]:
         return iter(self.fixed)
 
-    def number(self, at: int, turn: int) -> int:
-        """The number of the case that is drawn from range ``at`` at this turn."""
-        return len(self.fixed) + at + turn * len(self.ranges)
+    def number(self, at: int, turn: int, more: bool = False, where: Positions | None = None) -> int:
+        """The number of the case that is drawn from range ``at`` at this turn.
+
+        ``more`` than those of a range that are drawn in turn, it may be one that looks at some positions.
+        """
+        purpose = 1 + (1 + POSITIONS.index(where) if where else 0) if more else 0
+        return len(self.fixed) + at + (turn + purpose * LATER) * len(self.ranges)
 
     def range_of(self, i: int) -> Ranges:
         """What a drawn case was drawn from."""
@@ -75,10 +85,17 @@ class Drawing(Sequence[Case]):
     def _made(self, i: int) -> Case:
         """The drawn case of a number; some of those whose rows fit memory twice are two in turn."""
         shape, rng = self._drawn(i)
-        make = self.make(self.range_of(i))
+        make = partial(self.make(self.range_of(i)), shape, rng, self._where(i, rng))
         if numbers(self.axes, shape) > MOST // 2 or rng.random() > IN_TURN:
-            return make(shape, rng)
-        return TwoInTurn((make(shape, rng), make(shape, rng)))
+            return make()
+        return TwoInTurn((make(), make()))
+
+    def _where(self, i: int, rng: np.random.Generator) -> Positions | None:
+        """At which positions a drawn case looks: where it was asked to, sometimes at edges, or anywhere."""
+        purpose = (i - len(self.fixed)) // len(self.ranges) // LATER
+        if purpose > 1:
+            return POSITIONS[purpose - 2]
+        return EDGES[int(rng.integers(len(EDGES)))] if rng.random() < AT_EDGES else None
 
     def _drawn(self, i: int) -> tuple[Shape, np.random.Generator]:
         turn, at = divmod(i - len(self.fixed), len(self.ranges))

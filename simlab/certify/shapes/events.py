@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -51,10 +52,15 @@ def law_of(name: str, count: int) -> Array:
     return np.outer([1 - heavy, heavy], [1 - heavy, heavy]).ravel()
 
 
-def at_places(name: str, count: int, groups: Iterable[Sequence[Classify]], distance: int = 0) -> Events:
-    """Tokens at some places, each by its class of so many, or of two; two together only as heavy ones or others."""
+def at_places(
+    name: str, count: int, groups: Iterable[Sequence[Classify]], distance: int = 0, places: Iterable[int] = ()
+) -> Events:
+    """Tokens at some places, each by its class of so many, or of two; two together only as heavy ones or others.
+
+    ``places`` are those of each group in its sequence, where it has one.
+    """
     looks = (tuple(_look(name, count, classify) for classify in group) for group in groups)
-    return Events(name, law_of(name, count), tuple(looks), distance=distance)
+    return Events(name, law_of(name, count), tuple(looks), distance=distance, places=tuple(places))
 
 
 def _look(name: str, count: int, classify: Classify) -> Look:
@@ -107,12 +113,14 @@ def pairs_of(looks: Sequence[Classify], count: int, rng: np.random.Generator) ->
 def of_both(first: Events, second: Events) -> Events:
     """The same kind of events of two cases that are called in turn; their distance is that of both, if it is one."""
     groups = tuple(
-        (Look(partial(_every_second, events, k), len(events.law), events.format),)
+        tuple(replace(look, label=partial(_every_second, look, k)) for look in group)
         for k, events in enumerate((first, second))
+        for group in events.groups
     )
     distance = first.distance if first.distance == second.distance else 0
-    return Events(first.name, first.law, groups, distance=distance, parts=first.parts)
+    places = (*first.places, *second.places) if first.places and second.places else ()
+    return Events(first.name, first.law, groups, distance=distance, parts=first.parts, places=places)
 
 
-def _every_second(events: Events, k: int, tokens: Array) -> Array:
-    return events.codes(tokens[k::2])
+def _every_second(look: Look, k: int, tokens: Array) -> Array:
+    return look(tokens[k::2])

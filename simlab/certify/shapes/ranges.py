@@ -106,6 +106,11 @@ class Shape:
         """How many sequences it has."""
         return dict(self.sizes).get("batch", 1)
 
+    @property
+    def depth(self) -> int:
+        """How many tokens a sequence may have at most, one more or less."""
+        return max(size for name, size in self.sizes if name not in ("V", "batch"))
+
     def __str__(self) -> str:
         return ", ".join(f"{name} = {size}" for name, size in self.sizes)
 

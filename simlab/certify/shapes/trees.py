@@ -20,6 +20,7 @@ from simlab.certify.contracts.events import Events
 from simlab.certify.contracts.trees import Tree, TreeCase, TreeLayout
 from simlab.certify.shapes import rows
 from simlab.certify.shapes.events import BRANCH, EXAMINED, FORCED, LAST, NEXT, Classify, at_places, law_of, pairs_of
+from simlab.certify.shapes.positions import Positions
 from simlab.certify.shapes.ranges import Shape
 
 Generator = np.random.Generator
@@ -104,8 +105,8 @@ class DrawnTreeCase(TreeCase):
     drawn: tuple[DrawnTree, ...] = field(kw_only=True)
 
     @property
-    def kind(self) -> str:
-        return "tree"
+    def kinds(self) -> tuple[str, ...]:
+        return ("tree",)
 
     @property
     def vocabulary(self) -> int:  # type: ignore[override]
@@ -127,10 +128,10 @@ class DrawnTreeCase(TreeCase):
         return self.drawn
 
 
-def trees(layout: TreeLayout, arrays: Arrays, shape: Shape, rng: Generator) -> Case:
+def trees(layout: TreeLayout, arrays: Arrays, shape: Shape, rng: Generator, where: Positions | None = None) -> Case:
     """Trees of so many nodes."""
     count = 1 if layout.single else shape["batch"]
-    kinds = [drawn_tree(shape["V"], shape["nodes"], rng) for _ in range(min(count, KINDS))]
+    kinds = [drawn_tree(shape["V"], shape["nodes"], rng, where) for _ in range(min(count, KINDS))]
     turn = [0, *rng.integers(len(kinds), size=count - 1).tolist()]
     rng.shuffle(turn)
     drawn = tuple(kinds[k] for k in turn)
@@ -148,27 +149,35 @@ def _events_of(drawn: tuple[DrawnTree, ...], rng: Generator) -> tuple[Events, ..
     starts = np.cumsum([0, *(one.width for one in drawn)]).tolist()[:-1]
     both, count = list(zip(drawn, starts, strict=True)), rows.classes(drawn[0].p.shape[1])
     looks: list[Classify] = [partial(one.label, one.place, start) for one, start in both]
-    kinds: dict[str, list[Classify]] = {
-        EXAMINED: looks,
+    kinds: dict[str, list[tuple[Classify, int]]] = {
+        EXAMINED: [(look, one.place) for look, one in zip(looks, drawn, strict=True)],
         NEXT: [
-            partial(one.label, one.place + 1, start)
+            (partial(one.label, one.place + 1, start), one.place + 1)
             for one, start in both
             if one.place + 1 < one.width and not one.final
         ],
-        BRANCH: [partial(_another, one, one.before, start) for one, start in both if one.before],
-        FORCED: [partial(_another, one, at, start) for one, start in both for at in (one.forced, one.final) if at],
+        BRANCH: [(partial(_another, one, one.before, start), one.before.place) for one, start in both if one.before],
+        FORCED: [
+            (partial(_another, one, at, start), at.place) for one, start in both for at in (one.forced, one.final) if at
+        ],
     }
-    found = [at_places(name, count, ((look,) for look in each)) for name, each in kinds.items() if each]
+    found = [
+        at_places(name, count, ((look,) for look, _ in each), places=[place for _, place in each])
+        for name, each in kinds.items()
+        if each
+    ]
     if len(drawn) > 1:
         found += [at_places(LAST, count, ((looks[-1],),)), *pairs_of(looks, count, rng)]
     return tuple(found)
 
 
-def drawn_tree(size: int, nodes: int, rng: Generator) -> DrawnTree:
+def drawn_tree(size: int, nodes: int, rng: Generator, where: Positions | None = None) -> DrawnTree:
     """A tree of so many nodes over V tokens: from a chain to one with all candidates at a few nodes."""
     parents, spine = _parents(size, nodes, rng)
     place, hubs = int(rng.integers(len(spine))), np.bincount(parents[1:], minlength=nodes)[spine[:-1]]
-    if hubs.max() > MANY:
+    if where and where.up_to(len(spine) - 1):
+        place = int(rng.choice(where.up_to(len(spine) - 1)))
+    elif hubs.max() > MANY:
         place = int(hubs.argmax())
     base = rows.any_row(size, rng)
     p, labels = np.empty((nodes + 1, size)), np.empty((nodes + 1, size), np.int8)

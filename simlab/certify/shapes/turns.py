@@ -29,8 +29,9 @@ class TwoInTurn(Case):
         return max(case.length for case in self.of)
 
     @property
-    def kind(self) -> str:
-        return self.of[0].kind if self.of[0].kind == self.of[1].kind else "two"
+    def kinds(self) -> tuple[str, ...]:
+        """Those that both have."""
+        return tuple(kind for kind in self.of[0].kinds if kind in self.of[1].kinds) or ("two",)
 
     @property
     def events(self) -> tuple[Events, ...]:  # type: ignore[override]

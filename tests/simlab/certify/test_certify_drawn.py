@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
+
 import numpy as np
 import pytest
 
@@ -112,7 +114,7 @@ BY_DESIGN: dict[str, Wrong] = {
 }
 FEW_TOKENS = GATED["rows of at most 2 tokens with mass"]
 IN_SOME_CASES: dict[str, Wrong] = {  # what is wrong in a part of its shapes that has to be hit
-    "coins of four drafts before": ("verify", "V=8..30,gamma=5..7", _coins_again, 64),
+    "coins of four drafts before": ("verify", "V=8..30,gamma=5..7", _coins_again, 256),
     "rows of few tokens": ("verify", "V=200..400,gamma=1..3", _few_tokens, 48),
     "coins of eight sequences before": ("verify_batch", "V=8..30,gamma=1,batch=9..17", _sequences_again, 48),
     "a greedy first sequence": ("verify_batch", "V=8..30,gamma=1..2,batch=3..6", _greedy_as_the_first, 32),
@@ -183,12 +185,13 @@ def test_odd_sums_are_told_of_a_case_that_has_such_counts(name: str, shape: str)
     kinds, told = [kind for key, kind, _ in region.pools if key == ("all", 0)], list[str]()
     for kind in kinds:
         region.finding = None
-        tally = region.pools[("all", 0), kind, 7].tally
-        tally.test.highest = np.full_like(tally.test.highest, 60.0)
+        pool = region.pools[("all", 0), kind, 7]
+        kept, pool.tally = pool.tally, deepcopy(pool.tally)
+        pool.tally.counts.reshape(-1, len(kept.law))[0, kept.law.argmin()] += 10_000
         for index, number, calls in asked:
             if not region.finding:
                 call(region, (index, number + 1 + len(told), calls), reference(name), 0.0)
-        tally.test.highest = np.zeros_like(tally.test.highest)
+        pool.tally = kept
         assert region.finding
         events = region.drawing[region.finding.case].events[region.finding.events]
         assert region.finding.counts.shape == events.law.shape
@@ -211,7 +214,6 @@ def test_what_is_told_of_a_drawn_case_rests_on_many_calls() -> None:
     shape = "V=300,gamma=40"
     found = certify(greedy_late, "draft", calls=16, shapes=[shape], at_most=shape, processes=0).failure
     assert found
-    assert "at place 31 comes out" in found.diagnosis
     assert found.tv_measured
     assert 7 / 16 - 0.08 < found.tv_measured < 1
 
@@ -227,12 +229,12 @@ def test_a_place_is_told_of_a_case_that_has_it_and_was_counted_alike() -> None:
         call(region, asked, one_by_one(), 0.0)
         found = region.visits[asked[0]].tallies.get(EACH)
         if found and found.counts.shape[1] == 2:
-            found.test.seen = found.test.seen + np.array([1000, 0])
+            found.add(np.tile([1000, 0], len(found.counts)))
     visits = [visit for visit in region.visits.values() if visit.shape["V"] >= 8 and visit.calls]
     pool = region.pools[("all", 0), EACH, 7]
     pool.visit = min(visits, key=lambda visit: visit.shape["length"])
     assert pool.visit.shape["length"] < 30
-    pool.tally.test.highest[30] = 60.0
+    pool.tally.counts[30, 0] += 10_000
     call(region, (visits[0].index, 1, CALLS), one_by_one(), 0.0)
     assert region.finding
     told = region.visits[region.finding.case].shape
