@@ -110,7 +110,7 @@ def test_classes_by_chance_are_others_in_every_line_and_case() -> None:
 @pytest.mark.parametrize("contract", CONTRACTS)
 def test_principal_cases_are_there(contract: str) -> None:
     found = CONTRACTS[contract]
-    assert set(found.principal) & {case.name for case in found.cases()} or not found.principal
+    assert set(found.principal) & {case.name for case in found.cases()}
 
 
 def test_an_enumerated_law_bounds_tv_by_what_was_tried() -> None:
@@ -153,6 +153,11 @@ def test_the_time_that_a_pass_needs_yet_falls_with_calls_and_is_nothing_once_all
         evidence.add(Sample(i, 0, 64).run(cases[i], FAST, 0))
     few, more = np.full(len(cases), 8), np.full(len(cases), 64)
     assert plan.seconds_needed(few) > plan.seconds_needed(more) > 0
+    evidence.add(Sample(0, 1, 5000).run(cases[0], FAST, 0))
+    bound = max(evidence.bounds_of(0, 0.999))
+    more[0] = 5064 * (bound / 0.03) ** 2  # a bound falls with the root of how often a case was called
+    assert bound > 0.03
+    assert plan.seconds_needed(np.maximum(more, 4096)) == pytest.approx(0, abs=0.1 * plan.seconds_needed(few))
     evidence.laws = {i: Exact(i, case.events[0].law, 1e9, False) for i, case in enumerate(cases)}
     plan = Plan(evidence, (cases[0].name,), 0.03, 0.999)
     assert plan.seconds_needed(few) == 0

@@ -16,8 +16,10 @@ from simlab.certify.engine.tallies import Pool, Tally, Visit
 from simlab.certify.engine.tasks import Fault, Sample
 from simlab.certify.shapes.drawing import cells
 from simlab.certify.shapes.events import EXAMINED
+from simlab.certify.shapes.positions import Positions
 from simlab.certify.shapes.ranges import Ranges
-from tests.support.certify import verifier
+from simlab.mutants.gated.contracts import reference
+from tests.support.certify import one_by_one, verifier
 from tests.support.regions import asked_next, call, called_on, region_of
 
 FEW = "V=8,gamma=40"  # of what is drawn, and of the fixed cases
@@ -152,6 +154,29 @@ def test_more_is_drawn_of_what_looks_odd_when_added_up_and_a_range_rests_on_the_
     assert region.evidence_of(0) == before
     tested = [region.pools[(name, 0), EXAMINED, 7].tally.test.n for name in ("range", "band")]
     assert tested == [before.outcomes, before.outcomes + CALLS]
+
+
+@pytest.mark.exact
+@pytest.mark.parametrize(
+    ("name", "shape", "positions"),
+    [
+        ("verify", "V=8..64,gamma=1..96", Positions(31, 32)),
+        ("verify_batch", "V=8..64,gamma=1..20,batch=2..5", Positions(7, 8)),
+        ("chain_logits", "V=8..64,gamma=1..20", Positions(16)),
+        ("decode", "V=8..64,length=1..40", Positions(5, 8)),
+        ("tree_parents", "V=8..64,nodes=2..96", Positions(6, 8)),
+    ],
+)
+def test_more_is_drawn_of_positions_whose_counts_look_odd(name: str, shape: str, positions: Positions) -> None:
+    """A branch of a tree may end before them, a batch has sequences that do, and a token there may be certain."""
+    region = region_of(shape, name=name)
+    for _ in range(3):
+        call(region, asked_next(region), reference(name) if name != "decode" else one_by_one(), 0.001)
+    suspected = [visit for visit in _asked_of(region, positions.key, 1e-9, 12) if visit.suspected]
+    assert len(suspected) == 6
+    looked = [region.drawing[visit.index].events[0].places for visit in suspected]
+    there = [place in positions.up_to(place) for places in looked for place in places]
+    assert np.mean(there) > (0.99 if name in ("verify", "chain_logits") else 0.4)  # by chance one in eight would be
 
 
 @pytest.mark.exact
