@@ -12,6 +12,7 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
+INSTALL := $(BIN)/pip install --quiet --no-compile --constraint constraints.txt  # what is imported is compiled then
 
 unexport PYTHONDONTWRITEBYTECODE  # a thousand modules, and many processes: each is compiled once
 
@@ -55,13 +56,13 @@ out/verdicts.json: | .venv/.verify
 	$(PYTHON) -m venv .venv
 
 .venv/.verify: pyproject.toml constraints.txt | .venv/bin/pip
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[report]'
+	$(INSTALL) --editable '.[report]'
 	touch $@
 
 models: .venv/.models
 
 .venv/.models: pyproject.toml constraints.txt | .venv/bin/pip
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[report,torch]'
+	$(INSTALL) --editable '.[report,torch]'
 	$(BIN)/python -m experiments.verification.kernels
 	touch $@ .venv/.verify
 
@@ -86,11 +87,11 @@ engines: .engines/.engines
 	touch $@
 
 .venv/.docs: pyproject.toml constraints.txt | .venv/bin/pip
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[docs]'
+	$(INSTALL) --editable '.[docs]'
 	touch $@ .venv/.verify .venv/.models
 
 .venv/.test: pyproject.toml constraints.txt | .venv/bin/pip
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	$(INSTALL) --editable '.[dev]'
 	touch $@ .venv/.verify .venv/.models .venv/.docs
 
 clean:

@@ -208,7 +208,7 @@ def together(rows: Iterable[dict[str, Any]]) -> str:
 def test_the_guide_tells_what_was_found() -> None:
     """Of the rows that come along, each group by itself."""
     kept = json.loads(Path(self_test_drawn.__file__).with_name("drawn.json").read_text("utf-8"))
-    right, (before, today) = kept["right"], (Kept(one["rows"]) for one in kept["batteries"])
+    *older, today = (Kept(one["rows"]) for one in kept["batteries"])
     assert all(row["battery"] == battery_of(row["contract"]) for row in today.rows), "the guide calls it today's"
     guide = " ".join((Path(simlab.certify.__file__).parent / "README.md").read_text("utf-8").split())
     assert f"It is {battery_of('tree_parents')} for trees, {battery_of('decode')} for `decode` and logits" in guide
@@ -229,15 +229,19 @@ def test_the_guide_tells_what_was_found() -> None:
         f"one block {together(blocks)} were found together, of trees and loops {together(others)}, of batches",
         f"of batches and logits {together(batches)}.",
         f"{len(passed)} of the {len(today.many)} were `lossless`, {len(still)} of them with two processes as well",
-        f"held against {len(before.rows)} (",
-        f"{sum(row['found'] for row in before.many)} of {len(before.many)} were found by one process",
-        f"{sum(map(found_in_the_end, before.many))} together with two ({before.interval})",
+        *(
+            f"held against {len(one.rows)} ({where}): {sum(row['found'] for row in one.many)} of {len(one.many)} were "
+            f"found by one process, {together(one.many)} together with two ({one.interval})"
+            for one, where in zip(
+                older,
+                ("seeds 6 and 7, half of them beside other work", "seeds 8 and 9, beside other work"),
+                strict=True,
+            )
+        ),
     ):
         assert told in guide, told
-    assert all(row["deviation"] <= 0.1 for row in still)
-    tried = [row["later"] for row in before.many if row.get("later")]
-    never = [row for row in before.many if not found_in_the_end(row)]
-    assert (len(never), len(tried), sum(verdict in FOUND for verdict in tried)) == (9, 4, 3)  # as it says
+    assert all(row["deviation"] <= 0.03 for row in still)
+    right = kept["right"]
     assert f"{right['kinds']} of them" in guide
     assert f"{right['runs']:,} runs of 2 s" in guide
     assert f"{right['verdicts']['lossless']} came to `lossless`" in guide
