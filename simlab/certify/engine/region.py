@@ -3,11 +3,11 @@
 Each drawn case is called a hundred times or so, and the first of each range a few times before. Its counts have a
 test of their own, for what is wrong in one shape only; and as the law in classes is the same in all shapes, counts
 are added up over each cell of the map, over each size of an axis and all larger ones, over positions that are alike,
-and over all, for what is wrong by a little in many. A case whose counts look odd is called more often, and where added counts do, more cases are drawn that would add
-to them. All tests may be looked at whenever one likes, so that none of this raises more false alarms. What is told of a
-range rests on the first calls of each of its other cases, whose number no outcome decides; and a range counts as seen
-only if no shape of it that was drawn had to be left out. Sequences of one call count as one there: what is wrong may be
-so in all of them.
+and over all, for what is wrong by a little in many. A case whose counts look odd is called more often, and where
+added counts do, more cases are drawn that would add to them. All tests may be looked at whenever one likes, so that
+none of this raises more false alarms. What is told of a range rests on the first calls of each of its other cases,
+whose number no outcome decides; and a range counts as seen only if no shape of it that was drawn had to be left out.
+Sequences of one call count as one there: what is wrong may be so in all of them.
 """
 
 from __future__ import annotations
