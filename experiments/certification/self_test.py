@@ -105,7 +105,7 @@ def selftest(seed: int, quick: bool, rows: Rows) -> dict[str, Any]:
 
 
 def drawn_table(seed: int, quick: bool, rows: Rows) -> Row:
-    """What is found of wrong ones by design, and false alarms of ten kinds of correct ones."""
+    """What is found of wrong ones by design, and false alarms of correct ones."""
     count, budget, runs = (FEW_DRAWN, FEW_SECONDS, 0) if quick else (DRAWN, DRAWN_SECONDS, DRAWN_RUNS)
     contracts = tuple(name for name in self_test_drawn.CONTRACTS if name in CONTRACTS)
     return self_test_drawn.drawn_table(seed, range(count), budget, runs, RUN_SECONDS, 2, contracts, rows)
@@ -120,7 +120,7 @@ def selftest_command(out: Path, copy: Path | None, seed: int, quick: bool) -> in
     if copy:
         check_copy("--json", copy)
     try:
-        journal = Journal(out / JOURNAL, {"simlab self-test": 1, "seed": seed, "quick": quick, "versions": versions()})
+        journal = Journal(out / JOURNAL, {"simlab self-test": 2, "seed": seed, "quick": quick, "versions": versions()})
     except ValueError as error:
         raise UsageError(str(error)) from None
     with progress_bar() as progress:

@@ -22,7 +22,7 @@ VERDICTS = {
 # nearly certain one, no coin that was looked at where it came again more than three tokens later, no greedy sequence,
 # 3 no drawn row that is certain of a token among others that are not, and no vocabulary for being that of a model, and
 # 4 no row of two tokens, none certain of one at an end, and few vocabularies next to powers of two above 65,536, and
-# 5 seldom looked at the last position of eight or 32, and added up no counts by position
+# 5 seldom looked at the last position of eight or 32, and added up no counts by position or by how large a call is
 BATTERY = 6
 # Contracts with another number: servers are tried on texts; the rest had one more before, in which rows of a sequence
 # depend on all tokens before, trees have a nearly certain candidate, and top-k and top-p leave more than four tokens;

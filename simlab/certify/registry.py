@@ -42,8 +42,8 @@ class Contract:
     simplest
         Makes small ones a failure is reduced to, from the smallest up.
     principal
-        Names of the cases in which a pass needs the precision that was asked for. Of the others the bound is told, and
-        it must exclude something.
+        Names of the cases in which a pass needs the precision that was asked for, or all do if none of these is within
+        ``at_most``. Of the others the bound is told, and it must exclude something.
     axes
         The sizes that a call has, from which shapes are drawn.
     drawn

@@ -40,7 +40,7 @@ class Events:
     distance: int = 0  # of two places or sequences, where what is counted has to do with two
     calls: int = 1  # that make one outcome, in turn
     parts: int = 1  # that are counted apart, each with as many events, and a law of its own
-    places: tuple[int, ...] = ()  # of each group, the position in its sequence of the token that is counted
+    places: tuple[int, ...] = ()  # of each group, the position in its sequence of the (first) token that is counted
 
     def shares(self, counts: Array) -> tuple[Array, Array]:
         """The shares ``[events]`` of each in its part, those of the target where nothing was seen, and the target's."""

@@ -81,7 +81,9 @@ class Plan:
     def _closely(self, i: int) -> int:
         """Calls after which the bound of a principal case will be what was asked for, by what it is now."""
         calls, bound = self._found.get(i, (0, 1.0))
-        return ceil(calls * (bound / (CLOSE * self.epsilon)) ** 2) if calls else self._enough(i, self.epsilon)
+        if bound == 1:
+            return self._enough(i, self.epsilon)
+        return ceil(calls * (bound / (CLOSE * self.epsilon)) ** 2)
 
     def _enough(self, i: int, goal: float) -> int:
         """About how many calls bound the TV of a case that follows its law by ``goal``."""

@@ -35,7 +35,7 @@ from simlab.certify.shapes.rows import LAWS, classes
 GLANCE = 16  # calls of the first case of every range, before any has more
 CALLS, LEAST_CALLS = 128, 64  # of a drawn case at first, and where each has the outcomes of many sequences
 MOST_CALLS = 1 << 14  # of one that looks odd
-AGAIN = 1.25  # times as many cases after which one is looked for again that was not found
+SOUGHT_AGAIN = 1.25  # times as many cases after which one is looked for again that was not found
 ODD, STILL_ODD = 0.02, 0.1  # p-values below which a case is called more often, and goes on being
 DOUBTED = 1e-3  # the part of certificates of lossless code in which some counts are odd at the end
 BETWEEN = 2  # other cases between two of shapes whose added counts look odd, where there are such
@@ -193,7 +193,7 @@ class Region:
         drawable = {"band", "tiles", NEAR_POWERS, "numbers", *(key[0] for key in BY_KEY)}
         drawable.update(*((name, f"{name} odd", f"{name} from") for name in names))
         for (key, _, _), pool in self.pools.items():
-            tried = AGAIN * self.undrawn.get(key, 0) > len(self.visits)
+            tried = SOUGHT_AGAIN * self.undrawn.get(key, 0) > len(self.visits)
             if pool.together < ODD and key[0] in drawable and not tried:
                 yield key, pool.together * kinds[key[0]]
 
@@ -211,7 +211,7 @@ class Region:
                 index = self.drawing.number(at, int(self.later[at]), True, where)
                 shape = self.drawing.shape(index)
                 self.later[at] += 1
-                fits = shape.depth > where.start if where else name == "band" or key in self._sizes(shape)
+                fits = shape.last >= where.start if where else name == "band" or key in self._sizes(shape)
                 if fits and self._at(at, shape) not in self.refused and not self._hindrance(at, shape):
                     visit = self._visited(at, index, shape)
                     visit.suspected = True
@@ -380,7 +380,7 @@ class Region:
                 yield "range", at
                 yield "band", at
         for kind in kinds:
-            yield kind, 0
+            yield f"kind {kind}", 0
             yield from ((f"{kind}, {axis.name}", axis.band(shape[axis.name])) for axis in self.drawing.axes)
 
     def _sizes(self, shape: Shape) -> Iterator[Key]:

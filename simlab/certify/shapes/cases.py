@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from math import exp, gcd, log
@@ -257,7 +257,7 @@ def draft(shape: Shape, rng: Generator, where: Positions | None = None) -> Case:
     certain = _certain_places(gamma, rng)
     q = np.stack([rows.likeliest(row) if i in certain else row.p for i, row in enumerate(every)])
     looks = {i: at(i, row.labels) for i, row in enumerate(every) if i not in certain}
-    forced = [at(i, q[i] == 0) for i in sorted(certain)]
+    forced = {i: at(i, q[i] == 0) for i in sorted(certain)}
     return DraftCase(str(shape), (positions(q),), _events_in_turn(looks, forced, one.count, rng, where))
 
 
@@ -270,7 +270,7 @@ def _certain_places(length: int, rng: Generator) -> frozenset[int]:
 
 
 def _events_in_turn(
-    looks: Mapping[int, Classify], forced: Sequence[Classify], count: int, rng: Generator, where: Positions | None
+    looks: Mapping[int, Classify], forced: Mapping[int, Classify], count: int, rng: Generator, where: Positions | None
 ) -> tuple[Events, ...]:
     """Of tokens by their places: one of them, the later one of two, both together, and each; of others none but one."""
     places = list(looks)
@@ -285,7 +285,7 @@ def _events_in_turn(
         found.append(at_places(PAIR, count, ((looks[one], looks[other]),), other - one))
         found.append(at_each(count, len(looks) + len(forced), looks))
     if forced:
-        found.append(at_places(FORCED, count, ((look,) for look in forced)))
+        found.append(at_places(FORCED, count, ((look,) for look in forced.values()), places=forced))
     return tuple(found)
 
 
@@ -425,7 +425,7 @@ def decode(shape: Shape, rng: Generator, where: Positions | None = None) -> Case
     base, steps, certain = rows.any_row(size, rng), (*turning, int(rng.integers(size))), _certain_places(length, rng)
     model = TurningModel(base, steps, certain)
     looks = {i: partial(model.label, i) for i in range(length) if i not in certain}
-    forced = [partial(model.missed, i) for i in sorted(certain)]
+    forced = {i: partial(model.missed, i) for i in sorted(certain)}
     ends = rng.random() < ENDED and size >= 2 * length and not certain
     eos = int(rng.choice(size, p=model.base.p)) if ends else None
     name = str(shape) if eos is None else f"{shape}, which token {eos} ends"

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from simlab.certify.contracts.base import Case
-from simlab.certify.shapes.positions import EDGES, POSITIONS, Positions
+from simlab.certify.shapes.positions import LAST_AND_NEXT, POSITIONS, Positions
 from simlab.certify.shapes.ranges import MOST, Axis, Ranges, Shape, numbers
 from simlab.certify.shapes.turns import TwoInTurn
 
@@ -18,7 +18,7 @@ Drawn = Callable[[Shape, np.random.Generator, Positions | None], Case]  # what m
 IN_TURN = 0.25  # the part of cases that are two in turn
 AT_EDGES = 0.2  # the part of them that look at an edge, if their sequences reach one
 PURPOSE = 13  # of the generator of a drawn case, beside those of calls
-LATER = 1 << 20  # turns of a range after which cases are drawn for the same purpose
+LATER = 1 << 20  # turns between the numbers of cases of a range that are drawn for different purposes
 
 
 def cells(axes: Sequence[Axis], at_most: Mapping[str, int]) -> tuple[Ranges, ...]:
@@ -95,7 +95,7 @@ class Drawing(Sequence[Case]):
         purpose = (i - len(self.fixed)) // len(self.ranges) // LATER
         if purpose > 1:
             return POSITIONS[purpose - 2]
-        return EDGES[int(rng.integers(len(EDGES)))] if rng.random() < AT_EDGES else None
+        return LAST_AND_NEXT[int(rng.integers(len(LAST_AND_NEXT)))] if rng.random() < AT_EDGES else None
 
     def _drawn(self, i: int) -> tuple[Shape, np.random.Generator]:
         turn, at = divmod(i - len(self.fixed), len(self.ranges))

@@ -112,9 +112,10 @@ def pairs_of(looks: Sequence[Classify], count: int, rng: np.random.Generator) ->
 
 def of_both(first: Events, second: Events) -> Events:
     """The same kind of events of two cases that are called in turn; their distance is that of both, if it is one."""
+    halves = Half(0), Half(1)
     groups = tuple(
-        tuple(replace(look, label=partial(_every_second, look, k)) for look in group)
-        for k, events in enumerate((first, second))
+        tuple(replace(look, label=partial(_of_half, look, half)) for look in group)
+        for half, events in zip(halves, (first, second), strict=True)
         for group in events.groups
     )
     distance = first.distance if first.distance == second.distance else 0
@@ -122,5 +123,18 @@ def of_both(first: Events, second: Events) -> Events:
     return Events(first.name, first.law, groups, distance=distance, parts=first.parts, places=places)
 
 
-def _every_second(look: Look, k: int, tokens: Array) -> Array:
-    return look(tokens[k::2])
+class Half:
+    """Every second outcome from ``first`` on, cut once for all who look at the same ones: some keep what they found."""
+
+    def __init__(self, first: int) -> None:
+        self.first = first
+        self._of: Array | None = None
+
+    def __call__(self, tokens: Array) -> Array:
+        if self._of is not tokens:
+            self._of, self._half = tokens, tokens[self.first :: 2]
+        return self._half
+
+
+def _of_half(look: Look, half: Half, tokens: Array) -> Array:
+    return look(half(tokens))

@@ -26,7 +26,12 @@ POSITIONS = (
     *(Positions(start) for start in (1, 4, 8, 16, 32)),
     *(Positions(start, by) for by in (2, 8, 32) for start in range(by)),
 )
-EDGES = Positions(7, 8), Positions(8, 8), Positions(31, 32), Positions(32, 32)  # the last of so many, and the next
+LAST_AND_NEXT = (
+    Positions(7, 8),
+    Positions(8, 8),
+    Positions(31, 32),
+    Positions(32, 32),
+)  # the last of so many, and the next
 
 
 def those_with(position: int) -> Iterator[Positions]:

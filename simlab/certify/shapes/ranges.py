@@ -107,9 +107,10 @@ class Shape:
         return dict(self.sizes).get("batch", 1)
 
     @property
-    def depth(self) -> int:
-        """How many tokens a sequence may have at most, one more or less."""
-        return max(size for name, size in self.sizes if name not in ("V", "batch"))
+    def last(self) -> int:
+        """The position of the last token of a sequence; of a tree, whose branches are shorter, at most."""
+        (depth,) = ((name, size) for name, size in self.sizes if name not in ("V", "batch"))
+        return depth[1] if depth[0] == "gamma" else depth[1] - 1
 
     def __str__(self) -> str:
         return ", ".join(f"{name} = {size}" for name, size in self.sizes)
