@@ -33,11 +33,13 @@ from simlab.certify.shapes.events import (
     NEIGHBOURS,
     NEXT,
     PAIR,
+    Half,
     at,
     pairs_of,
 )
 from simlab.certify.shapes.ranges import MOST, Shape, numbers
 from simlab.certify.shapes.trees import DrawnTree, drawn_tree
+from simlab.certify.shapes.turns import TwoInTurn
 from simlab.mutants.catalogue import correct
 from simlab.processes.filters import FILTERS, softmax
 from simlab.statistics import Sequential
@@ -470,3 +472,22 @@ def test_rows_are_converted_before_the_first_call(name: str, monkeypatch: pytest
     with pytest.raises(Broken):
         case.ask(lambda *given: None, inputs, 1, np.random.default_rng(0))
     assert len(made) == 2
+
+
+@pytest.mark.exact
+@pytest.mark.parametrize(("name", "sizes"), [("decode", {"length": 9}), ("verify_batch", {"gamma": 4, "batch": 3})])
+def test_two_in_turn_count_what_each_counts_of_its_own_calls(name: str, sizes: dict[str, int]) -> None:
+    """Each half is cut once for all who look at it, for what they found of the same outcomes is kept."""
+    rng = np.random.default_rng(3)
+    shape = Shape((("V", 50), *sizes.items()))
+    both = TwoInTurn(tuple(makes(name, None, "")(shape, rng, None) for _ in range(2)))
+    tokens = rng.integers(50, size=(40, both.length))
+    for events in both.events:
+        first, second = (next(one for one in case.events if one.name == events.name) for case in both.of)
+        counts = np.bincount(events.codes(tokens), minlength=len(events.law))
+        parts = [np.bincount(one.codes(tokens[k::2]), minlength=len(one.law)) for k, one in enumerate((first, second))]
+        assert counts.tolist() == sum(parts).tolist()
+        placed = events.by_place(tokens)
+        assert not placed or sum(placed.values()).tolist() == counts.tolist()
+    half = Half(1)
+    assert half(tokens) is half(tokens)
