@@ -12,7 +12,6 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
-INSTALL := $(BIN)/pip install --quiet --no-compile --constraint constraints.txt  # what is imported is compiled then
 
 unexport PYTHONDONTWRITEBYTECODE  # a thousand modules, and many processes: each is compiled once
 
@@ -56,13 +55,13 @@ out/verdicts.json: | .venv/.verify
 	$(PYTHON) -m venv .venv
 
 .venv/.verify: pyproject.toml constraints.txt | .venv/bin/pip
-	$(INSTALL) --editable '.[report]'
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[report]'
 	touch $@
 
 models: .venv/.models
 
 .venv/.models: pyproject.toml constraints.txt | .venv/bin/pip
-	$(INSTALL) --editable '.[report,torch]'
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[report,torch]'
 	$(BIN)/python -m experiments.verification.kernels
 	touch $@ .venv/.verify
 
@@ -87,11 +86,11 @@ engines: .engines/.engines
 	touch $@
 
 .venv/.docs: pyproject.toml constraints.txt | .venv/bin/pip
-	$(INSTALL) --editable '.[docs]'
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[docs]'
 	touch $@ .venv/.verify .venv/.models
 
 .venv/.test: pyproject.toml constraints.txt | .venv/bin/pip
-	$(INSTALL) --editable '.[dev]'
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
 	touch $@ .venv/.verify .venv/.models .venv/.docs
 
 clean:

@@ -26,12 +26,8 @@ POSITIONS = (
     *(Positions(start) for start in (1, 4, 8, 16, 32)),
     *(Positions(start, by) for by in (2, 8, 32) for start in range(by)),
 )
-LAST_AND_NEXT = (
-    Positions(7, 8),
-    Positions(8, 8),
-    Positions(31, 32),
-    Positions(32, 32),
-)  # the last of so many, and the next
+# the last of eight or 32, and the next one
+LAST_AND_NEXT = Positions(7, 8), Positions(8, 8), Positions(31, 32), Positions(32, 32)
 
 
 def those_with(position: int) -> Iterator[Positions]:
