@@ -26,9 +26,9 @@ from simlab.certify.certificate import RangeEvidence
 from simlab.certify.engine.evidence import Finding
 from simlab.certify.engine.tallies import Pool, Tally, Visit
 from simlab.certify.engine.tasks import Counts, Fault
-from simlab.certify.shapes.drawing import Drawing
+from simlab.certify.shapes.drawing import PURPOSES, Drawing
 from simlab.certify.shapes.events import EACH, EVENTS, EXAMINED, law_of
-from simlab.certify.shapes.positions import POSITIONS, those_with
+from simlab.certify.shapes.positions import those_with
 from simlab.certify.shapes.ranges import Ranges, Shape, numbers
 from simlab.certify.shapes.rows import LAWS, classes
 
@@ -55,7 +55,7 @@ SLOW = "a call would take too long"
 MANY = f"with a number of calls, shapes of more than {FEW:,} numbers of p are not drawn"
 
 Key = tuple[str, int]
-BY_KEY = {positions.key: positions for positions in POSITIONS}
+BY_KEY = {positions.key: purpose for purpose, positions in enumerate(PURPOSES) if positions}
 Asked = tuple[str, Shape]  # a dtype, and a shape
 
 
@@ -205,10 +205,11 @@ class Region:
     def _new_of(self, key: Key) -> Visit | None:
         """A case whose counts are added to others; ``None`` where a few draws of each range have none."""
         name, value = key
-        where = BY_KEY.get(key)
+        purpose = BY_KEY.get(key, 1)
+        where = PURPOSES[purpose]
         for at in [value] if name == "band" else sorted(filter(self._open, range(len(self.slow))), key=self._least):
             for _ in range(SEARCHED):
-                index = self.drawing.number(at, int(self.later[at]), True, where)
+                index = self.drawing.number(at, int(self.later[at]), purpose)
                 shape = self.drawing.shape(index)
                 self.later[at] += 1
                 fits = shape.last >= where.start if where else name == "band" or key in self._sizes(shape)

@@ -18,6 +18,8 @@ Drawn = Callable[[Shape, np.random.Generator, Positions | None], Case]  # what m
 IN_TURN = 0.25  # the part of cases that are two in turn
 AT_EDGES = 0.2  # the part of them that look at an edge, if their sequences reach one
 PURPOSE = 13  # of the generator of a drawn case, beside those of calls
+# why cases are drawn: in turn, since counts of their sizes look odd, or since counts of some positions do
+PURPOSES: tuple[Positions | None, ...] = (None, None, *POSITIONS)
 LATER = 1 << 20  # turns between the numbers of cases of a range that are drawn for different purposes
 
 
@@ -58,12 +60,8 @@ class Drawing(Sequence[Case]):
     def __iter__(self) -> Iterator[Case]:
         return iter(self.fixed)
 
-    def number(self, at: int, turn: int, more: bool = False, where: Positions | None = None) -> int:
-        """The number of the case that is drawn from range ``at`` at this turn.
-
-        ``more`` than those of a range that are drawn in turn, it may be one that looks at some positions.
-        """
-        purpose = 1 + (1 + POSITIONS.index(where) if where else 0) if more else 0
+    def number(self, at: int, turn: int, purpose: int = 0) -> int:
+        """The number of the case that is drawn from range ``at`` at this turn, for one of ``PURPOSES``."""
         return len(self.fixed) + at + (turn + purpose * LATER) * len(self.ranges)
 
     def range_of(self, i: int) -> Ranges:
@@ -92,9 +90,9 @@ class Drawing(Sequence[Case]):
 
     def _where(self, i: int, rng: np.random.Generator) -> Positions | None:
         """At which positions a drawn case looks: where it was asked to, sometimes at edges, or anywhere."""
-        purpose = (i - len(self.fixed)) // len(self.ranges) // LATER
-        if purpose > 1:
-            return POSITIONS[purpose - 2]
+        where = PURPOSES[(i - len(self.fixed)) // len(self.ranges) // LATER]
+        if where:
+            return where
         return LAST_AND_NEXT[int(rng.integers(len(LAST_AND_NEXT)))] if rng.random() < AT_EDGES else None
 
     def _drawn(self, i: int) -> tuple[Shape, np.random.Generator]:
