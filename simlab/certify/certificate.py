@@ -26,11 +26,12 @@ VERDICTS = {
 BATTERY = 6
 # Contracts with another number: servers are tried on texts; the rest had one more before, in which rows of a sequence
 # depend on all tokens before, trees have a nearly certain candidate, and top-k and top-p leave more than four tokens;
-# and trees one more since, with rows certain of what is no candidate, and nodes of the first token or the last
+# and trees two more since, with rows certain of what is no candidate, and nodes of the first token or the last, and
+# with branches as long as the position that is looked at. The sixth of candidates had none that all before are refused
 OWN = (
     {"completions": 2}
-    | dict.fromkeys(("decode", "chain_logits", "chain_logits_joint"), 7)
-    | dict.fromkeys(("tree_parents", "tree_siblings"), 8)
+    | dict.fromkeys(("decode", "chain_logits", "chain_logits_joint", "verify_candidates"), 7)
+    | dict.fromkeys(("tree_parents", "tree_siblings"), 9)
 )
 OF_ALL = "TV: of all calls together"  # said where calls are counted by their number
 LISTED = 64  # outcomes of a failing case that are listed

@@ -120,27 +120,48 @@ DRAWN = """\
     counts[int(token[0])] += 1"""
 
 
-ROUNDS = 20  # of drawing again
+PRECISE = 1e-6  # of q that is left, from which on sums say well enough where a coin falls
 
 
 def _distinct(q: Array, count: int, n: int, rng: np.random.Generator) -> Array:
-    """``int64[n, count]`` drawn from q in turn without replacement: what repeats itself is drawn again.
+    """``int64[n, count]`` drawn from q in turn without replacement: what repeats itself is drawn from the others.
 
-    What is left of q may be too small ever to be hit: then the rest of a row is drawn from it by a race.
+    They may be too unlikely for the precision of sums: then the rest of a row is drawn from them by a race.
     """
     upto = q.cumsum()
     found, going = np.full((n, count), -1), np.arange(n)
     for k in range(count):
-        again = going
-        for _ in range(ROUNDS):
-            found[again, k] = np.searchsorted(upto, rng.random(len(again)) * upto[-1], side="right")
-            again = again[(found[again, :k] == found[again, k, None]).any(axis=1)]
+        found[going, k] = np.searchsorted(upto, rng.random(len(going)) * upto[-1], side="right")
+        again = going[_repeats(found[going, : k + 1])]
+        found[again, k] = _of_others(q, upto, found[again, :k], rng)
+        again = again[_repeats(found[again, : k + 1]) | (found[again, k] < 0) | (q[found[again, k]] == 0)]
         for row in again:
             left = q.copy()
             left[found[row, :k]] = 0
             found[row, k:] = _raced(left, count - k, rng)
         going = np.setdiff1d(going, again)
     return found
+
+
+def _repeats(tokens: Array) -> Array:
+    """Whether the last of each row ``tokens[n, k]`` is one of those before."""
+    return np.asarray((tokens[:, :-1] == tokens[:, -1:]).any(axis=1))
+
+
+def _of_others(q: Array, upto: Array, taken: Array, rng: np.random.Generator) -> Array:
+    """Draws ``int64[n]`` from what is left of q beside ``taken[n, k]``; ``upto`` holds the sums of q up to each token.
+
+    A coin over what is left becomes one over all of q, by the mass of the taken tokens that lie before its own. Where
+    too little is left, -1 is drawn.
+    """
+    taken = np.sort(taken, axis=1)
+    mass = q[taken]
+    left_before = upto[taken] - mass.cumsum(axis=1)
+    left = upto[-1] - mass.sum(axis=1)
+    coin = rng.random(len(taken)) * left
+    passed = (mass * (left_before <= coin[:, None])).sum(axis=1)
+    drawn = np.minimum(np.searchsorted(upto, coin + passed, side="right"), len(q) - 1)
+    return np.where(left < PRECISE * upto[-1], -1, drawn)
 
 
 def _raced(q: Array, count: int, rng: np.random.Generator) -> Array:

@@ -57,6 +57,7 @@ NUCLEUS, PARTS = 64, 64  # tokens that top-p leaves, at most; each has more than
 SEVERAL, WIDE = 8, 64  # tokens from which there are seven classes, and from which top-p leaves many
 GREEDY = 1 / 8  # the part of batches whose first sequence is greedy
 ENDED = 1 / 8  # the part of sequences that a token may end, where it is long enough before another does
+REFUSED = 1 / 2  # the part of candidates of which the first ones may be refused for certain
 GRAMMAR, OF_PLACES = 1 / 4, 1 / 3  # the part of sequences in which some tokens are certain, and about how many are
 
 Generator = np.random.Generator
@@ -240,13 +241,31 @@ def _events_of(drawn: tuple[DrawnBlock, ...], rng: Generator) -> tuple[Events, .
 
 
 def candidates(shape: Shape, rng: Generator, where: Positions | None = None) -> Case:
-    """Candidates of one position, from a row that can draw as many."""
+    """Candidates of one position, from a row that can draw as many; the first ones are often none that p can keep."""
     size, count = shape["V"], shape["K"]
-    of = rows.any_row(size, rng)
-    hard = ((kind, q) for kind, q in (rows.hard(of, rng) for _ in range(8)) if (q > 0).sum() >= 2 * count)
+    before = _refused(size, count, rng, where)
+    of = rows.kept_row(_kept(size - before, rng), size, rng) if before else rows.any_row(size, rng)
+    first = rng.choice(np.flatnonzero(of.p == 0), before, replace=False) if before else np.array([], np.int64)
+    some = (rows.hard(of, rng) for _ in range(8))
+    hard = ((kind, q) for kind, q in some if np.delete(q > 0, first).sum() >= 2 * (count - before))
     kind, q = next(hard, ("uniform", np.ones(size) / size))
     events = at_places(EXAMINED, of.count, ((at(0, of.labels),),))
-    return CandidatesCase(str(shape), of.p, q, count, (events,), kinds=(kind,))
+    return CandidatesCase(str(shape), of.p, rows.behind(q, first) if before else q, count, (events,), kinds=(kind,))
+
+
+def _kept(most: int, rng: Generator) -> int:
+    """How many tokens have mass."""
+    return int(rng.integers(rows.LEAST_KEPT, most + 1))
+
+
+def _refused(size: int, count: int, rng: Generator, where: Positions | None) -> int:
+    """How many candidates are refused for certain before one may be kept: as many as ``where`` says, any, or none."""
+    most = min(count - 1, size - rows.LEAST_KEPT)
+    if most < 1 or size < SEVERAL:
+        return 0
+    if where and where.up_to(most):
+        return int(rng.choice(where.up_to(most)))
+    return int(rng.integers(most + 1)) if rng.random() < REFUSED else 0
 
 
 def draft(shape: Shape, rng: Generator, where: Positions | None = None) -> Case:

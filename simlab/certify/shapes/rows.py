@@ -141,6 +141,15 @@ def certainly(p: Array, token: int, positions: int) -> Array:
     return found
 
 
+def behind(q: Array, first: Array) -> Array:
+    """A row whose distinct draws are nearly always all tokens of ``first``, in any turn, and then those of ``q``."""
+    share = 1 / (16 * len(first))
+    found = np.where(np.isin(np.arange(len(q)), first), 0, q)
+    found *= share / found.sum()
+    found[first] = (1 - share) / len(first)
+    return found
+
+
 def halfway(of: Row, rng: np.random.Generator) -> Array:
     """A row of q halfway between p and one that is hard: its drafts are rejected, and half of them kept at least."""
     return scaled(of.p + hard(of, rng)[1])

@@ -173,7 +173,7 @@ def _events_of(drawn: tuple[DrawnTree, ...], rng: Generator) -> tuple[Events, ..
 
 def drawn_tree(size: int, nodes: int, rng: Generator, where: Positions | None = None) -> DrawnTree:
     """A tree of so many nodes over V tokens: from a chain to one with all candidates at a few nodes."""
-    parents, spine = _parents(size, nodes, rng)
+    parents, spine = _parents(size, nodes, rng, where.start if where else 0)
     place, hubs = int(rng.integers(len(spine))), np.bincount(parents[1:], minlength=nodes)[spine[:-1]]
     if where and where.up_to(len(spine) - 1):
         place = int(rng.choice(where.up_to(len(spine) - 1)))
@@ -240,13 +240,16 @@ def _candidates(row: Array, count: int, rng: Generator) -> Array:
     return np.asarray(rng.permutation(found))
 
 
-def _parents(size: int, nodes: int, rng: Generator) -> tuple[Array, list[int]]:
-    """The parent of every node, in the order of their depth, and the nodes of the branch that is followed."""
+def _parents(size: int, nodes: int, rng: Generator, least: int = 0) -> tuple[Array, list[int]]:
+    """The parent of every node, in the order of their depth, and the nodes of the branch that is followed.
+
+    It is at least so long, if there are as many nodes.
+    """
     depth = nodes - 1 if rng.random() < 0.3 else 1 + int((nodes - 1) * rng.random())
-    depth = min(depth, nodes - 1)
     broad = rng.random() < BROAD
     if broad:
         depth = 1 + int(rng.integers(1 + (nodes - 1) // 4))
+    depth = min(max(depth, least), nodes - 1)
     parents, hub = [-1, *range(depth)], int(rng.integers(depth))
     while len(parents) < nodes:
         parent = hub if broad and rng.random() < 0.9 else int(rng.integers(len(parents)))

@@ -119,6 +119,11 @@ IN_SOME_CASES: dict[str, Wrong] = {  # what is wrong in a part of its shapes tha
     "coins of eight sequences before": ("verify_batch", "V=8..30,gamma=1,batch=9..17", _sequences_again, 48),
     "a greedy first sequence": ("verify_batch", "V=8..30,gamma=1..2,batch=3..6", _greedy_as_the_first, 32),
     "an old token as a uniform draft": ("decode", "V=8..30,length=12..20", one_by_one(_old_token_as_uniform), 16),
+    "late candidates": (
+        *("verify_candidates", "V=100..300,K=9..20"),
+        implementation("what is left of q not scaled", GATED["one position in 8"], "verify_candidates"),
+        96,
+    ),
     "nine siblings": ("tree_parents", "V=100..300,nodes=17..32", _eight_siblings, 24),
     "behind certain tokens": ("decode", "V=300,length=40", one_by_one(_even_behind_certain), 64),
     "drafts where a token is certain": (

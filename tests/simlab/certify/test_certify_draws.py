@@ -15,13 +15,13 @@ from tests.support.certify import case_named
 pytestmark = pytest.mark.exact
 
 
-@pytest.mark.parametrize("rounds", [0, 20])
-def test_candidates_are_drawn_in_turn_without_replacement(rounds: int, monkeypatch: pytest.MonkeyPatch):
-    """Also out of what is left of q.
+@pytest.mark.parametrize("precise", [candidates.PRECISE, 2.0])
+def test_candidates_are_drawn_in_turn_without_replacement(precise: float, monkeypatch: pytest.MonkeyPatch):
+    """Also where too little of q is left for sums.
 
     25,000 draws: a chi-square of 24 cells alarms with 1e-6, and sees TV 0.04 with power above 0.999.
     """
-    monkeypatch.setattr(candidates, "ROUNDS", rounds)
+    monkeypatch.setattr(candidates, "PRECISE", precise)
     case = case_named("verify_candidates", "three candidates of four tokens")
     every = {drawn: k for k, drawn in enumerate(case.every_draw)}
     law = np.array(list(case.every_draw.values()))
