@@ -54,16 +54,23 @@ out/verdicts.json: | .venv/.verify
 .venv/bin/pip:
 	$(PYTHON) -m venv .venv
 
+# Of torch there are several builds, and pip may have been told which to take. The rest uv installs in a part of the
+# time, or pip where uv reaches no index.
+PINNED = --quiet --constraint constraints.txt
+install = $(BIN)/pip install $(PINNED) uv $(2) \
+	&& $(BIN)/uv pip install --python $(BIN)/python $(PINNED) --editable '.[$(1)]' \
+	|| $(BIN)/pip install $(PINNED) --editable '.[$(1)]'
+
 .venv/.verify: pyproject.toml constraints.txt | .venv/bin/pip
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[report]'
+	$(call install,report)
 	touch $@
 
 models: .venv/.models
 
-.venv/.models: pyproject.toml constraints.txt | .venv/bin/pip
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[report,torch]'
+.venv/.models: pyproject.toml constraints.txt | .venv/.verify
+	$(call install,torch,torch)
 	$(BIN)/python -m experiments.verification.kernels
-	touch $@ .venv/.verify
+	touch $@
 
 SECONDS ?= 1500
 DATA ?=
@@ -86,11 +93,11 @@ engines: .engines/.engines
 	touch $@
 
 .venv/.docs: pyproject.toml constraints.txt | .venv/bin/pip
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[docs]'
+	$(call install,docs,torch)
 	touch $@ .venv/.verify .venv/.models
 
 .venv/.test: pyproject.toml constraints.txt | .venv/bin/pip
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	$(call install,dev,torch)
 	touch $@ .venv/.verify .venv/.models .venv/.docs
 
 clean:
