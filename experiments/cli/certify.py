@@ -133,8 +133,7 @@ def certify_command(
     Exit status: 0 lossless, 1 lossy or breaks, 2 wrong usage, 3 inconclusive: nothing was found, but the budget was too
     small for the TV asked for. SPEC is module:function, path/to/file.py:function, or a name of --list: an
     adapter, or code of a repository in --checkout.
-    simlab/certify/README.md is the guide; docs/certify-any-language.md that of --command,
-    docs/certify-servers.md that of --url.
+    The documentation (make docs, or docs/ of simlab's repository) has a guide to all of it, to --command and to --url.
     """
     if (spec is not None) + (command is not None) + (url is not None) + listing + self_test != 1:
         raise UsageError("certify: expected a SPEC, --command, --url, --list or --self-test, and only one of them")

@@ -83,7 +83,7 @@ def generate_command(
     guidance and sampling are those of its own code, unless given, and auto takes sjd-ac. Needs transformers.
 
     With module:factory or path/to/file.py:factory as NAME, the model is one's own, which that function makes
-    (docs/own-models.md; simlab model check says what it lacks). Where it decodes no pixels its tokens are written, and
+    (simlab model check says what it lacks). Where it decodes no pixels its tokens are written, and
     auto takes sjd-ac.
 
     Other METHODs are ar, jacobi, speculative, eagle, sjd, sjd-repeat-left, sjd-repeat-above, sjd-sample-left,
