@@ -326,8 +326,11 @@ def reference(seed: int) -> Finding:
     derived(
         "Algorithm 1 without eq. 8",
         r"The smallest change to Algorithm 1 that makes it exact, and none where $\Sigma = 1$. MAR's diffusion head "
-        r"learns its variances within a range, in its published code, so that $\Sigma$ is not 1; xAR samples by flow "
-        "matching, where steps add no noise and eq. 8 has nothing to multiply.",
+        r"learns its variances within a range, in its published code, so that $\Sigma$ is not 1. xAR's published code "
+        "(OliverRensu/xAR, commit 121e9c93df32, models/sampler.py) draws its flow by Euler-Maruyama steps, whose noise "
+        r"$\sqrt{2 t |dt|}$ no model learns: with the same steps in both, $\Sigma = 1$. As in MAR its last step adds "
+        "none (cspd.noiseless.target-end, cspd.noiseless.last-noise). Which sampler the paper takes for xAR it does "
+        "not say.",
     ),
     r"Algorithm 1 with the ratio of the last step alone, $p(x_0 | x_1^p) / q(x_0 | x_1^q)$, is lossless: the emitted "
     "token has the law of the target's token, whether noise is shared step by step or not, after at most one proposal "

@@ -163,7 +163,8 @@ def _crossed(model: Trajectory, chains: dict[float, list[Chain]]) -> np.ndarray:
         ANY_SAMPLER,
         relation="formalised",
         note="Rectified flow is read as it is mostly sampled, by steps along an ordinary differential equation, and "
-        r"DDIM with $\eta = 0$; with noise in all steps there is a density (cspd.samplers.stochastic). Of kernels "
+        r"DDIM with $\eta = 0$; with noise in all steps there is a density (cspd.samplers.stochastic). The published "
+        "code of xAR, the one flow that the paper decodes, adds noise in all steps but the last. Of kernels "
         "in place of PDFs, the product is the law of a trajectory for every sampler; the paper's algorithm divides "
         "PDFs.",
     ),
