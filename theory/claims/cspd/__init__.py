@@ -2,6 +2,7 @@
 
 MODULES = (
     "output",
+    "proved",
     "noiseless",
     "reflection",
     "many_dimensions",
