@@ -48,10 +48,11 @@ PROVED = said(
     "our method can maintain the quality of the generated images, which is consistent with the theoretical proof. ... "
     "The performance is well maintained, as theoretically proved.",
     "formalised",
-    r"Maintained is read as within a distance of the target's law that vanishes as $\Sigma$ tends to 1. Where variances "
-    r"do not depend on the state, $\mathbb{E} |\Sigma - 1|$ is the bias of the ratio in size, which A.1.2 names and "
-    "bounds; where they do, as in MAR's published code, the law can be off without bias. It is one token's law; quality "
-    "is measured in images. In G.5 the words follow a sentence on Leviathan et al., whose method is lossless.",
+    r"Maintained is read as within a distance of the target's law that vanishes as $\Sigma$ tends to 1. Where "
+    r"variances do not depend on the state, $\mathbb{E} |\Sigma - 1|$ is the bias of the ratio in size, which A.1.2 "
+    "names and bounds; where they do, as in MAR's published code, the law can be off without bias. It is one token's "
+    "law; quality is measured in images. In G.5 the words follow a sentence on Leviathan et al., whose method is "
+    "lossless.",
 )
 
 
@@ -65,15 +66,16 @@ PROVED = said(
 )
 def biased(seed: int) -> Finding:
     r"""Given both trajectories down to $x_1$, by "independent last noise" the draft follows $q = q(x_0 | x_1^q)$, and
-    by "noise in all steps" the ratio is $\Sigma p / q$ with $p = p(x_0 | x_1^p)$: its mean is $\Sigma$, so that
-    its bias is $\Sigma - 1$ where $\Sigma$ is one number, and $\mathbb{E} \Sigma - 1$ over all trajectories. Let $a =
-    \int \min(q, \Sigma p)$. By "unbounded proposals" the law of what is emitted is $e = \min(q, \Sigma p) + \frac{1 -
-    a}{\Sigma - a} [\Sigma p - q]_+$, and $\Sigma p = \min(q, \Sigma p) + [\Sigma p - q]_+$. So $e - p = (1 - \frac{1}{\Sigma}) \min(q, \Sigma p) + (\frac{1 - a}{\Sigma - a} - \frac{1}{\Sigma}) [\Sigma
-    p - q]_+$, of which the first part has the mass $a (1 - 1 / \Sigma)$ and the second minus that. Total variation is
-    at most the mass of one of them, $a |1 - 1 / \Sigma|$. For $\Sigma > 1$ that is below $a$, and below $\Sigma - 1$ as
-    $a \le 1$; for $\Sigma < 1$ it is at most $1 - \Sigma$, as $a \le \Sigma$. If $a = \Sigma < 1$ no proposal is ever
-    accepted, $e = \Sigma p$, and the mass $1 - \Sigma$ is missing. The law of the token is the mean over trajectories,
-    and total variation is convex.
+    by "noise in all steps" the ratio is $\Sigma p / q$ with $p = p(x_0 | x_1^p)$: its mean is $\Sigma$, so that its
+    bias is $\Sigma - 1$ where $\Sigma$ is one number, and $\mathbb{E} \Sigma - 1$ over all trajectories. Let $a = \int
+    \min(q, \Sigma p)$. By "unbounded proposals" the law of what is emitted is $e = \min(q, \Sigma p) + \frac{1 -
+    a}{\Sigma - a} [\Sigma p - q]_+$, and $\Sigma p = \min(q, \Sigma p) + [\Sigma p - q]_+$. So $e - p = (1 -
+    \frac{1}{\Sigma}) \min(q, \Sigma p) + (\frac{1 - a}{\Sigma - a} - \frac{1}{\Sigma}) [\Sigma p - q]_+$, of which the
+    first part has the mass $a (1 - 1 / \Sigma)$ and the second minus that. Total variation is at most the mass of one
+    of them, $a |1 - 1 / \Sigma|$. For $\Sigma > 1$ that is below $a$, and below $\Sigma - 1$ as $a \le 1$; for $\Sigma
+    < 1$ it is at most $1 - \Sigma$, as $a \le \Sigma$. If $a = \Sigma < 1$ no proposal is ever accepted, $e = \Sigma
+    p$, and the mass $1 - \Sigma$ is missing. The law of the token is the mean over trajectories, and total variation is
+    convex.
 
     So for $\Sigma > 1$ a token is off by less than the share of drafts that are accepted, of which the paper prints
     0.15 to 0.38 with shared noise. It is not that every draft is near the target: the bound knows of no distance of the
