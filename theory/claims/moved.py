@@ -22,7 +22,6 @@ MOVED: dict[str, str] = {
     "cspd.alignment-helps.always": "cspd.alignment-helps",
     "cspd.ratio-table.order": "cspd.ratio-table",
     "cspd.corollary-1.paths": "cspd.corollary-1",
-    "cspd.unbiased-suffices": "cspd.path-ratio.unbiased",
     "cspd.prefill.raises-any": "cspd.prefill.raises",
     "cspd.draft-length.falls": "cspd.pair.gamma",
     "cspd.tables.ddim": "cspd.samplers.stochastic",

@@ -102,7 +102,7 @@ BREAKS: list[tuple[str, Any, str, Callable[..., Any]]] = [
     ("cspd.ratio-collapse", TwoPath, "log_ratio", more(TwoPath.log_ratio)),
     ("cspd.path-ratio.unbiased", Path, "log_ratio", more(Path.log_ratio)),
     ("cspd.path-ratio.unbiased", LastStep, "log_ratio", more(LastStep.log_ratio)),
-    ("cspd.path-ratio.unbiased", ratios, "emitted_mass", lambda p, *others: Emitted(p, 1.0)),
+    ("cspd.unbiased-suffices", ratios, "emitted_mass", lambda p, *others: Emitted(p, 1.0)),
     ("cspd.path-ratio.two-path", TwoPath, "log_ratio", more(TwoPath.log_ratio)),
     ("cspd.path-ratio.two-path", ratios, "independent_noise", lambda *case: Coupling(*case[:3])),
     ("cspd.path-ratio.eq-15-first-order", bias, "first_order", by(1.05, bias.first_order)),
