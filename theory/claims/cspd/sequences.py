@@ -57,10 +57,10 @@ BLOCK = CODE.function(
     "those of the block are masked, so that it does not see their drafts. Each rejected token is replaced where it "
     "stands, and the next block begins after the last token of this one. Algorithm 1 in the paper differs: there M_p "
     "is given the drafts, and the block ends at its first rejection. The repository calls itself an "
-    "implementation of the paper, in its first version; that the law should be the target's is what section 5 says of "
-    "the algorithm.",
+    "implementation of the paper, in its first version, and makes no statement on the law; its rule is "
+    "cspd.output-law.reference.",
+    "ours",
 )
-OURS = replace(BLOCK, relation="ours")
 LOSSLESS_RULE = "lossless rule: a verified token has the law that the target predicts for it"
 
 
@@ -256,7 +256,7 @@ def calls(seed: int) -> list[Evidence]:
 
 @CLAIMS.claim(
     "cspd.in-place.token",
-    OURS,
+    BLOCK,
     "Where all drafts of a block are verified given the tokens before the block alone and rejected ones are replaced "
     "in place, each token by itself has the marginal law that it has in a sequence of the target.",
     assumptions=[
@@ -329,7 +329,7 @@ def token(seed: int) -> Finding:
 
 @CLAIMS.claim(
     "cspd.in-place.mend",
-    OURS,
+    BLOCK,
     "With a rule that is lossless for each token and leaves accepted drafts as they are, two changes to how the "
     "published code decodes a block give sequences the target's law: the target sees the drafts of the block, and the "
     "block ends at its first rejection. Neither change does so alone.",
