@@ -84,6 +84,7 @@ TAKE_HOME = (
         r"For every lossless decoder that cuts blocks at the first rejection, it lies between $\alpha / (1 + \alpha / "
         r"\gamma)$ and $(\alpha + \alpha / \gamma) / (1 + \alpha / \gamma)$, where $\alpha$ is the "
         "rate of verified drafts. So printed rates can be checked against each other without the models: those of "
-        "CSpD's Tables 1 and 2 at 4 and at 32 drafts are of no pair of models and such a decoder (cspd.draft-length).",
+        "CSpD's Tables 1 and 2 at 4 and at 32 drafts, read of verified drafts, pooled or image by image, or of all "
+        "drafts, are of no pair of models and such a decoder; averaged over blocks they can be (cspd.draft-length).",
     ),
 )
