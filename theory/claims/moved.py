@@ -21,7 +21,6 @@ MOVED: dict[str, str] = {
     "cspd.correlation.trajectory": "cspd.correlation",
     "cspd.alignment-helps.always": "cspd.alignment-helps",
     "cspd.ratio-table.order": "cspd.ratio-table",
-    "cspd.corollary-1.paths": "cspd.corollary-1",
     "cspd.prefill.raises-any": "cspd.prefill.raises",
     "cspd.draft-length.falls": "cspd.pair.gamma",
     "cspd.tables.ddim": "cspd.samplers.stochastic",

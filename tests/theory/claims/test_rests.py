@@ -95,7 +95,7 @@ BREAKS: list[tuple[str, Any, str, Callable[..., Any]]] = [
     ("cspd.tables.ratios", tables, "acceptance_over_gap", by(1.1, tables.acceptance_over_gap)),
     ("cspd.residual", resampling, "proposal_acceptance", by(0.9, resampling.proposal_acceptance)),
     # an example in which the threshold is 0
-    ("cspd.corollary-1", resampling, "acceptance_rates", lambda gap, *given: ACCEPTANCE_RATES(gap + 1.0, *given)),
+    ("cspd.corollary-1.paths", resampling, "acceptance_rates", lambda gap, *given: ACCEPTANCE_RATES(gap + 1.0, *given)),
     # rates that rise with the scale and fall with the temperature, since they are those of what is rejected
     ("cspd.temperature", settings, "last_step_acceptance", changed(ACCEPTANCE, lambda rate: 1 - rate)),
     ("cspd.guidance", settings, "last_step_acceptance", changed(ACCEPTANCE, lambda rate: 1 - rate)),

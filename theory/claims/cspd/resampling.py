@@ -12,7 +12,7 @@ import scipy
 from simlab.continuous import affine_chain
 from simlab.continuous.rules import LastStep, Rule, VarianceProduct
 from simlab.continuous.rules.base import proposal_acceptance
-from theory.claims.base import Claims, Evidence, Finding
+from theory.claims.base import Claims, Finding
 from theory.claims.cspd.assumed import INDEPENDENT_LAST_NOISE, LAST_NOISE, SOMEWHERE_ABOVE, UNBOUNDED
 from theory.claims.evidence import (
     counterexample,
@@ -87,15 +87,20 @@ def residual(seed: int) -> Finding:
 # The threshold ------------------------------------------------------------------------------------------------------
 
 
+COROLLARY = (
+    "We can compute α_s by gathering Σ and sampling x_0 from the Gaussian distribution, thereby completing the "
+    "acceptance-rejection sampling to obtain samples equivalent to those derived from sampling p'(Y)."
+)
+
+
 @CLAIMS.claim(
     "cspd.corollary-1",
     said(
         "Corollary 1, eq. 50",
-        "We can compute α_s by gathering Σ and sampling x_0 from the Gaussian distribution, thereby completing the "
-        "acceptance-rejection sampling to obtain samples equivalent to those derived from sampling p'(Y).",
+        COROLLARY,
         "formalised",
         "$p'(Y)$ is read as in eq. 50, with the densities of two trajectories that share $x_0$ and whose other states "
-        "are given. Read of eq. 5's residual of one trajectory it is not so, but for a single step: examples.",
+        "are given; read of eq. 5's residual of one trajectory it is cspd.corollary-1.paths.",
     ),
     r"Given both trajectories down to $x_1$, tokens drawn from $p(x_0 | x_1^p)$ and accepted with the threshold of eq. "
     r"13 have the density $\max(0, p(Y_p) - q(Y_q)) / Z'$ in $x_0$, $Z'$ its integral over $x_0$.",
@@ -109,13 +114,10 @@ def two_path(seed: int) -> Finding:
 
     Without "somewhere above" no proposal is ever accepted (``cspd.termination``).
 
-    Not for every two models does the token follow $p'(Y) = [p(Y) - q(Y)]_+ / Z$ as eq. 5 defines it, of the laws of one
-    trajectory. After a rejection Algorithm 1 keeps $x_T^p$ to $x_1^p$ as they are, distributed as under $p$ given a
-    rejection; under that $p'(Y)$ they follow a residual of their own. And where $\Sigma p \le q$ everywhere the
-    threshold is 0, though $p'(Y)$ exists. With a single denoising step from an $x_1$ that both trajectories share it
-    does: $\Sigma = 1$ and $p(Y) - q(Y) = p(x_1) (p(x_0 | x_1) - q(x_0 | x_1))$. A rejection at $x_1$ has probability
-    $Z(x_1)$, so $x_1$ given a rejection has the density $p(x_1) Z(x_1) / Z$, and $x_0$ then follows $[p - q]_+ /
-    Z(x_1)$: together $[p(Y) - q(Y)]_+ / Z$.
+    With a single denoising step from an $x_1$ that both trajectories share, tokens follow $p'(Y) = [p(Y) - q(Y)]_+ / Z$
+    as eq. 5 defines it too, of the laws of one trajectory: $\Sigma = 1$ and $p(Y) - q(Y) = p(x_1) (p(x_0 | x_1) - q(x_0
+    | x_1))$. A rejection at $x_1$ has probability $Z(x_1)$, so $x_1$ given a rejection has the density $p(x_1) Z(x_1) /
+    Z$, and $x_0$ then follows $[p - q]_+ / Z(x_1)$: together $[p(Y) - q(Y)]_+ / Z$.
 
     A lossless rule accepts a proposal just as often as a draft is rejected. Let $\alpha = \int \min(q, \Sigma p)$ and
     $Z' = \int [p - q / \Sigma]_+$. Since $\min(q, \Sigma p) + [\Sigma p - q]_+ = \Sigma p$, $\alpha + \Sigma Z' =
@@ -133,13 +135,27 @@ def two_path(seed: int) -> Finding:
             "agree, as a lossless rule has them, only for Sigma = 1",
             numbers(sigma=2, gap=1, taken=share.proposal_acceptance, rejected=1 - share.acceptance),
         ),
-        *other_residuals(),
     )
 
 
-def other_residuals() -> list[Evidence]:
-    """Where what the threshold accepts is not x_0 of eq. 5's residual of the laws of one trajectory."""
-
+@CLAIMS.claim(
+    "cspd.corollary-1.paths",
+    said(
+        "Corollary 1, eqs. 5 and 13",
+        COROLLARY,
+        "stronger",
+        "$p'(Y)$ by its definition, eq. 5, of the laws of one trajectory $Y = x_{0:T}$. The proof of the corollary "
+        "puts two trajectories in its place (cspd.corollary-1), and eq. 49 integrates over the token alone.",
+    ),
+    r"After a rejection, drawing $x_0 \sim p(x_0 | x_1^p)$ until the threshold of eq. 13 accepts it samples $x_0$ of "
+    r"$p'(Y) = [p(Y) - q(Y)]_+ / Z$, the residual of the laws of one trajectory $Y = x_{0:T}$ of either model.",
+)
+def of_one_trajectory(seed: int) -> Finding:
+    r"""After a rejection Algorithm 1 keeps $x_T^p$ to $x_1^p$ as they are, distributed as under $p$ given a rejection;
+    under $p'(Y)$ they follow a residual of their own. And where $\Sigma p \le q$ everywhere the threshold is 0, though
+    $p'(Y)$ exists. With a single denoising step from an $x_1$ that both trajectories share it is so
+    (``cspd.corollary-1``).
+    """
     # p'(x_0) for x_1 ~ N(0, 1) against N(0, 4), and x_0 = x_1 + N(0, 1/4), by one integral over x_1
     x = np.linspace(-9, 9, 181)
     even = float(np.sqrt(2 * log(2) / (1 - 2**-2)))  # where N(0, 1) and N(0, 4) have the same density
@@ -151,22 +167,21 @@ def other_residuals() -> list[Evidence]:
     tv = 0.5 * float(np.abs(law - residual_density).sum() * (x[1] - x[0]))
     z = 2 * (scipy.stats.norm.cdf(even) - scipy.stats.norm.cdf(even / 2))
     taken = float(acceptance_rates(0.0, log(0.5)).proposal_acceptance)
-    require(tv > 0.01 and taken == 0 < z, "the threshold accepts what eq. 5 asks for")
-    return [
-        example(
-            "not for every two models with p'(Y) of eq. 5: T = 2, and the last step draws from N(0, 1) in both models, "
-            "whatever x_1 is; x_1 is N(0, 4) for the target and N(0, 1) for the draft. Then Sigma = 1/2, and max(0, "
-            "p/2 - q) is 0 at every x_0: no token is ever accepted. Yet p'(Y) exists, with Z = TV(N(0, 4), N(0, 1)), "
-            "and its x_0 follows N(0, 1)",
+    return refuted_if(
+        tv > 0.01 and taken == 0 < z,
+        counterexample(
+            "T = 2, and the last step draws from N(0, 1) in both models, whatever x_1 is; x_1 is N(0, 4) for the "
+            "target and N(0, 1) for the draft. Then Sigma = 1/2, and max(0, p/2 - q) is 0 at every x_0: no token is "
+            "ever accepted. Yet p'(Y) exists, with Z = TV(N(0, 4), N(0, 1)), and its x_0 follows N(0, 1)",
             numbers(sigma=0.5, taken=taken, z=z),
         ),
-        example(
-            "nor where tokens are accepted: T = 2, x_1 is N(0, 1) for the target and N(0, 4) for the draft (shared "
-            f"noise), and x_0 = x_1 + N(0, 1/4): Sigma = 2. What the threshold accepts and the x_0 of p'(Y) of eq. 5 "
-            f"are {tv:.3f} apart in TV",
+        counterexample(
+            "where tokens are accepted: T = 2, x_1 is N(0, 1) for the target and N(0, 4) for the draft (shared noise), "
+            "and x_0 = x_1 + N(0, 1/4): Sigma = 2. What the threshold accepts and the x_0 of p'(Y) are "
+            f"{tv:.3f} apart in TV",
             numbers(sigma=2, sd_target=1, sd_draft=2, last_sd=0.5, tv=tv),
         ),
-    ]
+    )
 
 
 def _after_rejection(own: float, others: float, last: float, x: np.ndarray) -> np.ndarray:
