@@ -171,8 +171,10 @@ def rows_at(rows: list[Pmf]) -> Callable[[Sequence[int]], Pmf]:
         "clusters are formed.",
         "formalised",
         "Speed is read as what Theorem 1, “Lower Bound on GSD Accept Rate”, bounds: acceptance at equal rows, and what "
-        "follows from it for the calls of a sequence. Calls of whole sequences for every target and draft are a "
-        "stronger reading, which is false: other tokens come out, and other rows after them.",
+        "follows from it for the calls of a sequence; clusters as a partition, of which Theorem 1 speaks. With the "
+        "windows of Algorithm 3, which are none, acceptance can fall at equal rows (gsd.dynamic). Calls of whole "
+        "sequences for every target and draft are a stronger reading, which is false: other tokens come out, and other "
+        "rows after them.",
     ),
     r"For every $p$, $q$ and every partition fixed before the draft is drawn, the grouped rule accepts a draft at "
     r"least as often as the lossless rule; and where the rows of each position do not depend on the tokens before it, "
