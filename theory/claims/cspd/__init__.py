@@ -14,6 +14,7 @@ MODULES = (
     "bias",
     "log_ratio",
     "samplers",
+    "parallel",
     "sequences",
     "prefill",
     "prefill_cost",

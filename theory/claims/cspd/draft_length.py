@@ -85,8 +85,9 @@ def chained(rows: dict[str, tuple[int, int]]) -> Rows:
     derived(
         "Tables 1 and 2, Figure 8",
         "It takes nothing of CSpD; the bounds are sharp for every rational rate. Section 4.3 explains falling rates by "
-        "“greater deviations from the target model’s distribution” of longer drafts: of Algorithm 1, as far as it is "
-        "lossless, this excludes them, and of the published code cspd.draft-length.in-place supplies them.",
+        "“greater deviations from the target model’s distribution” of longer drafts. Where decoding is lossless and "
+        "blocks are cut there are none: a draft is verified behind accepted ones alone. Where drafts are verified "
+        "without each other, as by the published code, there can be (cspd.draft-length.in-place).",
     ),
     r"Let $\bar a$ be the probability that a draft is accepted, averaged over the positions of a sequence of the "
     r"target. It does not depend on the draft length $\gamma$, and if $\alpha$ is the share of verified drafts that "

@@ -123,7 +123,7 @@ def without_bias() -> list[Evidence]:
     for gap in (0.0, 1.0):
         p, q = (np.exp(-0.5 * (y - mean) ** 2) * width / sqrt(2 * pi) for mean in (gap, 0.0))
         laws = [emitted_mass(p, q, log(sigma) + gap * y - gap**2 / 2) for sigma in sigmas]
-        made = sum(law.mass for law in laws) / 2
+        made = np.mean([law.mass for law in laws], axis=0)
         tv = 0.5 * float(np.abs(made - p).sum() + 1 - made.sum())
         bound = float(np.mean([law.acceptance * abs(1 - 1 / sigma) for law, sigma in zip(laws, sigmas, strict=True)]))
         require(tv < bound, f"the law is off by {tv}, beyond {bound}")
