@@ -23,11 +23,12 @@ CLAIMS = Claims("lossy")
 CODE = Repository("FasterDecoding/Medusa", "e2a5d20c048a9b0a4092e6933c34313687422518")
 FILE, FUNCTIONS = "medusa/model/utils.py", "generate_candidates and evaluate_posterior"
 COMPUTES = (
-    "With fast=True, the default of medusa_generate, which calls both, a step begins with the argmax of the logits, "
-    "whatever the temperature, and goes on with the topk of each head. A candidate's token x is kept if p(x) exceeds "
-    "min(posterior_threshold, posterior_alpha exp(-H)), p at the temperature; the longest path is taken, of equals the "
-    "likeliest. With fast=False the first token is drawn, and evaluate_posterior calls get_typical_posterior_mask with "
-    "six arguments, which takes five."
+    "With fast=True and sampling='typical', the defaults of medusa_generate, which calls both, a step begins with the "
+    "argmax of the logits, whatever the temperature, and goes on with the topk of each head. A candidate's token x is "
+    "kept if p(x) exceeds min(posterior_threshold, posterior_alpha exp(-H)), p at the temperature; the longest path is "
+    "taken, of equals the likeliest. With fast=False the first token is drawn, and evaluate_posterior calls "
+    "get_typical_posterior_mask with six arguments, which takes five. With sampling='nucleus' candidates are compared "
+    "with tokens that are drawn, whatever fast is."
 )
 
 
@@ -76,8 +77,8 @@ def typical_law(seed: int) -> Finding:
 @CLAIMS.claim(
     "medusa-reference.no-chance",
     CODE.function(FILE, FUNCTIONS, COMPUTES),
-    r"With fast=True nothing is drawn, whatever the temperature: for every $p$ and every child $x$ the token emitted "
-    r"is $x$ or the likeliest one, surely.",
+    r"With fast=True and sampling='typical', the defaults, nothing is drawn, whatever the temperature: for every $p$ "
+    r"and every child $x$ the token emitted is $x$ or the likeliest one, surely.",
 )
 def no_chance(seed: int) -> Finding:
     """Children are the likeliest tokens of the heads, a child is kept or not by its probability alone, and where none
