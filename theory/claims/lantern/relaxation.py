@@ -219,8 +219,9 @@ def conditional_bound(seed: int) -> Finding:
     said(
         "3.3",
         "is the largest subset of $B_k(\\tilde{x})$ such that for the total variation distance",
-        "formalised",
-        "Of the sets of nearest tokens: the next paragraph builds the set nearest first and stops at the bound.",
+        "weaker",
+        "Of the sets of nearest tokens: the next paragraph builds the set nearest first and stops at the bound. The "
+        "sentence to the letter, of all subsets, is false of the set that is built (second example).",
     ),
     r"For every $p$, $x$ and $\delta > 0$, of the sets $\{x, y_1, \ldots, y_j\}$ of the $j$ nearest tokens the one "
     r"that is built is the largest whose conditional target is within TV $\delta$ of $p$.",
