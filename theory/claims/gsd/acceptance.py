@@ -283,10 +283,11 @@ def speed(seed: int) -> Finding:
         "abstract",
         "However, traditional SD methods are designed to accept only a single most-likely token, which fails to "
         "leverage this difference, leading to excessive false-negative rejections.",
-        "formalised",
-        "A single token is read as what a draft is tested by: its own two probabilities, without those of tokens that "
-        "are alike, which clusters count. That no draft but a likeliest token is accepted is stronger: it is so at "
-        "temperature 0, and not at temperature 1, at which the paper measures (example).",
+        "weaker",
+        "What is judged is what a draft is tested by: its own two probabilities, without those of tokens that are "
+        "alike, which clusters count. The sentence to the letter, that no draft but a likeliest token is accepted, is "
+        "true at temperature 0 and false at temperature 1, at which the paper measures (example). Whether rejections "
+        "are excessive is not judged.",
     ),
     r"For every $p$, $q$ and draft $x$ speculative sampling accepts $x$ with a probability that $p(x)$ and $q(x)$ "
     "alone decide, whatever other tokens have.",

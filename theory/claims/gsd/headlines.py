@@ -36,6 +36,7 @@ HEADLINES = (
         "holds",
         "At a largest difference e near-uniform rows over V tokens reach TV e V/2, while rows that share a token of "
         "probability c stay at or below 1 - c.",
+        "With relative differences fixed, V does not matter: rows within r/V of each other have TV r/2 at most.",
     ),
     Headline(
         "gsd.unbiased",

@@ -95,7 +95,8 @@ def on_front(ledger: Ledger) -> list[str]:
     said(
         *PARETO,
         "formalised",
-        "The front is that of the rows that Table 1 prints; of Fig. 10 no numbers are printed.",
+        "The front is that of the rows that Table 1 prints; of Fig. 10 no numbers are printed. Nor is it printed that "
+        "the front lies on the line between two of them, or what the error of a score is.",
     ),
     r"In Table 1 no row of amplify or addition has both at most as many calls and at least as good a CLIP score or FID "
     r"as a row of GSD, and each with a number of calls between those of two rows of GSD scores worse than the line "
@@ -407,13 +408,14 @@ def drawbacks(seed: int) -> Finding:
     "gsd.accumulation",
     said(
         "3.2, Fig. 6",
-        "the accumulation of subtle differences between distributions p and q significantly increases total variation, "
-        "ultimately lowering the acceptance rate ... This problem becomes more pronounced when the support is larger. "
-        "... regions with higher confidence (e.g., faces) exhibit relatively low TV values",
+        "regions with higher confidence (e.g., faces) exhibit relatively low TV values ... the accumulation of subtle "
+        "differences between distributions p and q significantly increases total variation, ultimately lowering the "
+        "acceptance rate ... This problem becomes more pronounced when the support is larger.",
         "formalised",
-        "“Subtle” is read as a bound $e$ on the difference of every single token, confidence as one token to which "
-        "both rows give at least $c$. The toy example of Fig. 6 is one pair of each kind; what such pairs can reach is "
-        "given. What was measured on images is not judged.",
+        "“Subtle” is read as a bound $e$ on the difference of every single token, fixed as $V$ grows, confidence as "
+        "one token to which both rows give at least $c$. With differences in proportion to the $1/V$ that a token has, "
+        "at most $r/V$, TV is at most $r/2$ and the support does nothing (last example). The toy example of Fig. 6 is "
+        "one pair of each kind; what such pairs can reach is given. What was measured on images is not judged.",
     ),
     r"Over $V$ tokens, rows that differ by at most $e \le 2/V$ on every token have $\mathrm{TV} \le e \lfloor V/2 "
     r"\rfloor$, and near-uniform rows, within $e/2$ of $1/V$ on every token, reach it; rows that both give one token "
@@ -424,13 +426,14 @@ def accumulation(seed: int) -> Finding:
     r"""TV is the sum of the positive differences and also that of the negative ones. One of the two kinds has at most
     $\lfloor V/2 \rfloor$ tokens, so $\mathrm{TV} \le e \lfloor V/2 \rfloor$. A near-uniform pair reaches it: add $e/2$
     to half of the tokens and take it from the other half in one row, the other way round in the other; these are pmfs
-    for $e \le 2/V$. Rows that differ on $m$ tokens only are limited to $e \lfloor m/2 \rfloor$.
+    for $e \le 2/V$. Rows that differ on $m$ tokens only are limited to $e \lfloor m/2 \rfloor$. With $e = r/V$ the
+    bound is at most $r/2$ for every $V$.
 
     $\mathrm{TV} = 1 - \sum_x \min(p, q)(x)$, and a shared token alone has $\min(p, q) \ge c$. The bound is reached by
     rows that share nothing else. Rows that are uniform over two halves of the vocabulary have no token in common.
 
     That of two pairs with one largest difference the near-uniform one has the larger TV, as in the toy example of Fig.
-    6, is no rule: what counts is on how many tokens rows differ, not how flat they are. The last example is a
+    6, is no rule: what counts is on how many tokens rows differ, not how flat they are. The third example is a
     near-uniform pair that differs on two tokens, and a pair with 9/10 on one token that differs on all others but one.
     """
     e = Fraction(1, 100)
@@ -460,6 +463,8 @@ def concentrated() -> list[Evidence]:
     size, e = 100, Fraction(1, 1000)
     flat = _tilted(weights(*[1] * size), range(2), e)
     peaked = _tilted((Fraction(9, 10), *[Fraction(1, 10 * (size - 1))] * (size - 1)), range(1, size - 1), e)
+    relative = {v: tv(*_alternating(v, Fraction(1, 2 * v))) for v in (2, 10, 100, 1000)}
+    require(set(relative.values()) == {Fraction(1, 4)}, "TV depends on V where differences are in proportion to 1/V")
     largest = [max(abs(x - y) for x, y in zip(*pair, strict=True)) for pair in (flat, peaked)]
     require(largest == [e, e] and min(map(min, (*flat, *peaked))) >= 0, "the two pairs do not differ by e")
     require(tv(*flat) < tv(*peaked), "the near-uniform pair has the larger TV")
@@ -476,6 +481,11 @@ def concentrated() -> list[Evidence]:
             f"100 tokens, largest difference 1/1000: a near-uniform pair that differs on two tokens has TV "
             f"{fmt(tv(*flat))}, a pair with 9/10 on one token that differs on 98 others {fmt(tv(*peaked))}",
             numbers(tokens=size, e=e, top=Fraction(9, 10), tv_flat=tv(*flat), tv_peaked=tv(*peaked)),
+        ),
+        example(
+            f"near-uniform pairs that differ by 1/(2V) on every token: TV {fmt(relative[2])} for V = "
+            + ", ".join(map(str, relative)),
+            numbers(tokens=list(relative), tv_relative=list(relative.values())),
         ),
     ]
 

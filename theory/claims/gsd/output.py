@@ -363,11 +363,12 @@ def _tv_of_sequences(law: Any, p: Pmf, n: int) -> float:
     said(
         "2.3 and Algorithm 4",
         "the correctness of the output distribution is ensured regardless of the choice of q",
-        "formalised",
-        "Said of speculative sampling, as the reason why SJD, “provided in Algorithm 4”, may draft with earlier rows. "
-        "Its last line but one keeps the drafts behind a rejection, and takes the rows of this call for their q. SJD "
-        "draws them again from those rows (sjd.theorem-1), as the published code of GSD does; then nothing is lost. "
-        "Algorithm 5 prints the same line.",
+        "stronger",
+        "True of speculative sampling, of which it is said, as the reason why SJD, “provided in Algorithm 4”, may "
+        "draft with earlier rows. Its last line but one, which Algorithm 5 prints as well, keeps the drafts behind a "
+        "rejection, and takes the rows of this call for their q. The paper does not say that the line is to be taken "
+        "to the letter: SJD draws them again from those rows (sjd.theorem-1), as the published code of GSD does; then "
+        "nothing is lost.",
     ),
     r"For every target and window, Algorithm 4 emits sequences with the target's law, $\hat X_{0:L-k} \leftarrow "
     r"\hat X_{k:L}$ and $q_{0:L-k} \leftarrow p_{k:L}$ being carried out as printed.",
