@@ -39,7 +39,8 @@ RATIOS = {"greedy": 1.75, "sampled": 1.76}
         "LANTERN increases speed-ups by $1.75 \\times$ and $1.76 \\times$, as compared to greedy decoding and random "
         "sampling, respectively, when applied to LlamaGen, a contemporary visual AR model.",
         "formalised",
-        "Of what is printed: the times themselves cannot be measured again here.",
+        "Of what is printed: the times themselves cannot be measured again here. Section 4.2.1 has 1.65 for 1.64, "
+        "whose quotient is 1.76 to rounding as well.",
     ),
     r"LANTERN's printed speedups over EAGLE-2's, 2.25 to 1.28 for greedy decoding and 1.64 to 0.93 for sampling, are "
     r"1.75 and 1.76 times as large, within what rounding to two digits allows.",
@@ -58,6 +59,7 @@ def speed(seed: int) -> Finding:
             count += not least - half <= RATIOS[name] <= most + half
         return count
 
+    require(off(SPEEDUPS | {"sampled": (1.65, 0.93)}) == 0, "with 1.65 the quotient is another")
     return holds_if(
         off(SPEEDUPS) == 0,
         example(

@@ -6,13 +6,13 @@ from theory.claims.headlines import Headline
 
 HEADLINES = (
     Headline(
-        "cactus.budget",
-        r"Bound: the row that Cactus makes for a drafted token keeps to a KL budget controlled by $\delta$.",
+        "cactus.budget.mended",
+        r"Bound: the row that Cactus makes for a drafted token is within (1 + p(x)) $\delta$ of the target in KL "
+        r"divergence, and within $\delta$ where p(x) is raised to 1 - p(x) at most.",
         "holds",
-        r"The divergence grows with $\delta$ from 0, and is at most twice that.",
-        r"It is not within $\delta$ itself for every row, as the budget is solved to second order: 9/10 is raised to 1 "
-        r"at $\delta$ = 1/18, where the divergence is 0.105. It is where p(x) is raised to 1 - p(x) at most "
-        "(cactus.budget.mended).",
+        "The budget is solved to second order around p(x), and the next term has the sign of 2 p(x) - 1.",
+        r"It is not within $\delta$ itself for every row, which the README calls the budget: 9/10 is raised to 1 at "
+        r"$\delta$ = 1/18, where the divergence is 0.105 (cactus.budget).",
     ),
     Headline(
         "cactus.emitted",
@@ -28,7 +28,8 @@ HEADLINES = (
         "Bound: verifying against a mixture of target and draft is the best trade of acceptance for TV.",
         "holds",
         "It emits the mixture and gains the TV that it spends, which no rule with one draft exceeds.",
-        "So do amplify, addition, optimal-lossy and Cactus (cactus.frontier); in other distances it is not the best.",
+        "So do amplify, addition, optimal-lossy and Cactus (cactus.frontier); in KL divergence amplify can be nearer "
+        "to the target at equal acceptance and TV.",
     ),
     Headline(
         "cascade.law",
@@ -41,8 +42,8 @@ HEADLINES = (
         "mars-reference.unrelaxed",
         "Losslessness: the published code of MARS is lossless where it does not relax.",
         "refuted",
-        "Children are the draft model's likeliest tokens and are scored as if drawn from it: the third token of three "
-        "is accepted with 2/5 where the target has 1/5.",
+        "Children are the draft model's likeliest tokens and are scored as if drawn from it: with p = q = (2/3, 1/3) "
+        "the first token is always accepted, where the target has 2/3.",
         "Scored with q = 1, as EAGLE-2 does, it is lossless.",
     ),
 )

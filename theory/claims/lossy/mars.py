@@ -23,7 +23,7 @@ COMPUTES = (
     "When sampling, a position is relaxed if the second largest of the processed logits over the largest exceeds "
     "relaxation_threshold, 0.9: then the first child of the node that is one of the two likeliest tokens is accepted. "
     "Elsewhere a child x is accepted with min(1, p(x)/q(x)), q(x) from retrieve_probs, and after a rejection p(x) "
-    "becomes max(0, p(x) - q(x)) and p is scaled up."
+    "becomes max(0, p(x) - q(x)) and p is scaled up: “Standard rejection sampling”, as its comment says."
 )
 UNRELAXED = 2  # a normaliser of logits at which the pair is not relaxed
 
