@@ -26,7 +26,7 @@ FOUND, LINES = 10, 3  # claims that answer a question, of which the first mostly
 SAYS = {
     "paper": "what the paper states",
     "code": "what published code does",
-    "derived": "a result of ours, which no paper states",
+    "derived": "not quoted from a paper; derived here",
 }
 
 

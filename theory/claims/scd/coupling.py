@@ -101,7 +101,11 @@ SHOWN = (
 
 @CLAIMS.claim(
     "scd.gumbel-repeats",
-    derived("Gumbel coupling against maximal coupling"),
+    derived(
+        "Gumbel coupling against maximal coupling",
+        "The sum is the probability Jaccard index of Moulton and Jiang, arXiv 1809.04052, who have it as how often two "
+        "races with the same times have one winner.",
+    ),
     r"Gumbel noise that is shared by two rows $p$ and $q$ draws one token from both with probability "
     r"$\sum_x 1 / \sum_y \max(p(y)/p(x), q(y)/q(x))$ over the tokens $x$ that both may draw, which is at least "
     r"$(1 - \mathrm{TV})/(1 + \mathrm{TV})$, at most the maximal coupling's $1 - \mathrm{TV}$, and equal to that for "
