@@ -122,6 +122,7 @@ def searched(kept: list[int], parents: Sequence[int]) -> list[int]:
         "`torch.topk` picks the nodes that are verified by the sum of logarithms on their paths; the place of the "
         "parent of each among them is looked for with `torch.searchsorted`. The line after it, which would find "
         "parents that are not there, is commented out.",
+        "ours",
     ),
     "For every draft and every choice among nodes of equal score, each node that is verified is placed under the node "
     "whose child it is.",

@@ -77,7 +77,10 @@ class AlwaysAccepts(Optimal):
 
 @CLAIMS.claim(
     "candidates.lossless",
-    derived("after SpecInfer, SpecTr and arXiv 2502.18779"),
+    derived(
+        "after SpecInfer, SpecTr and arXiv 2502.18779",
+        "That a method is lossless is the claim of its own paper; here one argument for each.",
+    ),
     r"For every $p$, $q$ and $K$, recursive rejection (with and without replacement), the verifier of greedy "
     r"candidates, optimal transport, list sampling by shared exponentials, and sample and match emit the law $p$.",
 )
@@ -202,8 +205,8 @@ HU = "arXiv 2502.18779, abstract"
         HU,
         "Our results show that the draft sampling method strongly influences the optimal acceptance rate, with "
         "sampling without replacement outperforming sampling with replacement.",
-        "formalised",
-        "For the optimal acceptance of one position, and every p and q instead of a mean.",
+        "stronger",
+        "For the optimal acceptance of one position, and every p and q instead of those that were measured.",
     ),
     r"For every $p$, $q$ and $K$, the most that a lossless method can accept of $K$ candidates drawn without "
     r"replacement is at least what it can accept of $K$ candidates drawn with replacement.",
