@@ -411,8 +411,8 @@ def _scores(ledger: Ledger) -> Iterator[Comparison]:
     "published.cspd-masked",
     said(
         "G.5, Table 9",
-        "In contrast, while masked generation can achieve a higher acceleration ratio (up to 10× when the number of "
-        "masks reaches 32), it cannot maintain performance, as shown in Table 9.",
+        "[While masked] generation can achieve a higher acceleration ratio (up to 10× when the number of masks reaches "
+        "[32]), it cannot maintain performance, as shown in Table 9.",
         "formalised",
         "A higher ratio is read as above those of CSpD, performance as FID, and maintained as for "
         "published.cspd-scores: within two of the deviations that are printed with CSpD's. Table 9 does not print its "
