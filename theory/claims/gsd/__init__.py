@@ -1,3 +1,3 @@
 """GSD, grouped speculative decoding."""
 
-MODULES = ("acceptance", "output", "naive_lossy", "reference_code", "large_vocabulary", "headlines")
+MODULES = ("motivation", "acceptance", "output", "naive_lossy", "reference_code", "large_vocabulary", "headlines")
