@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from theory.claims.base import Claims, Finding
-from theory.claims.published.comparisons import Comparison, judged, not_so, together
+from theory.claims.published.comparisons import Comparison, judged
 from theory.claims.sources import said
 from theory.published.ledger import Ledger, Row, published
 
@@ -13,40 +13,37 @@ CLAIMS = Claims("sjd-pac")
 
 # EAGLE -------------------------------------------------------------------------------------------------------------
 
+NEGLIGIBLE = (
+    "For instance, EAGLE ..., despite its success in accelerating Large Language Models (LLMs), yields negligible "
+    "speedups for T2I models"
+)
+MODEST = 2  # section 1, of SJD: "a modest ~2x speedup"
+
 
 @CLAIMS.claim(
     "pac.eagle",
     said(
         "1",
-        "For instance, EAGLE ..., despite its success in accelerating Large Language Models (LLMs), yields negligible "
-        "speedups for T2I models",
-        "formalised",
-        "Judged for the measurements that the sentence cites, LANTERN's of EAGLE-2 on LlamaGen. The paper explains it "
-        "by the entropy of image models at standard sampling temperatures, so sampling at temperature 1 is read, as in "
-        "its own experiments. Negligible has no number: what is no speedup at all is negligible under every reading. "
-        "With greedy decoding LANTERN prints 1.28, of which that cannot be said.",
+        NEGLIGIBLE,
+        "weaker",
+        "The sentence is about text-to-image models; this is about one, at one temperature: what it cites, LANTERN's "
+        "measurement of EAGLE-2 on LlamaGen. The paper explains it by the entropy of image models at standard sampling "
+        "temperatures, so sampling at temperature 1 is read. Negligible has no number: what is no speedup at all is "
+        "negligible under every reading. With greedy decoding LANTERN prints 1.28, of which that cannot be said. Of "
+        "another model, Lumina-mGPT, the paper itself prints 2.10 and 2.01 (pac.eagle.own).",
     ),
     "The speedup that LANTERN prints for EAGLE-2 on LlamaGen with sampling at temperature 1 is below 1.",
 )
 def cited(seed: int) -> Finding:
     """LANTERN's Table 3 has 0.93 there, within rounding below 1, and its text says that EAGLE-2 fails to achieve actual
     speedup. The 1.28 with greedy decoding is a gain of 28 %, and less than any that SJD-PAC prints of SJD.
-
-    Not on every benchmark of the paper's own Table 1 is EAGLE, adapted to Lumina-mGPT from LANTERN's code, slower than
-    SJD beside it: on PartiPrompts it has 2.01 and SJD 2.13; on MS-COCO it is 2.10 and 2.05.
     """
     ledger = published()
-    found = judged(
+    return judged(
         _cited,
         ("speedups of EAGLE-2 in LANTERN, with sampling,", "are below 1", "are not below 1"),
         {"1.28 printed with sampling": ledger.altered({next(_cited(ledger)).rows[0].line: 1.28})},
     )
-    own = judged(
-        _eagle,
-        ("speedups of EAGLE in Table 1", "are below that of SJD", "are not"),
-        {"1.10 printed on MS-COCO": ledger.altered({next(_eagle(ledger)).rows[0].line: 1.10})},
-    )
-    return Finding(found.verdict, [*found.evidence, *not_so("for every benchmark", own)])
 
 
 def _cited(ledger: Ledger) -> Iterator[Comparison]:
@@ -54,20 +51,48 @@ def _cited(ledger: Ledger) -> Iterator[Comparison]:
     yield Comparison(f"{row.place}: {row.setting}", {"eagle": row}, row.interval.high < 1)
 
 
+@CLAIMS.claim(
+    "pac.eagle.own",
+    said(
+        "1",
+        NEGLIGIBLE,
+        "formalised",
+        "Negligible has no number. Section 1 calls SJD's ~2x modest, and negligible is less than modest: read as below "
+        "2, with which what nobody would call negligible counts as such. Table 1 has EAGLE-2 on Lumina-mGPT, adapted "
+        "from LANTERN's code, with top-2000 sampling at temperature 1. Of LlamaGen, which the sentence cites, it is true "
+        "(pac.eagle).",
+    ),
+    "The wall-clock speedups that SJD-PAC's Table 1 prints for EAGLE on Lumina-mGPT are below 2.",
+)
+def own(seed: int) -> Finding:
+    """Printed are 2.10 on MS-COCO and 2.01 on PartiPrompts, above 2 within rounding; in steps 2.94 and 2.86. SJD has
+    2.05 and 2.13 there: on MS-COCO EAGLE is the faster one.
+    """
+    ledger = published()
+    return judged(
+        _eagle,
+        ("speedups of EAGLE in Table 1", "are below 2", "are above 2"),
+        {
+            "1.10 and 1.01 printed": ledger.altered(
+                {each.rows[0].line: float(each.rows[0].value) - 1 for each in _eagle(ledger)}
+            )
+        },
+    )
+
+
 def _eagle(ledger: Ledger) -> Iterator[Comparison]:
     for row in ledger.select(paper="sjd-pac", table="1", method="eagle", metric="speedup"):
         beside = ledger.one(
             paper="sjd-pac", table="1", dataset=row.dataset, target=row.target, method="sjd", metric="speedup"
         )
-        yield Comparison(
-            f"{row.place}: {row.dataset}", {"eagle": row, "sjd": beside}, not row.interval.exceeds(beside.interval)
-        )
+        yield Comparison(f"{row.place}: {row.dataset}", {"eagle": row, "sjd": beside}, row.interval.low <= MODEST)
 
 
 # What is fastest ---------------------------------------------------------------------------------------------------
 
 COLUMNS = {"step_compression": "step compression", "speedup": "speedup"}  # what Table 1 has under Acceleration
 LOSSLESS = ("ar", "eagle", "sjd")  # besides SJD-PAC
+ALTERNATIVES = ("gsd", "sjd2")  # references 19 and 23 of the sentence
 
 
 @CLAIMS.claim(
@@ -75,52 +100,27 @@ LOSSLESS = ("ar", "eagle", "sjd")  # besides SJD-PAC
     said(
         "1; 5.2; Table 1",
         "We empirically demonstrate that SJD-PAC achieves state-of-the-art acceleration for lossless T2I generation, "
-        "significantly outperforming the original SJD [22] and recent lossy alternatives [19, 23]. ... SJD-PAC "
-        "achieves state-of-the-art acceleration across all configurations while rigorously maintaining baseline image "
-        "quality.",
+        "significantly outperforming the original SJD [22] ... SJD-PAC achieves state-of-the-art acceleration across "
+        "all configurations while rigorously maintaining baseline image quality.",
         "formalised",
         "The state of the art for lossless generation is that of lossless methods: section 5.2 concludes that SJD-PAC "
         '"outperforms all existing lossless techniques in both step reduction and latency speedup", and is '
         '"competitive with lossy methods". Of lossless techniques Table 1 has autoregressive decoding, EAGLE-2 and '
-        "SJD. Lossy ones are outperformed in one column of each configuration; that none is ahead in one and the same "
-        "column, steps or latency, in any configuration is stronger, and the last example: section 5.2 tells itself "
-        "that SJD2 has fewer steps, and GSD less latency, in some.",
+        "SJD. Of lossy ones the first sentence goes on to speak (pac.state-of-the-art.alternatives).",
     ),
     "In all four configurations of SJD-PAC's Table 1 the step compression and the speedup of SJD-PAC are larger than "
-    "those of autoregressive decoding, EAGLE-2 and SJD, and in each configuration one of the two is larger than that "
-    "of every method of the table.",
+    "those of autoregressive decoding, EAGLE-2 and SJD.",
 )
 def state_of_the_art(seed: int) -> Finding:
     """A comparison of printed numbers, within rounding. The nearest in speedup is SJD on Emu3 with MS-COCO, 2.01 beside
     3.25; in step compression it is EAGLE-2 on Lumina-mGPT with MS-COCO, 2.94 beside 4.51.
-
-    Among all methods of the table, lossy ones too, SJD-PAC is ahead in neither column throughout. In steps SJD2 is
-    ahead on Emu3 with both sets of prompts, 5.62 to 4.31 and 4.72 to 4.59; in latency GSD is on Lumina-mGPT with
-    PartiPrompts, 4.65 to 3.97.
     """
     ledger = published()
-    eagle = next(_eagle(ledger)).rows[0]
-    ((_, gsd),) = _ahead(ledger, "speedup")
-    steps = ledger.one(
-        paper="sjd-pac", table="1", dataset=gsd.dataset, target=gsd.target, method="gsd", metric="step_compression"
-    )
-    lossless = judged(
+    return judged(
         _lossless,
         ("numbers of lossless methods", "are below those of SJD-PAC", "are not below"),
-        {"a speedup of 4.10 printed for EAGLE": ledger.altered({eagle.line: 4.10})},
+        {"a speedup of 4.10 printed for EAGLE": ledger.altered({next(_eagle(ledger)).rows[0].line: 4.10})},
     )
-    every = judged(
-        _in_one,
-        ("configurations", "have SJD-PAC before all methods in one column", "have it in none"),
-        {"4.76 printed for the step compression of GSD": ledger.altered({steps.line: 4.76})},
-    )
-    lossy = judged(
-        _throughout,
-        ("statements on the two columns", "are as printed", "are not as printed"),
-        {"3.65 printed for the latency of GSD": ledger.altered({gsd.line: 3.65})},
-    )
-    found = together(lossless, every)
-    return Finding(found.verdict, [*found.evidence, *not_so("for all methods of the table", lossy)])
 
 
 def _lossless(ledger: Ledger) -> list[Comparison]:
@@ -135,36 +135,50 @@ def _lossless(ledger: Ledger) -> list[Comparison]:
     ]
 
 
-def _in_one(ledger: Ledger) -> list[Comparison]:
-    found = []
-    for own in ledger.select(paper="sjd-pac", table="1", metric="speedup", method="sjd-pac"):
-        columns = {}
-        for metric in COLUMNS:
-            pairs = [
-                pair
-                for pair in _beside(ledger, metric)
-                if (pair[0].dataset, pair[0].target) == (own.dataset, own.target)
-            ]
-            columns[metric] = max(pairs, key=lambda pair: pair[1].value)
-        first = [metric for metric, (mine, other) in columns.items() if mine.interval.exceeds(other.interval)]
-        said_of = {
-            COLUMNS[metric]: f"{mine.printed}, {other.method} {other.printed}"
-            for metric, (mine, other) in columns.items()
-        }
-        rows = [row for pair in columns.values() for row in pair]
-        found.append(Comparison(f"{own.dataset}, {own.target}", said_of, bool(first), beside=rows))
-    return found
+@CLAIMS.claim(
+    "pac.state-of-the-art.alternatives",
+    said(
+        "1; Table 1",
+        "We empirically demonstrate that SJD-PAC achieves state-of-the-art acceleration for lossless T2I generation, "
+        "significantly outperforming the original SJD [22] and recent lossy alternatives [19, 23].",
+        "formalised",
+        "Of the lossy alternatives, GSD and SJD2. Which of the two columns is meant is open, and significantly is left "
+        "out; but it is one column for both, as in the other two methods are each ahead of the other. Section 5.2 says "
+        'less: "highly competitive" with GSD, and in steps it gives SJD2 the higher number itself. It is the list of '
+        "contributions that says more.",
+    ),
+    "In one of the two columns of SJD-PAC's Table 1, step compression and speedup, SJD-PAC is ahead of GSD, and ahead "
+    "of SJD2, in more than half of the configurations that each of them is printed for.",
+)
+def alternatives(seed: int) -> Finding:
+    """In steps SJD2 is ahead on Emu3 with both sets of prompts, 5.62 to 4.31 and 4.72 to 4.59, in two of its four
+    configurations; in speedup GSD is on Lumina-mGPT with PartiPrompts, 4.65 to 3.97, in one of its two. So of GSD it is
+    steps, and of SJD2 speedup, in which SJD-PAC is ahead throughout; of all six comparisons of speedups it is so in
+    five.
+    """
+    ledger = published()
+    ((_, gsd),) = _ahead(ledger, "speedup")
+    return judged(
+        _outperforms,
+        ("statements on the table", "are so", "are not so"),
+        {"3.65 printed for the speedup of GSD": ledger.altered({gsd.line: 3.65})},
+    )
 
 
-def _throughout(ledger: Ledger) -> list[Comparison]:
-    beaten = {metric: _ahead(ledger, metric) for metric in COLUMNS}
-    pairs = [pair for found in beaten.values() for pair in found]
-    says = {
-        f"{COLUMNS[other.metric]}, {other.dataset}, {other.target}": f"{own.printed}, {other.method} {other.printed}"
-        for own, other in pairs
-    }
-    rows = [row for pair in pairs for row in pair]
-    return [Comparison("SJD-PAC Table 1", says, not all(beaten.values()), beside=rows)]
+def _outperforms(ledger: Ledger) -> list[Comparison]:
+    """Whether there is a column in which SJD-PAC is mostly ahead of each lossy alternative, with all that is there."""
+    mostly = dict.fromkeys(COLUMNS, True)
+    named, rows = {}, []
+    for metric in COLUMNS:
+        for method in ALTERNATIVES:
+            pairs = _beside(ledger, metric, [method])
+            won = [own.interval.exceeds(other.interval) for own, other in pairs]
+            mostly[metric] &= 2 * sum(won) > len(won)
+            named[f"{COLUMNS[metric]}, {method}"] = f"ahead in {sum(won)} of {len(won)}: " + ", ".join(
+                f"{own.printed} and {other.printed}" for own, other in pairs
+            )
+            rows += [row for pair in pairs for row in pair]
+    return [Comparison("SJD-PAC Table 1", named, any(mostly.values()), beside=rows)]
 
 
 def _ahead(ledger: Ledger, metric: str) -> list[tuple[Row, Row]]:
