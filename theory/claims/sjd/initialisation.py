@@ -97,8 +97,8 @@ def _box_speed(decoder: Decoder, seed: int) -> Speed:
         "We observe that the token initialization with spatial priors has a marginal influence on the speed of "
         "general image generation.",
         "formalised",
-        "Marginal is read as less than a tenth; Tables 1, 2, 4 and 5 print differences of 0.4 % to 5.5 %. "
-        f"{POINT_MASSES} {PROCESS}",
+        "Marginal is read as less than a tenth; Tables 1, 2, 4 and 5 print differences of 0.4 % to 5.5 % in steps, and "
+        f"of up to 6.7 % in latency. {POINT_MASSES} {PROCESS}",
     ),
     "On the simulated image-like process with 16 inputs, the tokens a call of SJD with horizontal repeat and with "
     "random initialisation differ by less than a tenth.",

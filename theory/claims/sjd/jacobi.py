@@ -18,10 +18,10 @@ from theory.claims.evidence import rejects_mutants, require, simulation
 from theory.claims.sjd.losslessness import deviation
 from theory.claims.sjd.speeds import (
     ERRORS,
-    MOST_JACOBI,
     PRINTED_JACOBI,
     PROCESS,
     SIMULATES,
+    SLOW,
     STATED,
     TENTH,
     added,
@@ -49,12 +49,13 @@ SJD, FRESH, FIXED = Sjd(drafts(16)), Jacobi(drafts(16)), Jacobi(drafts(16), "fix
         "On the contrary, the Jacobi decoding can only accelerate the greedy sampling (top-1 sampling), which is "
         "useless for image generation.",
         "formalised",
-        "The published code draws with fresh randomness in every call. What is printed of it with sampling is a step "
-        f"compression of {PRINTED_JACOBI} on Lumina-mGPT and up to {MOST_JACOBI} on Anole (Tables 1, 2, 4, 5): that "
-        f"much counts as no acceleration. {PROCESS}",
+        "The published code draws with fresh randomness in every call. No acceleration is read as fewer than "
+        f"{SLOW} tokens a call, as in sjd.refinement.repeat. Section 5.4 is on Lumina-mGPT, of which Tables 1 and 2 "
+        f"print {PRINTED_JACOBI} with sampling; on Anole Tables 4 and 5 print 1.06 and 1.14, of which it does not "
+        f"speak. {PROCESS}",
     ),
     f"On the simulated image-like process with 16 inputs, Jacobi decoding that draws with fresh randomness in every "
-    f"call commits fewer than {MOST_JACOBI} tokens a call.",
+    f"call commits fewer than {SLOW} tokens a call.",
     simulates=SIMULATES,
 )
 def jacobi_fresh(seed: int) -> Finding:
@@ -66,12 +67,12 @@ def jacobi_fresh(seed: int) -> Finding:
     require(max(deviation(Jacobi(3), process) for process in small) == 0, "Jacobi decoding is not lossless")
 
     def accelerates(found: Speed) -> float:
-        """By how much more than is printed it may commit."""
-        return max(0.0, found.mean.interval(1 - FALSE_ALARMS)[1] - MOST_JACOBI)
+        """By how much more than 1.1 tokens a call it may commit."""
+        return max(0.0, found.mean.interval(1 - FALSE_ALARMS)[1] - SLOW)
 
     return judged(
         accelerates(fresh),
-        fresh.mean.interval(1 - FALSE_ALARMS)[0] > MOST_JACOBI,
+        fresh.mean.interval(1 - FALSE_ALARMS)[0] > SLOW,
         simulation(
             f"tokens a call: fresh {fresh} (printed for Lumina-mGPT: {PRINTED_JACOBI}), SJD {sjd}; {STATED}",
         ),

@@ -21,7 +21,7 @@ SIMULATES = "SJD on the image-like process"
 PROCESS = STAND_IN.replace("fitted to Table 2", "fitted to SJD-PAC's Table 2")  # SJD has a Table 2 too
 IMAGE_ROWS: Any = {"shape": (6, 48)}  # half of an image, enough to tell
 PRINTED_JACOBI = 1.04  # Tables 1 and 2: step compression of Jacobi decoding on Lumina-mGPT
-MOST_JACOBI = 1.14  # Table 5, on Anole: the most that is printed of Jacobi decoding with sampling
+SLOW = 1.1  # tokens a call: below it nobody would speak of acceleration
 TENTH = 0.1  # of the step compression: what counts as a marginal difference
 
 

@@ -45,8 +45,9 @@ HEADLINES = (
         "K = 4 and D = 3 are the best tree.",
         "not-decided",
         "The printed differences to K = 5 and D = 4 are 0.04 and 0.02 tokens a call, without a spread; on a simulated "
-        "stand-in single images differ by half a token.",
-        "With the spread of that stand-in, thousands of images would decide it at a false-alarm rate of 1e-4.",
+        "stand-in quarters of an image differ by half a token.",
+        "With the spread of that stand-in thousands of quarters would decide it at a false-alarm rate of 1e-4, which "
+        "is some 1,200 and 2,500 whole images if quarters are independent; how many the paper used is not printed.",
     ),
     Headline(
         "pac.state-of-the-art",

@@ -47,7 +47,7 @@ BUILT_IN = (
         "The paper masks the cache of Lumina-mGPT at one position. Distance is read so that the offset and the "
         "distance on the grid grow together, which they do not from one row of the image to the next: at 47, 48 and 49 "
         "are the tokens above; of them the paper says nothing. Rapidly approaches zero is read as below 0.05 from an "
-        f"offset of 4 on; the numbers that Fig. 4 is drawn from are below it from 5 on. {BUILT_IN}",
+        f"offset of 4 on; the numbers from which the published code redraws Fig. 4 are below it from 5 on. {BUILT_IN}",
     ),
     "On the simulated image-like process with rows of 48 tokens, TV between the rows of a position before and after "
     "the token at offset $j$ is masked, all other tokens and the noise of the call being equal, falls from $j = 1$ "
@@ -100,11 +100,11 @@ def row(seed: int) -> Finding:
         "This contrasts sharply with text generation, which remains highly sensitive to distant context changes.",
         "formalised",
         "Sharply and highly have no numbers: read as more than twice the TV of images, from the second offset of the "
-        f"figure on. {figures.DRAWN} the numbers that are judged. They are the authors' own, of Lumina-mGPT with "
+        f"figure on. {figures.DRAWN} the numbers that are judged. They are the authors', of Lumina-mGPT with "
         "prompts for images and for stories: it is found that the figure shows what the sentence says, and no more.",
     ),
-    "In the numbers that Fig. 4 is drawn from, TV of text tokens is more than twice that of image tokens at each "
-    "offset from 3 to 15.",
+    "In the numbers from which the published code redraws SJD-PAC's Fig. 4, TV of text tokens is more than twice that "
+    "of image tokens at each offset from 3 to 15.",
 )
 def text(seed: int) -> Finding:
     """A comparison of printed numbers. At offset 1 both are 0.32. Text falls as well, to a quarter of that at 15, where

@@ -59,8 +59,8 @@ def _cited(ledger: Ledger) -> Iterator[Comparison]:
         "formalised",
         "Negligible has no number. Section 1 calls SJD's ~2x modest, and negligible is less than modest: read as below "
         "2, with which what nobody would call negligible counts as such. Table 1 has EAGLE-2 on Lumina-mGPT, adapted "
-        "from LANTERN's code, with top-2000 sampling at temperature 1. Of LlamaGen, whose numbers the sentence cites, it "
-        "is true (pac.eagle).",
+        "from LANTERN's code, with top-2000 sampling at temperature 1. Of LlamaGen, whose numbers the sentence cites, "
+        "it is true (pac.eagle).",
     ),
     "The wall-clock speedups that SJD-PAC's Table 1 prints for EAGLE on Lumina-mGPT are below 2.",
 )
