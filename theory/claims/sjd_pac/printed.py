@@ -155,6 +155,11 @@ def alternatives(seed: int) -> Finding:
     configurations; in speedup GSD is on Lumina-mGPT with PartiPrompts, 4.65 to 3.97, in one of its two. So of GSD it is
     steps, and of SJD2 speedup, in which SJD-PAC is ahead throughout; of all six comparisons of speedups it is so in
     five.
+
+    Section 5.2 lays SJD2's lower speedups to its window, 128 for 64. Steps over speedup are what a step costs, in
+    autoregressive ones: on MS-COCO 1.19 for SJD-PAC and 1.43 for SJD2 with Lumina-mGPT, 1.33 and 2.21 with Emu3. If
+    what is beyond one grew with the window, the latter would be 1.37 and 1.65: on Emu3 the window is not all, unless
+    costs bend upwards.
     """
     ledger = published()
     ((_, gsd),) = _ahead(ledger, "speedup")
