@@ -58,7 +58,7 @@ def _cited(ledger: Ledger) -> Iterator[Comparison]:
         NEGLIGIBLE,
         "formalised",
         "Negligible has no number. Section 1 calls SJD's ~2x modest, and negligible is less than modest: read as below "
-        "2, with which what nobody would call negligible counts as such. Table 1 has EAGLE-2 on Lumina-mGPT, adapted "
+        "2, which counts more as negligible than anybody would. Table 1 has EAGLE-2 on Lumina-mGPT, adapted "
         "from LANTERN's code, with top-2000 sampling at temperature 1. Of LlamaGen, whose numbers the sentence cites, "
         "it is true (pac.eagle).",
     ),
@@ -143,8 +143,8 @@ def _lossless(ledger: Ledger) -> list[Comparison]:
         "significantly outperforming the original SJD [22] and recent lossy alternatives [19, 23].",
         "formalised",
         "Of the lossy alternatives, GSD and SJD2. Which of the two columns is meant is open, and significantly is left "
-        "out; but it is one column for both, as in the other two methods are each ahead of the other. Section 5.2 says "
-        'less: "highly competitive" with GSD, and in steps it gives SJD2 the higher number itself. It is the list of '
+        "out; but it is one column: by one for each, SJD-PAC would outperform GSD, and GSD SJD-PAC. Section 5.2 says "
+        'less: "highly competitive" with GSD, and "a higher step compression ratio" of SJD2. It is the list of '
         "contributions that says more.",
     ),
     "In one of the two columns of SJD-PAC's Table 1, step compression and speedup, SJD-PAC is ahead of GSD, and ahead "
