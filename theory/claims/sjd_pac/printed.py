@@ -100,13 +100,14 @@ ALTERNATIVES = ("gsd", "sjd2")  # references 19 and 23 of the sentence
     said(
         "1; 5.2; Table 1",
         "We empirically demonstrate that SJD-PAC achieves state-of-the-art acceleration for lossless T2I generation, "
-        "significantly outperforming the original SJD [22] ... SJD-PAC achieves state-of-the-art acceleration across "
-        "all configurations while rigorously maintaining baseline image quality.",
+        "significantly outperforming the original SJD [22] and recent lossy alternatives [19, 23]. ... SJD-PAC "
+        "achieves state-of-the-art acceleration across all configurations while rigorously maintaining baseline image "
+        "quality.",
         "formalised",
-        "The state of the art for lossless generation is that of lossless methods: section 5.2 concludes that SJD-PAC "
+        "Read among methods that keep the law of the output, as section 5.2 concludes that SJD-PAC "
         '"outperforms all existing lossless techniques in both step reduction and latency speedup", and is '
-        '"competitive with lossy methods". Of lossless techniques Table 1 has autoregressive decoding, EAGLE-2 and '
-        "SJD. Of lossy ones the first sentence goes on to speak (pac.state-of-the-art.alternatives).",
+        '"competitive with lossy methods". Of the former Table 1 has autoregressive decoding, EAGLE-2 and '
+        "SJD. The end of the first sentence, on lossy ones, is pac.state-of-the-art.alternatives.",
     ),
     "In all four configurations of SJD-PAC's Table 1 the step compression and the speedup of SJD-PAC are larger than "
     "those of autoregressive decoding, EAGLE-2 and SJD.",
