@@ -100,9 +100,8 @@ ALTERNATIVES = ("gsd", "sjd2")  # references 19 and 23 of the sentence
     said(
         "1; 5.2; Table 1",
         "We empirically demonstrate that SJD-PAC achieves state-of-the-art acceleration for lossless T2I generation, "
-        "significantly outperforming the original SJD [22] and recent lossy alternatives [19, 23]. ... SJD-PAC "
-        "achieves state-of-the-art acceleration across all configurations while rigorously maintaining baseline image "
-        "quality.",
+        "significantly outperforming the original SJD [22] ... SJD-PAC achieves state-of-the-art acceleration across "
+        "all configurations while rigorously maintaining baseline image quality.",
         "formalised",
         "Read among methods that keep the law of the output, as section 5.2 concludes that SJD-PAC "
         '"outperforms all existing lossless techniques in both step reduction and latency speedup", and is '
