@@ -35,7 +35,7 @@ MOVED: dict[str, str] = {
     "pac.entropy": "pac.entropy.candidates",
     "pac.entropy.sampled": "pac.entropy.candidates",
     "pac.eagle.cited": "pac.eagle",
-    "pac.eagle.table-1": "pac.eagle",
+    "pac.eagle.table-1": "pac.eagle.own",
     "cspd.output-law.algorithm-1": "cspd.output-law",
     "cspd.output-law.two-path": "cspd.output-law",
     "cspd.output-law.fixed-variances": "cspd.output-law.last-step",
@@ -112,7 +112,7 @@ MOVED: dict[str, str] = {
     "cspd.prefill.causal": "cspd.prefill.raises",
     "lantern.neighbours.settings": "lantern.neighbours.empirical",
     "pac.match-rate.first-draft": "pac.match-rate.resampling",
-    "pac.state-of-the-art.lossy": "pac.state-of-the-art",
+    "pac.state-of-the-art.lossy": "pac.state-of-the-art.alternatives",
     "sjd.jacobi-sampling.fresh": "sjd.jacobi-sampling",
     "sjd.spatial-speed.simple": "sjd.spatial-speed",
 }

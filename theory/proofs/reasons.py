@@ -45,8 +45,10 @@ REASONS: dict[str, str] = {
         "threshold is exp(entropy) in floats; and the statement (0/1 acceptance, one-hot residual) has no "
         "arithmetic to prove"
     ),
+    "lantern.quality-of-near": "published numbers (Table 4)",
     "cspd.noiseless.cut": "continuous tokens (Gaussian kernels, quadrature or simulation), simulation",
     "cspd.proved.bias": "an integral over normal densities: two parts of one mass and opposite signs",
+    "cspd.parallel-verification": "existence of weights: one layer of uniform attention, and all ways to place two drafts",
     "cspd.reflection": "normal densities: the step uses exp and Phi",
     "cspd.alignment-helps": (
         "continuous tokens (Gaussian kernels, quadrature or simulation); limits, chi-squares, Gamma"

@@ -130,8 +130,8 @@ def _tokens(decoder: Decoder, target: TableProcess, draft: TableProcess) -> Frac
         "that emit a prefix of the drafts and one token. Its second half is baselines.block-verification. The proof "
         "here is ours.",
     ),
-    r"For every target, draft and draft length, no rule that emits a prefix of the drafts and one token more, and is "
-    r"lossless once the target completes its output, accepts more drafts in the mean than block verification.",
+    r"For every target, draft and draft length, block verification accepts the most drafts in the mean of all rules "
+    r"whose outcome is a prefix of the drafts and one token more, and which are lossless once the target goes on.",
 )
 def block_optimal(seed: int) -> Finding:
     r"""Let a rule accept the first $\tau$ drafts, emit one token more, and be lossless: its output, completed by $p$,

@@ -376,8 +376,8 @@ def on_frontier(seed: int) -> Finding:
 @CLAIMS.claim(
     "lantern.support",
     derived("3.2"),
-    r"LANTERN emits a token $x$ to which the target gives $p(x) = 0$ with probability $\min(q(x), P(A(x)))$: whenever "
-    r"it can be drafted and a neighbour with mass joins it.",
+    r"LANTERN emits a token $x$ that the target never produces, $p(x) = 0$, with probability $\min(q(x), P(A(x)))$: "
+    r"whenever it can be drafted and a neighbour with mass joins it.",
 )
 def support(seed: int) -> Finding:
     r"""Drafted with $q(x)$ and accepted with $\min(1, P(A(x)) / q(x))$, $x$ is emitted with $\min(q(x), P(A(x)))$. No

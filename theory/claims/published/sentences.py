@@ -383,7 +383,8 @@ def _as_good(ledger: Ledger) -> Iterator[Comparison]:
 )
 def quality(seed: int) -> Finding:
     """FID and CLIP score are each 0.10 lower than vanilla decoding's, where those of lossless methods are up to 0.34
-    and 0.42 off. The speedups are 3.80 and 3.62; on PartiPrompts GSD's is the larger one, 4.65 (pac.state-of-the-art).
+    and 0.42 off. The speedups are 3.80 and 3.62; on PartiPrompts GSD's is the larger one, 4.65
+    (pac.state-of-the-art.alternatives).
     """
     ledger = published()
     own = _row(ledger, "sjd-pac", "FID")
