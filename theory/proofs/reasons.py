@@ -48,7 +48,7 @@ REASONS: dict[str, str] = {
     "lantern.quality-of-near": "published numbers (Table 4)",
     "cspd.noiseless.cut": "continuous tokens (Gaussian kernels, quadrature or simulation), simulation",
     "cspd.proved.bias": "an integral over normal densities: two parts of one mass and opposite signs",
-    "cspd.parallel-verification": "existence of weights: one layer of uniform attention, and all ways to place two drafts",
+    "cspd.parallel-verification": "existence of weights: a layer of uniform attention; all ways to place two drafts",
     "cspd.reflection": "normal densities: the step uses exp and Phi",
     "cspd.alignment-helps": (
         "continuous tokens (Gaussian kernels, quadrature or simulation); limits, chi-squares, Gamma"
