@@ -206,13 +206,15 @@ def together(rows: Iterable[dict[str, Any]]) -> str:
 
 @pytest.mark.exact
 def test_the_guide_tells_what_was_found() -> None:
-    """Of the rows that come along, each group by itself."""
+    """Of the rows that come along."""
     kept = json.loads(Path(self_test_drawn.__file__).with_name("drawn.json").read_text("utf-8"))
-    *older, today = (Kept(one["rows"]) for one in kept["batteries"])
+    today = Kept(kept["rows"])
     assert all(row["battery"] == battery_of(row["contract"]) for row in today.rows), "the guide calls it today's"
     guide = " ".join((Path(simlab.certify.__file__).parent / "README.md").read_text("utf-8").split())
-    assert f"It is {battery_of('tree_parents')} for trees, {battery_of('decode')} for `decode` and logits" in guide
-    assert f"and {battery_of('verify')} for all others" in guide
+    numbers = (battery_of(name) for name in ("tree_parents", "verify_candidates", "completions", "verify"))
+    told = "{} for trees, {} for candidates, `decode` and logits, {} for servers, and {} for all others"
+    assert told.format(*numbers) in guide
+    assert battery_of("decode") == battery_of("chain_logits") == battery_of("verify_candidates")
     batches = today.of("verify_batch", "batch", "flat", "chain_logits")
     others = today.of("tree", "decode")
     blocks = [row for row in today.many if row not in batches and row not in others]
@@ -229,18 +231,13 @@ def test_the_guide_tells_what_was_found() -> None:
         f"one block {together(blocks)} were found together, of trees and loops {together(others)}, of batches",
         f"of batches and logits {together(batches)}.",
         f"{len(passed)} of the {len(today.many)} were `lossless`, {len(still)} of them with two processes as well",
-        *(
-            f"held against {len(one.rows)} ({where}): {sum(row['found'] for row in one.many)} of {len(one.many)} were "
-            f"found by one process, {together(one.many)} together with two ({one.interval})"
-            for one, where in zip(
-                older,
-                ("seeds 6 and 7, half of them beside other work", "seeds 8 and 9, beside other work"),
-                strict=True,
-            )
-        ),
     ):
         assert told in guide, told
-    assert all(row["deviation"] <= 0.03 for row in still)
+    small = [row for row in still if row["deviation"] <= 0.12]
+    assert (
+        f"{len(small)} deviate by 0.12 at most, where a region excludes 0.3, and {len(still) - len(small)} by more"
+        in guide
+    )
     right = kept["right"]
     assert f"{right['kinds']} of them" in guide
     assert f"{right['runs']:,} runs of 2 s" in guide
