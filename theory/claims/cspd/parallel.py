@@ -61,9 +61,9 @@ def passes(attention: Attention) -> list[tuple[int, ...]]:
         r"Algorithm 1 runs the target in parallel on prefix to prefix + $[x_1, ..., x_\gamma]$. App. D says of MAR's "
         "bidirectional attention that “each output token can be regarded as the last since they can see every previous "
         "token”: so it is of a sequence for each prefix, while in one sequence they see later tokens too. Causal "
-        "attention gives all outputs in one pass, as in language models. The published code masks the drafts "
-        r"(cspd.in-place). So the 1 of a call in eq. 51 is one of $\gamma + 1$ times the sequences; what these cost is "
-        "leviathan.cost-of-rows.",
+        "attention gives all outputs in one pass, as in language models. So of Algorithm 1 the 1 of a call in eq. 51 "
+        r"stands for $\gamma + 1$ times the sequences (leviathan.cost-of-rows). The published code has one pass, over "
+        "masks, and verifies without the drafts (cspd.in-place).",
     ),
     r"With bidirectional attention no pass over one sequence, however drafts and masks are placed in it, gives "
     r"$p(\cdot | x_{<i})$ for all $i = 1, ..., \gamma + 1$ of a block of $\gamma \ge 1$ drafts whatever the weights "

@@ -211,16 +211,17 @@ def _at_3(ledger: Ledger, names: tuple[str, ...]) -> Iterator[Comparison]:
         "GSD 5, Table 1",
         "When we allow slight quality degradation (G=50), our approach achieves a 3.6× speedup compared to Vanilla and "
         "a 1.63× speedup over SJD",
-        "formalised",
-        "In calls or in latency, whichever it is for each of the two. Table 1 has more than the text: that the first "
-        "speedup is at least 3.6 is true.",
+        "stronger",
+        "In calls or in latency, whichever it is for each of the two. As a lower bound the sentence is true, for Table "
+        "1 has more: that it is the table's number, as rounded, is more than it says.",
     ),
     "In GSD's Table 1 the speedup of $G = 50$ is 3.6 over vanilla decoding and 1.63 over SJD, as rounded, in calls or "
     "in latency.",
 )
 def gsd_g50(seed: int) -> Finding:
-    """Over vanilla decoding it is 3.76 in calls and 4.65 in latency, and 1.63 over SJD in calls. Table 1 has 3.62 in
-    latency, of G = 10 on MS-COCO.
+    """Over vanilla decoding it is 3.76 in calls and 4.65 in latency, and 1.63 over SJD in calls. Fig. 9 and the
+    supplement have 3.6 as an average of calls: the mean of 3.76 and of 3.39 (G = 10) or 3.53 (G = 25) on MS-COCO is 3.6
+    to rounding.
     """
     ledger = published()
     vanilla = ledger.one(paper="gsd", table="text-5", metric="speedup_over_ar")

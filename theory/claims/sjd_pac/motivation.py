@@ -321,6 +321,7 @@ def single_token(seed: int) -> Finding:
 
 
 READ = 0.005  # how far off a share of Fig. 1a may be that is written with two digits
+HIGHLY_LIKELY = 2 / 3
 
 
 @CLAIMS.claim(
@@ -330,46 +331,55 @@ READ = 0.005  # how far off a share of Fig. 1a may be that is written with two d
         "When used as the draft in the next iteration ..., the tokens ... are highly likely to be rejected "
         "immediately at [i + 1], leading to a cascading spike of single-token acceptances.",
         "formalised",
-        "Highly likely is read as more likely than not, which is the least that it says. It is the number of "
-        "section 1, nearly 50 %: the token at i + 1 is the first draft of the next call, and is rejected if that call "
-        "commits a single token. Judged are the paper's own numbers, those of Fig. 1a as the published code redraws "
-        "it. Whether drafts behind a rejection are rejected more often than others, as a cascade would have it, is "
-        "printed nowhere, and what a model would show is not judged.",
+        "Highly likely is read as 2/3 at least, from which on assessments that calibrate such words call something "
+        "likely. The token at i + 1 is the first draft of the next call, and is rejected if that call commits a single "
+        "token, which section 1 says of nearly 50 % of calls. Judged are the paper's own numbers, those of Fig. 1a as "
+        "the published code redraws it. Whether drafts behind a rejection are rejected more often than others, as a "
+        "cascade would have it, is printed nowhere, and what a model would show is not judged.",
     ),
     "By the shares of calls from which the published code redraws SJD-PAC's Fig. 1a, a call of SJD that follows a "
-    "rejection rejects its first draft with probability above 1/2.",
+    "rejection rejects its first draft with a probability of at least 2/3.",
 )
 def cascade(seed: int) -> Finding:
     r"""Let $s$ be the share of calls that commit a single token, and $f$ that of calls that follow no rejection: the
     first of an image, and those behind a window that was accepted whole. The others are $1 - f$, and at most $s$ of all
-    calls are such and reject their first draft: the probability is at most $s / (1 - f)$, and above one half only if
-    $f > 1 - 2s$. For $s = 0.49$ as it is written, read as at most 0.495, that is 1 %; scaled, as the shares add up to
-    more than 1, it is 4 %. A window accepted whole commits at least as many tokens as the longest calls of the figure,
-    and these are 0.1 % of all; the first call is one of hundreds.
+    calls are such and reject their first draft: the probability is at most $s / (1 - f)$, and two thirds only if
+    $f \ge 1 - 3s/2$. For $s = 0.49$ as it is written, read as at most 0.495, that is a quarter of all calls. Those
+    with 15 tokens, the longest of the figure, are 0.1 %, and the first call is one of hundreds. By these numbers the
+    probability is 0.498 at most; whether it is above one half they cannot tell, as they are read off a figure.
     """
     first = Fraction(1, 200)  # of 1,000 tokens, the smallest image of SJD's section 5.4, with less than 5 a call
 
-    def above_half(shares: Sequence[float]) -> float:
-        """By how much calls that follow no rejection may be more than they must be for a half."""
-        return max(0.0, shares[-1] + READ / 10 + float(first) - (1 - 2 * (shares[0] + READ)))
+    def needed(shares: Sequence[float]) -> float:
+        """The part of calls that would have to follow no rejection."""
+        return 1 - (shares[0] + READ) / HIGHLY_LIKELY
+
+    def likely(shares: Sequence[float]) -> float:
+        """By how much calls that follow no rejection may be more than they must be."""
+        return max(0.0, shares[-1] + READ / 10 + float(first) - needed(shares))
 
     single, *_, longest = figures.SHARES
-    needed = 1 - 2 * (single + READ)
     return refuted_if(
-        above_half(figures.SHARES) == 0,
+        likely(figures.SHARES) == 0,
         counterexample(
             f"{figures.DRAWN} a share of {single:g} for a single token, {1 - figures.above(1):.1%} if shares are "
-            f"scaled to 1: for one half, {needed:.1%} of the calls would have to follow no rejection. Those with 15 "
-            f"tokens, the longest, are {longest:.1%}, first calls at most {float(first):.1%}",
-            numbers(single=single, scaled=1 - figures.above(1), needed=needed, longest=longest, first=first),
+            f"scaled to 1: for 2/3, {needed(figures.SHARES):.0%} of the calls would have to follow no rejection. Those "
+            f"with 15 tokens, the longest, are {longest:.1%}, first calls at most {float(first):.1%}",
+            numbers(
+                single=single,
+                scaled=1 - figures.above(1),
+                needed=needed(figures.SHARES),
+                longest=longest,
+                first=first,
+            ),
         ),
         rejects_mutants(
             {
-                "a share of 0.55": (0.55, *figures.SHARES[1:]),
-                "every twentieth call the longest": (*figures.SHARES[:-1], 0.05),
+                "a share of 0.70": (0.7, *figures.SHARES[1:]),
+                "every third call the longest": (*figures.SHARES[:-1], 1 / 3),
             },
-            above_half,
-            "one half",
+            likely,
+            "two thirds",
         ),
     )
 
@@ -387,7 +397,8 @@ LONG, HALF_OF_GAINS, QUARTER = 3, 0.5, 0.25
         "Numerous is read as more than three tokens, a small fraction as less than a quarter of the calls, driven as "
         f"more than half of the tokens beyond one a call. {figures.DRAWN} the numbers that are judged, of Fig. 1a and "
         "of Fig. 1b. They are the authors', and contradict each other: calls with more than five tokens give 41 % of "
-        "the gain by 1a, and 24 % by 1b. It is found that either shows what the sentence says, and no more.",
+        "the gain by 1a, and 24 % by 1b, or 26 % of its sum. It is found that either shows what the sentence says, and "
+        "no more.",
     ),
     "In the numbers from which the published code redraws SJD-PAC's Fig. 1, the calls of SJD that commit more than "
     "three tokens are less than a quarter of all, and give more than half of the tokens beyond one a call.",
@@ -396,7 +407,7 @@ def long_calls(seed: int) -> Finding:
     """A comparison of printed numbers. A call with $k$ tokens gives $k - 1$ beyond one, so that wherever lengths differ
     long calls give more than their share of them: what the figure adds is how much. By Fig. 1a it is 69 %. By Fig. 1b
     it is 54 %, and 59 % of its sum, which is 0.913. Both are more than half, and the difference is more than rounding:
-    the two figures cannot be of the same calls.
+    by these numbers the two figures are not of the same calls.
     """
 
     def off(found: tuple[float, float]) -> float:
