@@ -28,9 +28,9 @@ MODEST = 2  # section 1, of SJD: "a modest ~2x speedup"
         "formalised",
         "Judged is what the sentence cites, LANTERN's measurement of EAGLE-2 on LlamaGen, at one temperature. The "
         "paper explains it by the entropy of image models at standard sampling temperatures, so sampling at "
-        "temperature 1 is read. Negligible has no number: what is no speedup at all is negligible under every reading. With greedy "
-        "decoding LANTERN prints 1.28, of which that cannot be said. Of another model, Lumina-mGPT, the paper itself "
-        "prints 2.10 and 2.01 (pac.eagle.own).",
+        "temperature 1 is read. Negligible has no number: what is no speedup at all is negligible under every reading. "
+        "With greedy decoding LANTERN prints 1.28, of which that cannot be said. Of another model, Lumina-mGPT, the "
+        "paper itself prints 2.10 and 2.01 (pac.eagle.own).",
     ),
     "The speedup that LANTERN prints for EAGLE-2 on LlamaGen with sampling at temperature 1 is below 1.",
 )
