@@ -229,7 +229,7 @@ def unbiased(seed: int) -> Finding:
         "equal to 1.",
         "stronger",
         "The sentence speaks of $R = p(Y) / q(Y)$, with which the law is preserved (cspd.path-rule). Here the mean of "
-        "1 is what ensures it, of any ratio, as A.1.2 goes on to judge R̃ by its mean.",
+        r"1 is what ensures it, of any ratio, as A.1.2 goes on to judge $\tilde R$ by its mean.",
     ),
     r"For every target $p$, draft $q$ and ratio $R$ with $\mathbb{E}_q[R] = 1$, accepting drafts with probability "
     r"$\min(1, R)$, and else proposals from $p$ with probability $\max(0, 1 - 1 / R)$, preserves the target law $p$.",
@@ -237,7 +237,7 @@ def unbiased(seed: int) -> Finding:
 def unbiased_suffices(seed: int) -> Finding:
     r"""$\mathbb{E}_q[R] = 1$ says no more than that $R q$ integrates to 1. $R = 1$ has it, accepts every draft, and
     emits $q$. What preserves the law is $R q = p$ at every point. Nor is a mean of 1 needed: for $p = q$ the ratio $R =
-    2$ accepts every draft and emits $p$. R̃ itself can have the mean 1 and lose a quarter of all tokens
+    2$ accepts every draft and emits $p$. $\tilde R$ itself can have the mean 1 and lose a quarter of all tokens
     (cspd.proved.bias).
     """
     shift = 1.0  # p = N(1, 1), q = N(0, 1)
