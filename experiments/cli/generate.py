@@ -83,8 +83,7 @@ def generate_command(
     guidance and sampling are those of its own code, unless given, and auto takes sjd-ac. Needs transformers.
 
     With module:factory or path/to/file.py:factory as NAME, the model is one's own, which that function makes
-    (simlab model check says what it lacks). Where it decodes no pixels its tokens are written, and
-    auto takes sjd-ac.
+    (simlab model check says what it lacks). Where it decodes no pixels its tokens are written, and auto takes sjd-ac.
 
     Other METHODs are ar, jacobi, speculative, eagle, sjd, sjd-repeat-left, sjd-repeat-above, sjd-sample-left,
     sjd-sample-above, sjd-pd, sjd-ac, sjd-pac, sjd-maximal, sjd-gumbel, sjd-pac-gumbel, sjd-block, sjd-block-tree,

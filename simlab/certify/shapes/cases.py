@@ -244,18 +244,13 @@ def candidates(shape: Shape, rng: Generator, where: Positions | None = None) -> 
     """Candidates of one position, from a row that can draw as many; the first ones are often none that p can keep."""
     size, count = shape["V"], shape["K"]
     before = _refused(size, count, rng, where)
-    of = rows.kept_row(_kept(size - before, rng), size, rng) if before else rows.any_row(size, rng)
-    first = rng.choice(np.flatnonzero(of.p == 0), before, replace=False) if before else np.array([], np.int64)
+    of = rows.row_without(before, size, rng) if before else rows.any_row(size, rng)
+    first = rng.choice(np.flatnonzero(of.p == 0), before, replace=False)
     some = (rows.hard(of, rng) for _ in range(8))
     hard = ((kind, q) for kind, q in some if np.delete(q > 0, first).sum() >= 2 * (count - before))
     kind, q = next(hard, ("uniform", np.ones(size) / size))
     events = at_places(EXAMINED, of.count, ((at(0, of.labels),),))
-    return CandidatesCase(str(shape), of.p, rows.behind(q, first) if before else q, count, (events,), kinds=(kind,))
-
-
-def _kept(most: int, rng: Generator) -> int:
-    """How many tokens have mass."""
-    return int(rng.integers(rows.LEAST_KEPT, most + 1))
+    return CandidatesCase(str(shape), of.p, rows.behind(q, first), count, (events,), kinds=(kind,))
 
 
 def _refused(size: int, count: int, rng: Generator, where: Positions | None) -> int:

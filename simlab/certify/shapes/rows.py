@@ -143,6 +143,8 @@ def certainly(p: Array, token: int, positions: int) -> Array:
 
 def behind(q: Array, first: Array) -> Array:
     """A row whose distinct draws are nearly always all tokens of ``first``, in any turn, and then those of ``q``."""
+    if not len(first):
+        return q
     share = 1 / (16 * len(first))
     found = np.where(np.isin(np.arange(len(q)), first), 0, q)
     found *= share / found.sum()
@@ -285,6 +287,11 @@ def kept_row(kept: int, size: int, rng: np.random.Generator) -> Row:
     if law[-1] == 0:
         labels[~chosen] = len(law) - 1
     return Row(_massed(labels, weights, law), labels, weights)
+
+
+def row_without(least: int, size: int, rng: np.random.Generator) -> Row:
+    """A row of p in which so many tokens have no mass, or more."""
+    return kept_row(int(rng.integers(LEAST_KEPT, size - least + 1)), size, rng)
 
 
 def likeliest_of(row: Array, count: int) -> Array:
