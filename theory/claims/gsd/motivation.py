@@ -113,9 +113,8 @@ def embedding_uncorrelated(seed: int) -> Finding:
     gains = [acceptance(Grouped(labels), *PAIR) - alpha(*PAIR) for labels in ((0, 1, 0), LABELS)]
     require(gains == [0, Fraction(1, 12)], f"the gains of the two partitions are {gains}")
     lengths = [TABLE_4[name, "0.2"][0] for name in ("l2", "random")]
-    require(lengths[0] > lengths[1], f"what is printed points one way: accepted lengths are {lengths}")
     return Finding(
-        "not-decided",
+        "not-decided" if lengths[0] > lengths[1] else "not-refuted",  # what is printed points both ways
         [
             example(
                 "p = (1/3, 1/3, 1/3), q = (1/4, 1/2, 1/4): groups of tokens 0, 2 and of token 1 gain "
