@@ -114,7 +114,7 @@ def embedding_uncorrelated(seed: int) -> Finding:
     require(gains == [0, Fraction(1, 12)], f"the gains of the two partitions are {gains}")
     lengths = [TABLE_4[name, "0.2"][0] for name in ("l2", "random")]
     return Finding(
-        "not-decided" if lengths[0] > lengths[1] else "not-refuted",  # what is printed points both ways
+        "not-decided" if lengths[0] > lengths[1] else "not-refuted",  # not if all that is printed agreed
         [
             example(
                 "p = (1/3, 1/3, 1/3), q = (1/4, 1/2, 1/4): groups of tokens 0, 2 and of token 1 gain "

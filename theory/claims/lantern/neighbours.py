@@ -100,7 +100,7 @@ def interchangeable(seed: int) -> Finding:
     """
     near, target = (TABLE_4[setting][1] for setting in (("l2", "0.2"), ("lossless", "0")))
     return Finding(
-        "not-decided" if near > target else "not-refuted",
+        "not-decided" if near > target else "not-refuted",  # not if all that is printed agreed
         [example(f"Table 4, nearest neighbours by l2, delta = 0.2: FID {near} for {target}")],
     )
 
