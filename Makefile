@@ -57,7 +57,8 @@ out/verdicts.json: | .venv/.verify
 # Of torch there are several builds, and pip may have been told which to take. The rest uv installs in a part of the
 # time, or pip where it was told of an index of its own, which uv does not read, and where uv reaches none.
 PINNED = --quiet --constraint constraints.txt
-install = ! $(BIN)/pip config list | grep -qE '[.](index-url|no-index)=' \
+install = @echo "installs what simlab[$(1)] needs in .venv"; \
+	! $(BIN)/pip config list | grep -qE '[.](index-url|no-index)=' \
 	&& $(BIN)/pip install $(PINNED) --only-binary uv uv $(2) \
 	&& $(BIN)/uv pip install --python $(BIN)/python $(PINNED) --editable '.[$(1)]' \
 	|| $(BIN)/pip install $(PINNED) --editable '.[$(1)]'
