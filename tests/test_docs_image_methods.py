@@ -103,7 +103,11 @@ def test_numbers_in_the_text_are_those_of_the_files() -> None:
         for drafts, own in steps["steps"].items()
         for after, before in (("sjd-block-tree", "sjd-ac"), ("sjd-block-tree", "sjd-block"))
     }
+    behind = read("image-methods/block-renewals.json")
+    kept = {name: behind["tokens"] / np.array(own) for name, own in behind["steps"].items()}
+    beside["coupled", "fresh", "32"] = estimate(kept["maximal"] - kept["fresh"])
     found = " ".join(PAGE.split())
+    assert behind["steps"]["maximal"] == steps["steps"]["32"]["sjd-block"][: len(kept["maximal"])]
     assert f"{compared['n']} images a method" in found
     for piece in (
         f"{tokens['cascade']['mean']:.2f} ± {tokens['cascade']['error']:.2f} tokens a call",
@@ -113,6 +117,6 @@ def test_numbers_in_the_text_are_those_of_the_files() -> None:
         f"{near['tokens']:.2f} ± {near['error']:.2f} tokens a call with rejected ones alone",
         f"the lossless rule gives {tokens['speculative']['mean']:.2f}",
         f"{near['ranks']['at_least']:.3f} ± {near['ranks']['error']:.3f} at least",
-        *(f"{each.mean:.2f} ± {each.error:.2f}" for each in beside.values()),
+        *(f"{each.mean:.2f} ± {each.error:.2f}" for each in (*beside.values(), *map(estimate, kept.values()))),
     ):
         assert piece in found, piece

@@ -49,7 +49,7 @@ from simlab.statistics import estimate
 from theory.claims.hierarchical.hierarchical import THIRDS, accepted, off, same_rows
 from theory.claims.images.diffusions import accepted_steps
 from theory.claims.images.engines import rounding
-from theory.claims.images.jacobi import BEFORE, NOW, KeptBlock, reused, rising
+from theory.claims.images.jacobi import BEFORE, NOW, reused, rising
 from theory.claims.images.relaxed import LEAVES, local_tv, pooled
 from theory.claims.lossy.truncation import PAIR
 from theory.continuous.quadrature import normal_pdf, panels
@@ -245,7 +245,7 @@ COMBINED: dict[str, Callable[[Initial], Decoder]] = {  # of four drafts a call
     "`sjd-pp`, kept": lambda initial: SjdPp(4, initial, tau=0),
     "block, fresh": lambda initial: SjdBlock(4, initial, renewal="fresh"),
     "`sjd-block`": lambda initial: SjdBlock(4, initial),
-    "block, kept": lambda initial: KeptBlock(4, initial),
+    "block, kept": lambda initial: SjdBlock(4, initial, renewal="kept"),
     "`sjd-block-tree`": lambda initial: SjdBlockTree(3, initial, candidates=2),
     "`sjd-pac`": lambda initial: SjdPac(3, initial, candidates=2, depth=1),
 }

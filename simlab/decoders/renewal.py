@@ -10,13 +10,15 @@ renewal                token                                                   d
 ``fresh``              a new draw from the row p of this call                  p
 ``maximal``            verified too: kept, or replaced from the residual       p
 ``maximal-reference``  the same                                                p; q again for one that is kept
+``kept``               the one that stands there                               q again
 ``gumbel``             the winner for p of a race whose times belong to the    p
                        position, not to the call
 =====================  ======================================================  =============================
 
 ``maximal`` and ``gumbel`` are the couplings of Speculative Coupled Decoding (arXiv 2510.24211), and ``maximal`` is the
 adaptive continuation of SJD-PAC as well: two names of one decoder. ``maximal-reference`` is what
-code published for it does, which is biased: a draft that was kept has no longer the law of its old row.
+code published for it does, which is biased: a draft that was verified and kept has no longer the law of its old row.
+With ``kept`` nobody has looked at it, and it has. ``kept`` is the reuse of SJD++ at a threshold of 0.
 """
 
 from __future__ import annotations
@@ -28,9 +30,9 @@ from simlab.arrays import Array, full, indices, namespace, one_hot
 from simlab.randomness import Purpose, Randomness
 from simlab.rules import Rule
 
-Renewal = Literal["fresh", "maximal", "maximal-reference", "gumbel"]
+Renewal = Literal["fresh", "maximal", "maximal-reference", "kept", "gumbel"]
 RENEWALS: tuple[str, ...] = get_args(Renewal)
-CONTINUED = "maximal", "maximal-reference"  # those that verify the drafts behind a rejection
+CONTINUED = "maximal", "maximal-reference", "kept"  # those that go on with the drafts behind a rejection
 
 
 class Renewals(NamedTuple):
@@ -100,10 +102,17 @@ def _verified(drafts: Drafts, rule: Rule, randomness: Randomness) -> tuple[Array
     return xp.where(behind[..., None], drawn, p), behind & accepted
 
 
+def kept(drafts: Drafts, rule: Rule, randomness: Randomness) -> Pmfs:
+    """What stands there, and what is declared for it."""
+    xp, there = namespace(drafts.p), drafts.behind[..., None]
+    return xp.where(there, one_hot(drafts.x, drafts.p), drafts.p), xp.where(there, drafts.q, drafts.p)
+
+
 RENEWED: dict[str, Callable[[Drafts, Rule, Randomness], Pmfs]] = {
     "fresh": fresh,
     "maximal": maximal,
     "maximal-reference": maximal_reference,
+    "kept": kept,
     "gumbel": fresh,  # the same rows; what differs is the noise the tokens are drawn with
 }
 

@@ -9,22 +9,22 @@ fewer than i are, and what stands to its left, draft i + 1 follows
     q'(x) in proportion to q(x) - min(q(x), w_i p(x)) = [q(x) - w_i p(x)]+.
 
 So it is verified as a draft from q': kept with min(1, p(x)/q'(x)), and else replaced from [p - q']+. Whatever stands
-there afterwards has the law p, which is declared. Far behind, w is small and q' is q.
+there afterwards has the law p, which is declared. Or it stays as it is, and q' is declared. Far behind, w is small and
+q' is q.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal, get_args
+from typing import ClassVar
 
 from simlab.arrays import Array, at, namespace, normalised, number, one_hot, wide
 from simlab.decoders.block import Block
-from simlab.decoders.renewal import Drafts, Renewals
+from simlab.decoders.renewal import Drafts, Renewal, Renewals, kept
 from simlab.decoders.sjd import Sjd
 from simlab.randomness import Randomness
 from simlab.rules import Rule, Speculative
 
-Coupling = Literal["fresh", "maximal"]
 LOSSLESS = Speculative()
 
 
@@ -35,7 +35,7 @@ class SjdBlock(Sjd):
     Attributes
     ----------
     renewal
-        How drafts behind the accepted ones are renewed: ``maximal`` or ``fresh``.
+        How drafts behind the accepted ones are renewed: ``maximal``, ``fresh`` or ``kept``.
 
     Raises
     ------
@@ -43,9 +43,9 @@ class SjdBlock(Sjd):
         As :class:`Sjd` does, or for another ``renewal``.
     """
 
-    renewals: ClassVar[Renewals] = Renewals(get_args(Coupling))
+    renewals: ClassVar[Renewals] = Renewals(("fresh", "maximal", "kept"))
 
-    renewal: Coupling = field(default="maximal", kw_only=True)
+    renewal: Renewal = field(default="maximal", kw_only=True)
 
     def verify(
         self, rule: Rule, p: Array, q: Array, x: Array, randomness: Randomness, position: Array
@@ -54,14 +54,16 @@ class SjdBlock(Sjd):
         return Block(self.window).verify(rule, p, q, x, randomness, position)
 
     def renew(self, drafts: Drafts, rule: Rule, randomness: Randomness) -> tuple[Array, Array]:
-        """Drafts behind the accepted ones are verified once more, by coins of their own, as drafts from q'."""
+        """Drafts behind the accepted ones stay, declared as q', or are verified once more, by coins of their own."""
         p, q, x, behind, position = drafts
         if self.renewal == "fresh":
             return p, p
-        xp = namespace(p)
-        followed = self.followed(p, q, x)
-        kept = randomness.accept(xp.where(behind, LOSSLESS.accept_rows(p, followed, x), number(1, p)), position, lane=1)
-        drawn = xp.where(kept[..., None], one_hot(x, p), LOSSLESS.weights_rows(p, followed, x))
+        xp, followed = namespace(p), self.followed(p, q, x)
+        if self.renewal == "kept":
+            return kept(drafts._replace(q=followed), rule, randomness)
+        probability = xp.where(behind, LOSSLESS.accept_rows(p, followed, x), number(1, p))
+        stays = randomness.accept(probability, position, lane=1)
+        drawn = xp.where(stays[..., None], one_hot(x, p), LOSSLESS.weights_rows(p, followed, x))
         return xp.where(behind[..., None], drawn, p), p
 
     def followed(self, p: Array, q: Array, x: Array) -> Array:

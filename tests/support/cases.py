@@ -136,9 +136,13 @@ TREES = [*AC, *PD, *PAC]
 RENEWED = [  # how drafts behind a rejection are renewed
     ("sjd", {"window": 3, "renewal": "maximal"}),
     ("sjd", {"window": 3, "renewal": "gumbel", "initial": "sample-above"}),
+    ("sjd", {"window": 3, "renewal": "kept"}),
+    ("sjd-pac", tree(3, 2, 2, renewal="kept", kept="dropped")),
     ("sjd-reference", {"window": 4, "renewal": "gumbel"}),
     ("sjd-reference", {"window": 4, "renewal": "maximal-reference"}),
     ("sjd-pac", tree(3, 2, 2, "full", renewal="gumbel")),
+    ("sjd-block", {"window": 3, "renewal": "kept"}),
+    ("sjd-block-tree", {"window": 3, "candidates": 2, "renewal": "kept", "bonus": False}),
 ]
 LONG = [  # windows longer than any sequence of the tests
     ("speculative", {"gamma": 8}),

@@ -127,11 +127,16 @@ METHOD_PROOFS = (
     Proof(
         "decoder.sjd-block",
         ("sjd-block.lossless",),
-        "SJD that verifies its window as a block and couples the drafts behind: a step from every state emits the "
-        "target's law, and leaves drafts as declared",
+        "SJD that verifies its window as a block, and couples the drafts behind, leaves them or draws them anew: a "
+        "step from every state emits the target's law, and leaves drafts as declared",
         tuple(
             partial(prove_decoder, decoder, "lossless", None, size=2, length=3)
-            for decoder in (SjdBlock(2), SjdBlock(2, bonus=False), SjdBlock(2, renewal="fresh"))
+            for decoder in (
+                SjdBlock(2),
+                SjdBlock(2, bonus=False),
+                SjdBlock(2, renewal="fresh"),
+                SjdBlock(2, renewal="kept"),
+            )
         ),
         {"coupled as drafts from q": partial(prove_decoder, CoupledUnseen(2), "lossless", None, size=2, length=3)},
     ),

@@ -39,6 +39,10 @@ class Stale(Verified):
     """The same; for one that is kept, what was declared before is declared again."""
 
 
+class Kept(Verified):
+    """They stay as they are, and so does what is declared for them."""
+
+
 class Reused(NamedTuple):
     """Kept where p exceeds ``tau`` times q, or else drawn again. The row of this call is declared for them."""
 
@@ -71,11 +75,12 @@ def renewal_of(decoder: Sjd) -> Renewal:
             return (RisingByLaw if decoder.declared == "drawn" else Rising)(float(decoder.strength))
         case SjdAc(relabel="law"):
             return Relabelled(verified_from(decoder))
-    return (Stale if decoder.renewal == "maximal-reference" else Verified)(verified_from(decoder))
+    of_name = {"maximal-reference": Stale, "kept": Kept}
+    return of_name.get(decoder.renewal, Verified)(verified_from(decoder))
 
 
 def verified_from(decoder: Sjd) -> int:
-    """How many positions behind the committed ones are drawn again, before drafts are verified."""
+    """How many positions behind the committed ones are drawn again, before drafts are verified or stay."""
     if decoder.renewal not in CONTINUED:
         return decoder.window + 1
     return decoder.draft_tree().depth if isinstance(decoder, SjdPac) and decoder.kept == "dropped" else 0
@@ -123,6 +128,16 @@ def _stale(renewal: Verified, rule: CompiledRule, drafts: Drafts) -> Renewed:
             copy(q[j], declared[j])
         else:
             stay[j] = redraw(rule, p[j], q[j], x[j], noise[j])
+    return stay, declared
+
+
+@njit(nogil=True, cache=True)
+def _kept(renewal: Kept, rule: CompiledRule, drafts: Drafts) -> Renewed:
+    p, q, x, _, _, begin = drafts
+    stay, declared = np.full(len(p), DRAWN), _from(begin, p, np.empty(p.shape, q.dtype))
+    for j in range(begin + renewal.first, len(x)):
+        stay[j] = x[j]
+        copy(q[j], declared[j])
     return stay, declared
 
 
@@ -183,6 +198,7 @@ renewed = by_type(
         Verified: _verified,
         Relabelled: _relabelled,
         Stale: _stale,
+        Kept: _kept,
         Reused: _reused,
         ReusedByLaw: _reused_by_law,
         Rising: _rising,

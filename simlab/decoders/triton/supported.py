@@ -49,7 +49,7 @@ def unsupported(decoder: Decoder, rule: Rule) -> str | None:
         return f"decoder is a {type(decoder).__name__}, which has no fused form; expected one of {known}"
     if type(rule) is not Speculative and not isinstance(decoder, Autoregressive | SjdBlock | SjdPv):
         return f"rule is a {type(rule).__name__}, which has no fused form; expected Speculative"
-    if isinstance(decoder, Sjd) and decoder.renewal in ("gumbel", "maximal-reference"):
+    if isinstance(decoder, Sjd) and decoder.renewal not in ("fresh", "maximal"):
         return f"renewal is {decoder.renewal!r}, which has no fused form; expected 'fresh' or 'maximal'"
     if isinstance(decoder, SjdAc) and decoder.relabel != "target":
         return f"relabel is {decoder.relabel!r}, which has no fused form; expected 'target'"

@@ -85,8 +85,8 @@ def test_adaptive_continuation_with_fresh_drafts_is_none() -> None:
 
 
 def test_what_has_no_fused_form_is_refused_by_name() -> None:
-    for renewal in ("gumbel", "maximal-reference"):
-        reason = unsupported(Sjd(3, renewal=renewal), RULE)
+    for decoder in (Sjd(3, renewal="gumbel"), Sjd(3, renewal="maximal-reference"), SjdBlock(3, renewal="kept")):
+        reason, renewal = unsupported(decoder, RULE), decoder.renewal
         assert reason == f"renewal is {renewal!r}, which has no fused form; expected 'fresh' or 'maximal'"
     assert unsupported(Sjd(3, renewal="maximal"), RULE) == unsupported(SjdAc(3), RULE)
 

@@ -117,6 +117,7 @@ RIGHT: dict[str, tuple[Decoder, int]] = {
     "jacobi": (make_decoder("jacobi", window=2), 2),
     "sjd-pd": (make_decoder("sjd-pd", window=2, candidates=2, depth=1), 2),
     "sjd-block": (make_decoder("sjd-block", window=2), 3),
+    "sjd-block, kept": (make_decoder("sjd-block", window=2, renewal="kept"), 3),
     "sjd-unrefined": (make_decoder("sjd-unrefined", window=2), 3),
     "sjd-block-tree": (make_decoder("sjd-block-tree", window=2, candidates=2), 2),
     "sjd-vp": (make_decoder("sjd-vp", window=2), 3),

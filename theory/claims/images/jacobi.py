@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from simlab.arrays import Array, namespace, one_hot
+from simlab.arrays import Array
 from simlab.decoders import Decoder, Sjd, Sjd2, SjdAc, SjdBlock, SjdBlockTree, SjdPp, SjdPv, SjdVp
-from simlab.decoders.renewal import Drafts
+from simlab.decoders.renewal import Drafts, Renewal
 from simlab.mutants.blocks import CoupledUnseen, TreeUnseen
 from simlab.processes import TableProcess
 from simlab.randomness import Randomness
@@ -318,19 +318,25 @@ def phrase_calls(seed: int) -> Finding:
     "sjd-block.lossless",
     derived("block verification and coupled drafts", "What drafts follow once a block has stopped in front of them."),
     r"For every target and window, SJD that verifies its window as a block, and couples each draft behind the accepted "
-    r"ones as a draft from $[q - w p]^+$, scaled up, $w$ the weight of the drafts to its left, emits the target's "
-    r"autoregressive law.",
+    r"ones as a draft from $[q - w p]^+$, scaled up, $w$ the weight of the drafts to its left, or leaves it as it is "
+    r"and declares that row, emits the target's autoregressive law.",
 )
 def block_coupled(seed: int) -> Finding:
     r"""Given drafts $x^j$, the coins of a block accept at least $j$ of them with $w_j = \min(1, w_{j-1}
     p(x_j)/q(x_j))$, and the coins of shorter prefixes are tossed with rows given $x^j$ at most. So, given $x^j$ and
     that fewer than $j$ are accepted, draft $j + 1$ is $x$ with a mass in proportion to $q(x)$ times $1 - \min(1, w_j
     p(x)/q(x))$, which is $[q(x) - w_j p(x)]^+$; the coins in front of it cancel. Verified as a draft from that law, by
-    a coin of its own, what stands there follows $p$ given everything to its left, and $p$ is declared: that is all
-    that the proof of sjd.theorem-1.sequence asks. The accepted ones and the token after them follow the target by
-    baselines.block-verification. With $q$ in the place of $[q - w p]^+$ it is biased.
+    a coin of its own, what stands there follows $p$ given everything to its left, and $p$ is declared; left as it is,
+    it follows what is declared as well: that is all that the proof of sjd.theorem-1.sequence asks. The accepted ones
+    and the token after them follow the target by baselines.block-verification. With $q$ in the place of $[q - w p]^+$
+    it is biased.
     """
-    cases = [(SjdBlock(window, bonus=bonus), process) for process in worlds(seed) for window, bonus in SHAPES]
+    cases = [
+        (SjdBlock(window, bonus=bonus, renewal=renewal), process)
+        for process in worlds(seed)
+        for window, bonus in SHAPES
+        for renewal in BEHIND
+    ]
     worst, enumerated = sequences(cases, "beside the proof, V = 2, 3, windows of 2 and 3")
     return holds_if(
         proven("sjd-block.lossless") and worst == 0,
@@ -343,17 +349,8 @@ def block_coupled(seed: int) -> Finding:
     )
 
 
+BEHIND: tuple[Renewal, ...] = "maximal", "kept"  # what becomes of the drafts
 SHAPES = (2, True), (3, False)  # windows, and whether there is a bonus token
-
-
-@dataclass(frozen=True)
-class KeptBlock(SjdBlock):
-    """Leaves drafts behind the accepted ones as they are, and declares what the block has left of them."""
-
-    def renew(self, drafts: Drafts, rule: Rule, randomness: Randomness) -> tuple[Array, Array]:
-        p, q, x, behind, _ = drafts
-        xp, stays = namespace(p), behind[..., None]
-        return xp.where(stays, one_hot(x, p), p), xp.where(stays, self.followed(p, q, x), p)
 
 
 @CLAIMS.claim(
@@ -367,16 +364,15 @@ class KeptBlock(SjdBlock):
 )
 def block_calls(seed: int) -> Finding:
     r"""Enumerated, with uniform first drafts. A block accepts no fewer drafts of one window (block.optimal); its
-    coupling keeps fewer of those behind, since what is left of them is where q exceeds p. Left as they are, they follow
-    $[q - w p]^+$ given everything to their left (sjd-block.lossless), and with that declared the proof of
-    sjd.theorem-1.sequence goes through without a coupling. It is a matter of the chain whether old drafts with their
-    own rows are worth more than drafts from new ones: on a grid of random rows they are not.
+    coupling keeps fewer of those behind, since what is left of them is where q exceeds p. It is a matter of the chain
+    whether old drafts with their own rows are worth more than drafts from new ones: on a grid of random rows they are
+    not.
     """
     chain = sticky_process(CHAIN, 2, 5)
 
     def calls(drafts: int) -> list[tuple[Fraction, Fraction]]:
-        kept = SjdPp(drafts, tau=0), SjdBlock(drafts, renewal="fresh"), SjdBlock(drafts), KeptBlock(drafts)
-        return calls_and_tv((SjdAc(drafts), Sjd(drafts), *kept), chain)
+        blocks = [SjdBlock(drafts, renewal=renewal) for renewal in ("fresh", *BEHIND)]
+        return calls_and_tv((SjdAc(drafts), Sjd(drafts), SjdPp(drafts, tau=0), *blocks), chain)
 
     counts = "4169/2000", "2107/1000", "19/10", "1198/625", "953/500", "851/500"
     return counted(calls, [(Fraction(count), 0) for count in counts], pairs_told)
