@@ -12,6 +12,7 @@ from simlab.decoders import Decoder, Jacobi, Sjd, SjdUnrefined, make_decoder
 from simlab.decoders.initial import INITIALS
 from simlab.mutants.decoders import TriesAgain
 from simlab.processes import Process, TableProcess
+from simlab.randomness.enumerator import Path
 from simlab.rules import Rule, Speculative
 from theory.claims.base import Claims, Evidence, Finding
 from theory.claims.evidence import (
@@ -193,13 +194,32 @@ def recall_gap(decoder: Sjd, process: TableProcess) -> Fraction:
     return worst
 
 
-def honesty_gap(decoder: Decoder, process: TableProcess) -> Fraction:
-    """Largest difference between a declared q and the law of its draft given everything to its left.
+def before_step(path: Path, rows: Sequence[Any]) -> Any:
+    """Known of a draft, for :func:`honesty_gap`: the whole state before the step."""
+    return path.row
 
-    Given the state before it, at the start and over all steps; a position counts while it is inside the sequence.
+
+def declared_left(path: Path, rows: Sequence[Any]) -> Any:
+    """Known of a draft, over all histories: the rows that are declared for the tokens to its left, and for it.
+
+    Given the whole state before the step, one that was verified behind a rejection, and kept, would be known itself.
+    """
+    return tuple(map(tuple, rows))
+
+
+def honesty_gap(
+    decoder: Decoder,
+    process: TableProcess,
+    rule: Rule = LOSSLESS,
+    known: Callable[[Path, Sequence[Any]], Any] = before_step,
+) -> Fraction:
+    """Largest difference between a declared q and the law of its draft given the tokens to its left, and what is known.
+
+    At the start and over all steps; a position counts while it is inside the sequence. ``known`` says what, of a path
+    and the rows declared up to the draft.
     """
     worst = Fraction(0)
-    for outcomes in transitions(decoder, process, LOSSLESS):
+    for outcomes in transitions(decoder, process, rule):
         drafts: dict[Any, list[Fraction]] = {}
         for states, paths in outcomes:
             for tokens, length, rows, path in zip(
@@ -207,7 +227,7 @@ def honesty_gap(decoder: Decoder, process: TableProcess) -> Fraction:
             ):
                 for j, row in enumerate(rows[: process.length - length]):
                     place = length + j
-                    key = path.row, length, tuple(tokens[:place]), tuple(row)
+                    key = known(path, rows[: j + 1]), length, tuple(tokens[:place]), tuple(row)
                     drafts.setdefault(key, [Fraction(0)] * process.vocabulary)[tokens[place]] += path.weight
         for (*_, row), masses in drafts.items():
             total = sum(masses)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 from random import Random
-from typing import Any
 
 import numpy as np
 
@@ -12,17 +11,16 @@ from simlab.arrays import without
 from simlab.decoders import Decoder, SjdAc, SjdPac, SjdPd
 from simlab.decoders.tree import Shape
 from simlab.processes import TableProcess
-from simlab.rules import Rule, Speculative
+from simlab.rules import Speculative
 from theory.candidates import candidates_law
 from theory.claims.base import Claims, Finding
 from theory.claims.evidence import enumeration, example, holds_if
 from theory.claims.format import fmt, fmt_row, numbers
 from theory.claims.proven import proven
 from theory.claims.scd.coupling import again
-from theory.claims.sjd.losslessness import deviation, random_tables, sequences
+from theory.claims.sjd.losslessness import declared_left, deviation, honesty_gap, random_tables, sequences
 from theory.claims.sources import said
 from theory.distances import tv
-from theory.exact import transitions
 from theory.example_processes import random_process, random_row
 
 CLAIMS = Claims("sjd-pac")
@@ -122,7 +120,7 @@ def continuation_token(seed: int) -> Finding:
     some = random_tables(seed, small=True)
     tried: list[tuple[Decoder, TableProcess]] = [(SjdAc(w), process) for process in some for w in (2, 3)]
     tried += [(SjdPac(3, candidates=2, depth=2), process) for process in some]
-    worst = max(left_gap(*case) for case in tried)
+    worst = max(honesty_gap(*case, known=declared_left) for case in tried)
     whole = [
         (SjdAc(w, bonus=bonus), process)
         for process in [*some, random_process(seed + 4, 2, 5, zeros=0)]
@@ -140,30 +138,6 @@ def continuation_token(seed: int) -> Finding:
             f"(largest TV {fmt(off)})",
         ),
     )
-
-
-def left_gap(decoder: Decoder, process: TableProcess, rule: Rule | None = None) -> Fraction:
-    """Largest difference between a declared q and the law of its draft, given what stands to its left.
-
-    That is: the tokens to its left and the rows declared for them and for it, after each number of steps, over all
-    histories. Given the whole state before the step it would not hold: a accepted token is known there.
-    """
-    worst = Fraction(0)
-    for outcomes in transitions(decoder, process, rule or Speculative()):
-        drafts: dict[Any, list[Fraction]] = {}
-        for states, paths in outcomes:
-            for tokens, length, rows, path in zip(
-                states.tokens.tolist(), states.length.tolist(), states.q, paths, strict=True
-            ):
-                for j, row in enumerate(rows[: process.length - length]):
-                    key = length, tuple(tokens[: length + j]), tuple(map(tuple, rows[: j + 1]))
-                    drafts.setdefault((key, tuple(row)), [Fraction(0)] * process.vocabulary)[tokens[length + j]] += (
-                        path.weight
-                    )
-        for (_, row), masses in drafts.items():
-            total = sum(masses)
-            worst = max(worst, *(abs(m / total - q) for m, q in zip(masses, row, strict=True)))
-    return worst
 
 
 # Proactive drafting --------------------------------------------------------------------------------------------

@@ -32,9 +32,8 @@ from theory.claims.evidence import (
 )
 from theory.claims.format import fmt, fmt_row, numbers
 from theory.claims.proven import proven
-from theory.claims.sjd.losslessness import deviation, mean_steps, random_tables
+from theory.claims.sjd.losslessness import declared_left, deviation, honesty_gap, mean_steps, random_tables
 from theory.claims.sjd.speeds import ERRORS
-from theory.claims.sjd_pac.losslessness import left_gap
 from theory.claims.sjd_pac.speed import MANY, SIMULATES, SOME, Tree, comb, printed_compression, tree_of_code
 from theory.claims.sources import derived
 from theory.example_processes import random_process
@@ -476,7 +475,7 @@ def relabel(seed: int) -> Finding:
     shown = described("grouped", {"labels": list(GROUPS)}, TARGET, (Fraction(1, 3),) * 3)
 
     def gap(declared: Relabel, verified: Rule) -> Fraction:
-        return max(left_gap(SjdAc(2, relabel=declared), process, verified) for process in some)
+        return max(honesty_gap(SjdAc(2, relabel=declared), process, verified, declared_left) for process in some)
 
     return holds_if(
         gap("law", rule) == 0 and gap("target", Speculative()) == 0,
