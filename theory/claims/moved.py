@@ -5,8 +5,6 @@ An id is an address: it stands in papers, in pages and in commands. What an entr
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 MOVED: dict[str, str] = {
     "gsd.dynamic.printed": "gsd.dynamic.centred",
     "gsd.support.clamped": "gsd.support",
@@ -116,8 +114,3 @@ MOVED: dict[str, str] = {
     "sjd.jacobi-sampling.fresh": "sjd.jacobi-sampling",
     "sjd.spatial-speed.simple": "sjd.spatial-speed",
 }
-
-
-def addressed(ids: Iterable[str]) -> set[str]:
-    """The entries that ids lead to today."""
-    return {MOVED.get(id, id) for id in ids}

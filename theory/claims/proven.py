@@ -14,7 +14,6 @@ import numpy as np
 from simlab.rules import Rule
 from theory.claims.base import Evidence
 from theory.claims.evidence import identity, require
-from theory.claims.moved import addressed
 from theory.example_processes import random_row
 from theory.proofs.base import for_all_rows
 from theory.proofs.catalogue import PROOFS
@@ -35,7 +34,7 @@ def proven(id: str) -> bool:
     CheckFailed
         If there is no proof, or one of a part only, or one is missing, of other claims or of other code.
     """
-    named = {name: proof for name, proof in PROOFS.items() if id in addressed(proof.claims)}
+    named = {name: proof for name, proof in PROOFS.items() if id in proof.claims}
     require(bool(named), f"no proof of {id}")
     require(id not in PARTLY, f"a proof of {id} is of a part of it")
     for name, proof in named.items():
@@ -99,7 +98,7 @@ def _stated_of_rows(id: str) -> Iterator[Stated]:
 
 def _asked(id: str) -> Iterator[partial[Any]]:
     """The questions of the proofs of a claim."""
-    asked = [question for proof in PROOFS.values() if id in addressed(proof.claims) for question in proof.questions]
+    asked = [question for proof in PROOFS.values() if id in proof.claims for question in proof.questions]
     yield from (question for question in asked if isinstance(question, partial))
 
 

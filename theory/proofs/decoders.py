@@ -103,14 +103,14 @@ DECODER_PROOFS = (
     ),
     Proof(
         "decoder.sjd-ac",
-        ("pac.theorem-1.sequence", "pac.theorem-1.token"),
+        ("pac.theorem-1",),
         SEQUENCES,
         decoder_asks(SjdAc(2), SjdAc(3), SjdAc(2, bonus=False)),
         wrong_rules(SjdAc(2)) | wrong_decoders(ac_decoders(2)),
     ),
     Proof(
         "decoder.sjd-pac",
-        ("pac.combined", "pac.theorem-1.token", "pac.readings.kept"),
+        ("pac.combined", "pac.theorem-1", "pac.readings.kept"),
         SEQUENCES,
         decoder_asks(SjdPac(3, candidates=2, depth=2), SjdPd(3, candidates=2, depth=2)),
         {name: partial(at_tables, each, 3, 3) for name, each in tree_decoders(2, 2, 2, "comb").items()},
@@ -124,14 +124,14 @@ DECODER_PROOFS = (
     ),
     Proof(
         "decoder.block",
-        ("baselines.block-verification.lossless", "block.optimal"),
+        ("baselines.block-verification", "block.optimal"),
         SEQUENCES,
         (*decoder_asks(Block(1), Block(2)), *decoder_asks(Block(1), size=3, length=2)),
         wrong_decoders({"count off by one": WithRandomness(Block(2), OneMorePrefix)}),
     ),
     Proof(
         "decoder.block-tokens",
-        ("baselines.block-verification.tokens",),
+        ("baselines.block-verification",),
         "a first block accepts at least as many drafts as token by token",
         decoder_asks(Block(2), that="accepts >= speculative"),
         {"fewer": decoder_asks(Block(2), that="accepts <= speculative")[0]},

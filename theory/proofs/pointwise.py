@@ -17,14 +17,14 @@ from simlab.rules.base import acceptance_ratio
 from theory.proofs.base import Comparison, Numbers, Proof, Question, Stated, eq, for_all_masses, ge, le, lt
 
 DENSITIES = (
-    "cspd.output-law.fixed-variances",
+    "cspd.output-law.last-step",
     "cspd.output-law.last-step",
     "cspd.output-law.marginal",
     "cspd.noiseless.target-end",
     "cspd.noiseless.last-noise",
     "cspd.path-rule",
     "cspd.samplers.marginal",
-    "cspd.mixtures.densities",
+    "cspd.mixtures",
     "cspd.mixtures.aligned-components",
 )
 
@@ -112,7 +112,7 @@ def below_bound(p: Any, q: Any, c: Any, *, above: bool = True) -> Stated:
         "pac.rejection-mass",
         "pac.retention",
         "cspd.termination.without-sigma",
-        "cspd.corollary-1.one-step",
+        "cspd.corollary-1",
     ),
     "q - min(p, q) = [q - p]+, p - min(p, q) = [p - q]+, 2 min(p, q) = p + q - |p - q|",
     SUM,
@@ -130,7 +130,7 @@ def rejected(p: Any, q: Any, *, sign: int = 1) -> Stated:
 
 @pointwise(
     "pointwise.proposed",
-    ("leviathan.residual-cost", "cspd.residual", "cspd.mixtures.densities", "cspd.corollary-1.one-step"),
+    ("leviathan.residual-cost", "cspd.residual", "cspd.mixtures", "cspd.corollary-1"),
     "p [1 - q/p]+ = [p - q]+ where p > 0",
     SUM,
     wrong="divided by q",
@@ -146,7 +146,7 @@ def proposed(p: Any, q: Any, *, right: bool = True) -> Stated:
 
 @pointwise(
     "pointwise.proposed-with-sigma",
-    ("cspd.corollary-1.two-path",),
+    ("cspd.corollary-1",),
     "p [1 - q/(s p)]+ = [s p - q]+ / s where p, s > 0",
     SUM,
     wrong="without 1/s",
@@ -162,7 +162,7 @@ def proposed_at(p: Any, q: Any, s: Any, *, right: bool = True) -> Stated:
 
 @pointwise(
     "pointwise.with-sigma",
-    ("cspd.corollary-1.given-states",),
+    ("cspd.corollary-1",),
     "q min(1, s p/q) + [s p - q]+ = s p",
     SUM,
     wrong="p for s p",
@@ -175,7 +175,7 @@ def scaled(p: Any, q: Any, s: Any, *, right: bool = True) -> Stated:
 
 @pointwise(
     "pointwise.large-sigma",
-    ("cspd.termination.large-sigma",),
+    ("cspd.termination",),
     "[p - q/s]+ >= p - q/s for s > 1",
     SUM,
     wrong="s squared",
@@ -189,7 +189,7 @@ def left_over(p: Any, q: Any, s: Any, *, power: int = 1) -> Stated:
 @pointwise(
     "pointwise.grouped",
     (
-        "gsd.theorem-1.partition",
+        "gsd.theorem-1",
         "gsd.dynamic.partition",
         "cspd.noiseless.merging",
         "cspd.output-law.marginal",
@@ -221,7 +221,7 @@ def any_rule(p: Any, q: Any, r: Any, *, price: int = 1) -> Stated:
 
 @pointwise(
     "pointwise.block-tokens",
-    ("baselines.block-verification.tokens",),
+    ("baselines.block-verification",),
     "min(1, w r) >= w min(1, r) for w <= 1",
     STEPS,
     wrong="at most",
@@ -268,7 +268,7 @@ def best_biased(m: Any, q: Any, M: Any, B: Any, P: Any, d: Any, *, price: int = 
 
 @pointwise(
     "pointwise.unbiased",
-    ("cspd.path-ratio.unbiased", "cspd.path-ratio.last-step"),
+    ("cspd.path-ratio.unbiased",),
     "q (p/q) = p where q > 0",
     SUM,
     wrong="q for p",
@@ -314,7 +314,7 @@ def cauchy(a: Any, b: Any, t: Any, *, doubled: int = 2) -> Stated:
 
 @pointwise(
     "pointwise.ratios",
-    ("gsd.unbiased.ratio", "gsd.drawbacks"),
+    ("gsd.unbiased", "gsd.drawbacks"),
     "Q (P/Q) = P, q (k p/q) = k p, q ((p + e)/q) = p + e for q, Q > 0",
     f"the draft masses of a group sum to Q, so its terms sum to Q P/Q; {SUM}",
     wrong="nothing added",
@@ -346,7 +346,7 @@ def surely(p: Any, q: Any, m: Any, *, right: bool = True) -> Stated:
 
 @pointwise(
     "pointwise.within",
-    ("gsd.accumulation.bounded",),
+    ("gsd.accumulation",),
     "|p - q| <= e gives [p - q]+ <= e, and [p - q]+ [q - p]+ = 0; u + e/2 and u - e/2 are masses for e <= 2 u, "
     "and e apart",
     "TV is the sum of [p - q]+ and of [q - p]+, one of which has at most floor(V/2) tokens; the rows with u = 1/V "
@@ -366,7 +366,7 @@ def within(p: Any, q: Any, e: Any, u: Any, *, right: bool = True) -> Stated:
 
 @pointwise(
     "pointwise.joins",
-    ("lantern.monotone", "lantern.output-bound.sum"),
+    ("lantern.monotone", "lantern.output-bound"),
     "who joins below d joins below D >= d, and min(1, P/q) <= min(1, (P + m)/q)",
     "a sum over the neighbours that join, to which a larger k or delta adds masses >= 0, whatever the bound compares "
     "with delta; then a mean over contexts and tokens",
@@ -450,7 +450,7 @@ def matched_less(p: Any, q: Any, z: Any, *, right: bool = True) -> Stated:
 
 @pointwise(
     "pointwise.gained",
-    ("lantern.output-bound.sum",),
+    ("lantern.output-bound",),
     "min(q, p + m) - min(q, p) <= min(q, m)",
     f"{SUM}: what is accepted more, which is the TV by lantern.any-delta.frontier",
     wrong="half of it",
@@ -480,7 +480,7 @@ def gumbel(a: Any, b: Any, p: Any, q: Any, *, upper: bool = True) -> Stated:
 
 @pointwise(
     "pointwise.longer-block",
-    ("leviathan.expected-tokens.iid", "sjd.refinement.certain", "sjd.refinement.sticky"),
+    ("leviathan.expected-tokens", "sjd.refinement.certain", "sjd.refinement.sticky"),
     "T (1 - a) = 1 - x gives (1 + a T)(1 - a) = 1 - a x",
     "induction over the drafts of a block: one before them adds its token, and with a goes on; none make 1 token, "
     "x = a",
@@ -496,7 +496,7 @@ def longer_block(a: Any, T: Any, x: Any, *, right: bool = True) -> Stated:
 
 @pointwise(
     "pointwise.speed-of-drafts",
-    ("leviathan.expected-tokens.iid",),
+    ("leviathan.expected-tokens",),
     "T/(g c + 1) of g c + 1 calls is T",
     "plain decoding makes a token a call",
     wrong="half of it",
@@ -510,7 +510,7 @@ def speed_of_drafts(T: Any, g: Any, c: Any, *, right: bool = True) -> Stated:
 
 @pointwise(
     "pointwise.uniform-draft",
-    ("sjd.refinement.certain", "sjd.refinement.sticky"),
+    ("sjd.refinement.certain",),
     "(1/V) min(1, p) = p/V, and (1 - x)/(1 - 1/V) < V/(V - 1) for x > 0",
     f"{SUM}: a draft is accepted with 1/V; then pointwise.longer-block with a = 1/V; at the end there are fewer drafts",
     wrong="below 1 - x",

@@ -261,7 +261,7 @@ RULE_PROOFS = (
     ),
     Proof(
         "speculative.lossless",
-        ("leviathan.lossless", "sjd.theorem-1.sequence", "pac.theorem-1.sequence", "samplers.processors"),
+        ("leviathan.lossless", "sjd.theorem-1.sequence", "pac.theorem-1", "samplers.processors"),
         LOSSLESS,
         rule_asks("lossless", Speculative(), sizes=(2, 3, 4)),
         {name: rule_asks("lossless", rule)[0] for name, rule in RULES.items()},
@@ -282,14 +282,14 @@ RULE_PROOFS = (
     ),
     Proof(
         "groups.theorem-1",
-        ("gsd.theorem-1.partition", "gsd.expected-ratio.capped", "gsd.dynamic.partition"),
+        ("gsd.theorem-1", "gsd.expected-ratio.capped", "gsd.dynamic.partition"),
         GROUPS_THEOREM,
         by_partition(Grouped, group_theorem, GROUPS_THEOREM),
         {"half the ratio of group masses": partial(of_rule, group_theorem, HalfRatio((0, 0, 1)), 3, GROUPS_THEOREM)},
     ),
     Proof(
         "groups.equality",
-        ("gsd.theorem-1.equality", "gsd.expected-ratio.capped"),
+        ("gsd.theorem-1", "gsd.expected-ratio.capped"),
         EQUALITY,
         by_partition(Grouped, equality, EQUALITY),
         {
@@ -311,7 +311,7 @@ RULE_PROOFS = (
     ),
     proof_of_rules(
         "amplify.bounded",
-        ("gsd.naive-lossy.explode.amplify",),
+        ("gsd.naive-lossy.explode",),
         "amplify with 4: no token above 4 p, TV at most 3/4",
         partial(law_and_tv_below, factor=Fraction(4)),
         Amplify(4),
@@ -319,7 +319,7 @@ RULE_PROOFS = (
     ),
     proof_of_rules(
         "addition.explodes",
-        ("gsd.naive-lossy.explode.addition",),
+        ("gsd.naive-lossy.explode",),
         "where q <= epsilon, every draft is kept",
         partial(sure_where_small, epsilon=Fraction(3, 5)),
         Addition(Fraction(3, 5)),
@@ -327,7 +327,7 @@ RULE_PROOFS = (
     ),
     proof_of_rules(
         "lossy.no-token-gains",
-        ("gsd.naive-lossy.explode.token",),
+        ("gsd.naive-lossy.explode",),
         "law <= max(p, q) for amplify and addition",
         law_between,
         Amplify(5),
@@ -336,7 +336,7 @@ RULE_PROOFS = (
     ),
     proof_of_rows(
         "rows.concentrated",
-        ("gsd.accumulation.concentrated",),
+        ("gsd.accumulation",),
         "TV(p, q) <= 1 - min(p(x), q(x)) for every x",
         concentrated,
         wrong={"the larger": {"smaller": False}},
@@ -391,7 +391,7 @@ RULE_PROOFS = (
     ),
     Proof(
         "lantern.zero",
-        ("lantern.zero-delta", "lantern.output-bound.sum"),
+        ("lantern.zero-delta", "lantern.output-bound"),
         "with delta = 0, or the factor 1, the rule is lossless",
         rule_asks("lossless", *lanterns(Lantern, 0), *lanterns(LanternMultiplicative, 1), sizes=(3,)),
         {"one more": rule_asks("lossless", OneNeighbourMore(NEAR, 0), sizes=(3,))[0]},

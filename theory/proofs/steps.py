@@ -282,7 +282,7 @@ STEP_PROOFS = (
     ),
     proof_of_rows(
         "lantern.any-delta",
-        ("lantern.largest.nearest", "lantern.conditional-bound", "lantern.gain", "lantern.output-bound.sum"),
+        ("lantern.largest.nearest", "lantern.conditional-bound", "lantern.gain", "lantern.output-bound"),
         "for every delta > 0, of the sets of nearest tokens the largest within TV delta is built",
         bounded,
         *TURNED,
@@ -293,7 +293,7 @@ STEP_PROOFS = (
     ),
     proof_of_rows(
         "lantern.any-delta.frontier",
-        ("lantern.frontier", "gsd.drawbacks", "lantern.output-bound.sum"),
+        ("lantern.frontier", "gsd.drawbacks", "lantern.output-bound"),
         "for every delta: acceptance = 1 - TV(p, q) + TV(p, law)",
         on_the_line,
         *TURNED,
@@ -311,7 +311,7 @@ STEP_PROOFS = (
     ),
     proof_of_rows(
         "lantern.greedy-after",
-        ("lantern.greedy.after",),
+        ("lantern.greedy",),
         "temperature 0 on p_A and a certain draft: x is accepted if it is the argmax of p_A, else that is emitted",
         greedy_after,
         *TURNED,
@@ -321,7 +321,7 @@ STEP_PROOFS = (
     ),
     proof_of_rows(
         "lantern.greedy-one-hot",
-        ("lantern.greedy.one-hot",),
+        ("lantern.greedy",),
         "p a point mass and a certain draft, for every delta <= 1: LANTERN's rule is the greedy and the lossless one",
         greedy_one_hot,
         *TURNED,

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from theory.claims.base import Claim, Evidence, Finding
 from theory.claims.evidence import proof as proof_evidence
-from theory.claims.moved import addressed
 from theory.proofs.kept import Entry, entry_of, kept_entries
 from theory.proofs.reasons import PARTLY, reason
 
@@ -29,7 +28,7 @@ __all__ = ["MEANING", "badge", "kept_of", "proofs_of", "rests_on", "supported", 
 
 def kept_of(id: str) -> dict[str, Entry]:
     """What is kept of the proofs that serve a claim, or one that moved into it, by the name of the proof."""
-    return {name: entry for name, entry in kept_entries().items() if id in addressed(entry["claims"])}
+    return {name: entry for name, entry in kept_entries().items() if id in entry["claims"]}
 
 
 def proofs_of(id: str) -> list[Entry]:

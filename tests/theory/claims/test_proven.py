@@ -13,13 +13,12 @@ import pytest
 import theory.claims
 from experiments.verification.claims import decide
 from theory.claims import CLAIMS, CheckFailed
-from theory.claims.moved import addressed
 from theory.claims.proven import over_more_tokens, proven
 from theory.proofs.catalogue import PROOFS
 from theory.proofs.kept import kept_entries
 from theory.proofs.reasons import PARTLY
 
-ALL = {id for proof in PROOFS.values() for id in addressed(proof.claims)} - PARTLY.keys()
+ALL = {id for proof in PROOFS.values() for id in proof.claims} - PARTLY.keys()
 ID, NAME = "ensemble.frontier", "mixture.law"
 
 
@@ -88,4 +87,4 @@ def test_neighbours_and_groups_are_drawn_for_rows_of_another_size(name: str, mon
     proof = PROOFS[name]
     monkeypatch.setitem(PROOFS, name, replace(proof, questions=tuple(proof.wrong.values())))
     with pytest.raises(CheckFailed, match="is false for"):
-        over_more_tokens(min(addressed(proof.claims[:1])), 0)
+        over_more_tokens(proof.claims[0], 0)

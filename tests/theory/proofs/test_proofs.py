@@ -13,7 +13,6 @@ import pytest
 
 from tests.support.verdicts import KEPT, decided
 from theory.claims import CLAIMS, Evidence, Finding
-from theory.claims.moved import addressed
 from theory.proofs import kept
 from theory.proofs.base import Comparison, eq, for_all_rows, le
 from theory.proofs.catalogue import LISTED, PROOFS
@@ -78,7 +77,7 @@ def test_settings_and_laws_beside_rows_are_unknown_as_well() -> None:
 
 
 def test_every_claim_has_a_proof_or_a_reason_and_a_part_is_of_a_proof() -> None:
-    served = {id for proof in PROOFS.values() for id in addressed(proof.claims)}
+    served = {id for proof in PROOFS.values() for id in proof.claims}
     assert served | REASONS.keys() <= CLAIMS.keys()
     assert not served & REASONS.keys()
     bare = {id for id, claim in CLAIMS.items() if id not in served and not reason(claim)}
