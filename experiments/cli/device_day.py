@@ -25,7 +25,7 @@ def device_day_command(
 ) -> int:
     """Measure all that waits for a device, within a time.
 
-    The tests that need one, what a step costs, both comparisons, certificates of kernels that run nowhere else, a
+    The tests that need one, what a step costs, both comparisons, certificates of engines' kernels, a
     medium model trained there, and where methods pay: each a step with a time limit, the most valuable first. What a
     step has found is put beside that of the others at once, as NAME-...; one that fails stops no other. The same
     command goes on where it was. Exit status: 0 if all is done, 3 if something is left. Needs torch.

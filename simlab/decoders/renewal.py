@@ -18,7 +18,8 @@ renewal                token                                                   d
 ``maximal`` and ``gumbel`` are the couplings of Speculative Coupled Decoding (arXiv 2510.24211), and ``maximal`` is the
 adaptive continuation of SJD-PAC as well: two names of one decoder. ``maximal-reference`` is what
 code published for it does, which is biased: a draft that was verified and kept has no longer the law of its old row.
-With ``kept`` nobody has looked at it, and it has. ``kept`` is the reuse of SJD++ at a threshold of 0.
+With ``kept`` it has, since nobody has looked at the draft; it is the reuse of SJD++ at a threshold of 0, but for drafts
+that p excludes.
 """
 
 from __future__ import annotations

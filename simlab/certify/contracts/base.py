@@ -143,7 +143,10 @@ class Case(ABC):
         return None
 
     def once(self, contract: str, given: Sequence[str], uniforms: Sequence[float]) -> tuple[str, ...]:
-        """Lines of a program that print what comes of the arguments ``given``; many times where no uniforms are."""
+        """Lines of a program that print what comes of the arguments ``given``; many times where no uniforms are.
+
+        None where there is no such program: of a call whose coins are in its arrays.
+        """
         call = f"{contract}({', '.join(given)}, {{}})".format
         if uniforms:
             return (f"print({call(f'Scripted({list(uniforms)})')})",)

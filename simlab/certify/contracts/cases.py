@@ -270,8 +270,10 @@ class BlocksCase(ArraysCase):
         )
 
     def once(self, contract: str, given: Sequence[str], uniforms: Sequence[float]) -> tuple[str, ...]:
-        if not (self.layout.coins and self.layout.written):
+        if not self.layout.coins:
             return super().once(contract, given, uniforms)
+        if not self.layout.written:
+            return ()
         chance = f"Scripted({list(uniforms)})" if uniforms else "np.random.default_rng(0)"
         return (*self.arrays.definitions.splitlines(), f"rng = {chance}", f"print({self._call(contract)})")
 

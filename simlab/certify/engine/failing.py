@@ -134,8 +134,14 @@ class Failing:
         return small.case.script(where, name or self.contract.name, small.calls)
 
     def _once(self, case: Case, given: Mapping[str, Any], uniforms: tuple[float, ...]) -> str | None:
-        """A program that calls with these arguments and prints the answer; ``None`` if they are too long to write."""
+        """A program that calls with these arguments and prints the answer; ``None`` if they are too long to write.
+
+        So it is where a case has no such program.
+        """
         if not given or not all(isinstance(one, np.ndarray) and one.size <= WRITTEN for one in given.values()):
+            return None
+        called = case.once(self.contract.name, tuple(given), uniforms)
+        if not called:
             return None
         where, _, name = self.subject.partition(":")
         scripted = "from simlab.certify.engine.scripted import Scripted  # gives these uniforms"
@@ -145,6 +151,6 @@ class Failing:
             *([scripted] if uniforms else []),
             "",
             *(f"{argument} = np.array({one.tolist()})" for argument, one in given.items()),
-            *case.once(self.contract.name, tuple(given), uniforms),
+            *called,
         ]
         return "\n".join(lines) + "\n"

@@ -211,6 +211,19 @@ def test_one_call_at_the_end_of_a_coin_is_shown(tmp_path: Path) -> None:
     assert list(names["seen"]) == eval(str(edge.value).removeprefix("emits ").split(", which")[0])
 
 
+@pytest.mark.parametrize("name", sorted(CONTRACTS.keys() - {"decode"}))
+def test_a_program_calls_as_the_contract_says_or_is_not_written(name: str) -> None:
+    case = next(iter(CONTRACTS[name].simplest()))
+    given = case.call_arguments(case.inputs(1, np.random.default_rng(0)), 0)
+    lines = case.once("mine", tuple(given), ())
+    assert bool(lines) == (name not in IN_ARRAYS)
+    arrays = {key: np.array(one) for key, one in given.items()}
+    exec("\n".join(lines), {"np": np, "mine": reference(name), **arrays})
+
+
+IN_ARRAYS = {"batch_uniforms", "flat_exponential", "flat_tokens", "tree_parents", "tree_siblings"}  # coins, of calls
+
+
 def test_a_bonus_that_reuses_a_coin_is_drawn_with_it() -> None:
     verify = wrong("chain_uniforms", "bonus reuses the last coin")
     p, q = np.float32([[0.5, 0.5], [0.25, 0.75]]), np.float32([[0.5, 0.5]])
