@@ -242,6 +242,6 @@ def test_the_guide_tells_what_was_found() -> None:
     assert f"{right['kinds']} of them" in guide
     assert f"{right['runs']:,} runs of 2 s" in guide
     assert f"{right['verdicts']['lossless']} came to `lossless`" in guide
-    assert f"{right['since']} of these runs are of today's battery" in guide
+    assert f"{right['since']:,} of these runs are of today's battery" in guide
     assert right["alarms"] == 0
     assert 1 - 0.05 ** (1 / right["runs"]) < 0.001  # as the guide says
