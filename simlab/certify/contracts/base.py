@@ -145,7 +145,7 @@ class Case(ABC):
     def once(self, contract: str, given: Sequence[str], uniforms: Sequence[float]) -> tuple[str, ...]:
         """Lines of a program that print what comes of the arguments ``given``; many times where no uniforms are.
 
-        None where there is no such program: of a call whose coins are in its arrays.
+        No lines where there is no such program: of a call whose coins are in its arrays.
         """
         call = f"{contract}({', '.join(given)}, {{}})".format
         if uniforms:

@@ -134,9 +134,9 @@ class Failing:
         return small.case.script(where, name or self.contract.name, small.calls)
 
     def _once(self, case: Case, given: Mapping[str, Any], uniforms: tuple[float, ...]) -> str | None:
-        """A program that calls with these arguments and prints the answer; ``None`` if they are too long to write.
+        """A program that calls with these arguments and prints the answer.
 
-        So it is where a case has no such program.
+        ``None`` if they are too long to write, or the case has no such program.
         """
         if not given or not all(isinstance(one, np.ndarray) and one.size <= WRITTEN for one in given.values()):
             return None
