@@ -35,14 +35,29 @@ def bfloat16(values: Array) -> Array:
 
 def in_turn(rows: Array, settings: Settings) -> Array:
     """Top-p of what top-k has left of rows ``[..., V]`` at the temperature."""
-    return top_p(top_k(tempered(rows, settings.temperature), settings.top_k), settings.top_p)
+    return _by_mass(_by_count(_warm(rows, settings), settings), settings)
 
 
 def jointly(rows: Array, settings: Settings) -> Array:
     """What both top-k and top-p keep of the same rows ``[..., V]`` at the temperature."""
-    warm = tempered(rows, settings.temperature)
-    kept = np.where((top_k(warm, settings.top_k) > 0) & (top_p(warm, settings.top_p) > 0), warm, 0)
+    warm = _warm(rows, settings)
+    kept = np.where((_by_count(warm, settings) > 0) & (_by_mass(warm, settings) > 0), warm, 0)
     return np.asarray(kept / kept.sum(axis=-1, keepdims=True))
+
+
+# What is off is left out: it would take as long as what is on.
+
+
+def _warm(rows: Array, settings: Settings) -> Array:
+    return rows if settings.temperature == 1 else tempered(rows, settings.temperature)
+
+
+def _by_count(rows: Array, settings: Settings) -> Array:
+    return rows if settings.top_k >= rows.shape[-1] else top_k(rows, settings.top_k)
+
+
+def _by_mass(rows: Array, settings: Settings) -> Array:
+    return rows if settings.top_p == 1 else top_p(rows, settings.top_p)
 
 
 FILTERS: dict[str, Callable[[Array, Settings], Array]] = {"chain_logits": in_turn, "chain_logits_joint": jointly}

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+import numpy as np
+
 from simlab.certify import CONTRACTS
 from simlab.certify.contracts.base import Function
 from simlab.certify.engine.region import Region
 from simlab.certify.engine.tasks import Sample
 from simlab.certify.registry import makes
 from simlab.certify.shapes.drawing import Drawing
-from simlab.certify.shapes.ranges import Ranges, parsed
+from simlab.certify.shapes.ranges import Axis, Ranges, Shape, parsed
 from tests.support.certify import verifier
 
 
@@ -24,6 +26,11 @@ def region_of(*shapes: str | Ranges, seed: int = 0, name: str = "verify", limit:
         ranges.append(one)
     make = {one.dtype: makes(name, None, one.dtype) for one in ranges}
     return Region(Drawing((), axes, lambda one: make[one.dtype], tuple(ranges), seed), 1e-6, 0.999, limit)
+
+
+def any_shape(ranges: Ranges, axes: tuple[Axis, ...], rng: np.random.Generator) -> Shape:
+    """One of the shapes of ranges, each size by chance."""
+    return ranges.draw(axes, {axis.name: rng.random() for axis in axes}, rng)
 
 
 def asked_next(region: Region) -> tuple[int, int, int]:

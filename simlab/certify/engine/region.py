@@ -27,7 +27,7 @@ from simlab.certify.engine.evidence import Finding
 from simlab.certify.engine.tallies import Pool, Tally, Visit
 from simlab.certify.engine.tasks import Counts, Fault
 from simlab.certify.shapes.drawing import PURPOSES, Drawing
-from simlab.certify.shapes.events import EACH, EVENTS, EXAMINED, law_of
+from simlab.certify.shapes.events import EACH, EVENTS, EXAMINED, OF_KIND, law_of
 from simlab.certify.shapes.positions import those_with
 from simlab.certify.shapes.ranges import Ranges, Shape, numbers
 from simlab.certify.shapes.rows import LAWS, classes
@@ -49,13 +49,17 @@ FEW = 1 << 16  # numbers of the rows of a shape that is quick on every machine
 LEAST_NUMBERS = 1 << 12  # below which time does not depend on how many there are
 QUICK = 1e-4  # seconds of a call below which it does not matter how many there are
 SIZES = 832  # sizes of axes, kinds of cases, positions and distances of two whose counts are added up, at most
+EARLY = 1 << 12  # tests of added counts, for there are seldom more
 NEAR_POWERS = "V beside a power of two"
 NUMBERS = (12, 16, 18, 20, 22)  # powers of two beyond which the numbers of shapes are added up
 SLOW = "a call would take too long"
 MANY = f"with a number of calls, shapes of more than {FEW:,} numbers of p are not drawn"
 
 Key = tuple[str, int]
-BY_KEY = {positions.key: purpose for purpose, positions in enumerate(PURPOSES) if positions}
+Alike = tuple[Key, str]  # and of rows of which kind
+WHOLE = "all", 0  # what all counts are added to
+# purposes of cases by what their counts are added to: some positions, or anything, of rows of some kind
+BY_KEY = {(one.positions.key if one.positions else WHOLE, one.kind): n for n, one in enumerate(PURPOSES)}
 Asked = tuple[str, Shape]  # a dtype, and a shape
 
 
@@ -89,7 +93,7 @@ class Region:
         self.skipped: list[dict[int, Shape]] = [{} for _ in range(count)]  # drawn and not called, by number of the case
         self.slow = np.zeros(count, bool)  # of none of the last few that were drawn a call is quick enough
         self.declined: list[list[str]] = [[] for _ in range(count)]
-        self.refused, self.undrawn = set[Asked](), dict[Key, int]()  # what was not found among so many cases
+        self.refused, self.undrawn = set[Asked](), dict[Alike, int]()  # what was not found among so many cases
         self.waiting: list[Visit] = []  # they look odd
         self.times: list[tuple[int, float]] = []  # numbers of the rows of a call, and its seconds, in rising order
         self.finding: Finding | None = None
@@ -176,43 +180,46 @@ class Region:
 
     def _suspected(self) -> tuple[int, int, int] | None:
         """A new case that adds to the counts that look oddest, if any look odd."""
-        for _, key in sorted((odds, key) for key, odds in self._odds() if odds < 1):
-            visit = self._new_of(key)
+        for _, key, kind in sorted((odds, *what) for what, odds in self._odds() if odds < 1):
+            visit = self._new_of(key, kind)
             if visit:
                 return self._asked(visit, max(LEAST_CALLS, CALLS // visit.shape.batch))
-            self.undrawn[key] = len(self.visits)
+            self.undrawn[key, kind] = len(self.visits)
         return None
 
-    def _odds(self) -> Iterator[tuple[Key, float]]:
+    def _odds(self) -> Iterator[tuple[Alike, float]]:
         """Of added counts that look odd: what is alike in them, and about how many of their kind would by chance.
 
         Of those alone of which more can be drawn.
         """
         kinds = Counter(key[0] for key, _, _ in self.pools)
         names = (axis.name for axis in self.drawing.axes)
-        drawable = {"band", "tiles", NEAR_POWERS, "numbers", *(key[0] for key in BY_KEY)}
+        drawable = {"band", "tiles", NEAR_POWERS, "numbers", *(key[0] for key, _ in BY_KEY if key != WHOLE)}
         drawable.update(*((name, f"{name} odd", f"{name} from") for name in names))
-        for (key, _, _), pool in self.pools.items():
-            tried = SOUGHT_AGAIN * self.undrawn.get(key, 0) > len(self.visits)
-            if pool.together < ODD and key[0] in drawable and not tried:
-                yield key, pool.together * kinds[key[0]]
+        for (key, name, _), pool in self.pools.items():
+            kind = OF_KIND.get(name, "")
+            tried = SOUGHT_AGAIN * self.undrawn.get((key, kind), 0) > len(self.visits)
+            can_be = key[0] in drawable or (key == WHOLE and kind)
+            if pool.together < ODD and can_be and not tried:
+                yield (key, kind), pool.together * kinds[key[0]]
 
     @property
     def suspicious(self) -> bool:
         """Whether some added counts look so odd that more has to be seen of them before all else."""
         return any(odds < SUSPICIOUS for _, odds in self._odds())
 
-    def _new_of(self, key: Key) -> Visit | None:
+    def _new_of(self, key: Key, kind: str) -> Visit | None:
         """A case whose counts are added to others; ``None`` where a few draws of each range have none."""
         name, value = key
-        purpose = BY_KEY.get(key, 1)
+        purpose = BY_KEY.get((key, kind), BY_KEY[WHOLE, kind])
         where = PURPOSES[purpose]
         for at in [value] if name == "band" else sorted(filter(self._open, range(len(self.slow))), key=self._least):
             for _ in range(SEARCHED):
                 index = self.drawing.number(at, int(self.later[at]), purpose)
                 shape = self.drawing.shape(index)
                 self.later[at] += 1
-                fits = shape.last >= where.start if where else name == "band" or key in self._sizes(shape)
+                alike = name in ("band", "all") or bool(where.positions) or key in self._sizes(shape)
+                fits = alike and shape.last >= where.start
                 if fits and self._at(at, shape) not in self.refused and not self._hindrance(at, shape):
                     visit = self._visited(at, index, shape)
                     visit.suspected = True
@@ -332,13 +339,15 @@ class Region:
         """Add counts of a case, whose own p-value is ``odd``, to those that are alike."""
         size = visit.shape["V"]
         kind = key, name, classes(size)
-        pool = self.pools.setdefault(kind, Pool(Tally(name, size), visit))
-        assert len(self.pools) * self.pooled <= self.level / 2, "each has its part of the false alarms"
+        if kind not in self.pools:
+            self.pools[kind] = Pool(Tally(name, size), visit, self.pooled)
+            assert len(self.pools) <= self.most_pools, "each has its part of the false alarms"
+        pool = self.pools[kind]
         if odd < pool.odd:
             pool.visit, pool.odd = visit, odd
         pool.tally.add(seen)
         pool.together = pool.tally.p_value
-        self._raise(pool.visit, name, pool.tally, self.pooled)
+        self._raise(pool.visit, name, pool.tally, pool.level)
         return pool
 
     def _raise(self, visit: Visit, name: str, tally: Tally, level: float) -> None:
@@ -360,8 +369,13 @@ class Region:
 
     @property
     def pooled(self) -> float:
-        """The level of each test of added counts."""
-        return self.level / 2 / (len(EVENTS) * len(LAWS) * (2 * len(self.slow) + SIZES))
+        """The level of the next test of added counts: half of that of all is for the early ones."""
+        return self.level / 4 / (EARLY if len(self.pools) < EARLY else self.most_pools)
+
+    @property
+    def most_pools(self) -> int:
+        """How many tests of added counts there are at most."""
+        return len(EVENTS) * len(LAWS) * (2 * len(self.slow) + SIZES)
 
     def _at(self, at: int, shape: Shape) -> Asked:
         """A shape of a range, with the dtype of its rows."""
@@ -374,7 +388,7 @@ class Region:
     def _keys(self, visit: Visit, kinds: tuple[str, ...]) -> Iterator[Key]:
         """What the counts of a case are added to."""
         shape = visit.shape
-        yield "all", 0
+        yield WHOLE
         yield from self._sizes(shape)
         for at, one in enumerate(self.drawing.ranges):
             if self._of(visit, one):
@@ -417,7 +431,7 @@ class Region:
         one = self.drawing.ranges[at]
         pools = [self.pools.get((("range", at), EXAMINED, count)) for count in _classes(one)]
         each = 1 - (1 - self.confidence) / (len(self.slow) * len(LAWS))
-        least = max(min(1.0, pool.detectable(self.pooled)) if pool else 1.0 for pool in pools)
+        least = max(min(1.0, pool.detectable(pool.level)) if pool else 1.0 for pool in pools)
         return RangeEvidence(
             of={name: band for name, band in one.of.items() if one.name or name in one.given},
             name=one.name,

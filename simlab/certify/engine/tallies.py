@@ -116,6 +116,7 @@ class Pool:
 
     tally: Tally
     visit: Visit
+    level: float  # bound on the probability of a false alarm by it
     odd: float = 1.0  # that one's p-value
     together: float = 1.0  # the p-value of all of them
     means: Array | float = 0.0  # shares of each outcome among those of a call, summed over calls

@@ -22,6 +22,7 @@ from simlab.certify.shapes.events import (
     EXAMINED,
     FORCED,
     HALVES,
+    LACKING,
     NEXT,
     ONE_OR_TWO,
     PAIR,
@@ -29,7 +30,7 @@ from simlab.certify.shapes.events import (
     at_places,
     distance,
 )
-from simlab.certify.shapes.positions import Positions
+from simlab.certify.shapes.positions import ANYTHING, Wanted
 from simlab.certify.shapes.rows import Row
 
 SURE = 0.2  # the part of blocks with two certain drafts in turn, where a coin that is used twice is seen best
@@ -90,10 +91,10 @@ POINTS = RowMaker(rows.any_row, rows.point, rows.certain, lambda of, rng: rows.l
 
 
 def drawn_block(
-    size: int, gamma: int, rng: np.random.Generator, maker: RowMaker = PLAIN, where: Positions | None = None
+    size: int, gamma: int, rng: np.random.Generator, maker: RowMaker = PLAIN, where: Wanted = ANYTHING
 ) -> DrawnBlock:
     """A block of gamma drafts over V tokens; where it mostly ends is drawn, and which rows it has."""
-    ends, one = _place(gamma, rng, where), maker.row(size, rng)
+    ends, one = _place(gamma - bool(where.kind), rng, where), maker.row(size, rng)
     around = _around(ends, gamma, maker, rng)
     anew = {ends, ends + 1, around.before, around.again, around.certain}
     p, q = np.empty((gamma + 1, size)), np.empty((gamma, size))
@@ -104,7 +105,9 @@ def drawn_block(
         if i == around.certain:
             of = SPECIAL[special](of, rng)
         p[i], labels[i] = of.p, rows.labels_of_few(of) if i == around.certain and special in ONE_OR_TWO else of.labels
-        if i < gamma and (i in around.sure or (i == around.certain and not (maker.alike and rng.random() < 0.5))):
+        if i == ends < gamma and where.kind:
+            kinds[i], q[i] = where.kind, rows.HARD[where.kind](of, rng)
+        elif i < gamma and (i in around.sure or (i == around.certain and not (maker.alike and rng.random() < 0.5))):
             kinds[i], q[i] = "two certain", rows.likeliest(of)
         elif i == around.again:
             q[i] = maker.halfway(of, rng)
@@ -174,6 +177,7 @@ def events_of(drawn: tuple[DrawnBlock, ...], starts: tuple[int, ...]) -> tuple[E
             kind: [(start, (block.beside[1],)) for block, start in both if block.beside and block.beside[0] == kind]
             for kind in SPECIAL
         },
+        LACKING: [(start, (block.at,)) for block, start in both if block.kind == rows.LACKING],
         PAIR: [(start, (block.at, block.next)) for block, start in both if block.next],
     }
     apart = {EXAMINED: drawn[0].apart if len(drawn) == 1 else 0}
@@ -205,12 +209,12 @@ def _beside(earlier: list[int], ends: int, gamma: int, rng: np.random.Generator)
     return int(rng.choice(earlier)) if earlier else None
 
 
-def _place(gamma: int, rng: np.random.Generator, where: Positions | None) -> int:
+def _place(gamma: int, rng: np.random.Generator, where: Wanted) -> int:
     """Where a block mostly ends: at once, late, behind the last draft, next to a power of two, or anywhere.
 
     At one of some positions, if it is asked for and there are any.
     """
-    if where and where.up_to(gamma):
+    if where.up_to(gamma):
         return int(rng.choice(where.up_to(gamma)))
     powers = 1 << int(rng.integers(0, max(1, gamma.bit_length())))
     choices = (0, gamma, gamma - 1, powers + int(rng.integers(-1, 2)), int(rng.integers(gamma + 1)))

@@ -46,7 +46,7 @@ from simlab.certify.shapes.events import (
     distance,
     pairs_of,
 )
-from simlab.certify.shapes.positions import Positions
+from simlab.certify.shapes.positions import ANYTHING, Wanted
 from simlab.certify.shapes.ranges import Shape
 from simlab.processes.filters import Settings
 
@@ -109,7 +109,7 @@ class DrawnLogits(_OfDrawn, LogitsCase):
         return (*super().kinds, f"temperature {temperature:g}", cut)
 
 
-def blocks(layout: Layout, arrays: Arrays, shape: Shape, rng: Generator, where: Positions | None = None) -> Case:
+def blocks(layout: Layout, arrays: Arrays, shape: Shape, rng: Generator, where: Wanted = ANYTHING) -> Case:
     """A block, or a batch, of which half have as many drafts as the shape says and others fewer."""
     maker = POINTS if not layout.scored else FEW_BITS if arrays.coarse else PLAIN
     drawn = _drawn_blocks(layout, shape, rng, maker, where)
@@ -118,7 +118,7 @@ def blocks(layout: Layout, arrays: Arrays, shape: Shape, rng: Generator, where: 
     return DrawnBlocks(name, found, _events_of(drawn, rng), layout=layout, arrays=arrays, drawn=drawn)
 
 
-def logits(layout: Layout, arrays: Arrays, shape: Shape, rng: Generator, where: Positions | None = None) -> Case:
+def logits(layout: Layout, arrays: Arrays, shape: Shape, rng: Generator, where: Wanted = ANYTHING) -> Case:
     """A block for an operator that is given logits, at one of several temperatures, with top-k, top-p, or neither."""
     size, gamma = shape["V"], shape["gamma"]
     temperature = TEMPERATURES[int(rng.integers(len(TEMPERATURES)))]
@@ -204,7 +204,7 @@ def _described(shape: Shape, drawn: DrawnBlock) -> str:
 
 
 def _drawn_blocks(
-    layout: Layout, shape: Shape, rng: Generator, maker: RowMaker, where: Positions | None
+    layout: Layout, shape: Shape, rng: Generator, maker: RowMaker, where: Wanted
 ) -> tuple[DrawnBlock, ...]:
     """A block for each sequence, a few that differ, in any turn; one at least has all drafts of the shape.
 
@@ -240,7 +240,7 @@ def _events_of(drawn: tuple[DrawnBlock, ...], rng: Generator) -> tuple[Events, .
 # Candidates, drafts, sequences ----------------------------------------------------------------------------------------
 
 
-def candidates(shape: Shape, rng: Generator, where: Positions | None = None) -> Case:
+def candidates(shape: Shape, rng: Generator, where: Wanted = ANYTHING) -> Case:
     """Candidates of one position, from a row that can draw as many; the first ones are often none that p can keep."""
     size, count = shape["V"], shape["K"]
     before = _refused(size, count, rng, where)
@@ -253,17 +253,17 @@ def candidates(shape: Shape, rng: Generator, where: Positions | None = None) -> 
     return CandidatesCase(str(shape), of.p, rows.behind(q, first), count, (events,), kinds=(kind,))
 
 
-def _refused(size: int, count: int, rng: Generator, where: Positions | None) -> int:
+def _refused(size: int, count: int, rng: Generator, where: Wanted) -> int:
     """How many candidates are refused for certain before one may be kept: as many as ``where`` says, any, or none."""
     most = min(count - 1, size - rows.LEAST_KEPT)
     if most < 1 or size < SEVERAL:
         return 0
-    if where and where.up_to(most):
+    if where.up_to(most):
         return int(rng.choice(where.up_to(most)))
     return int(rng.integers(most + 1)) if rng.random() < REFUSED else 0
 
 
-def draft(shape: Shape, rng: Generator, where: Positions | None = None) -> Case:
+def draft(shape: Shape, rng: Generator, where: Wanted = ANYTHING) -> Case:
     """Rows that a drafter draws from."""
     size, gamma = shape["V"], shape["gamma"]
     one = rows.any_row(size, rng)
@@ -284,11 +284,11 @@ def _certain_places(length: int, rng: Generator) -> frozenset[int]:
 
 
 def _events_in_turn(
-    looks: Mapping[int, Classify], forced: Mapping[int, Classify], count: int, rng: Generator, where: Positions | None
+    looks: Mapping[int, Classify], forced: Mapping[int, Classify], count: int, rng: Generator, where: Wanted
 ) -> tuple[Events, ...]:
     """Of tokens by their places: one of them, the later one of two, both together, and each; of others none but one."""
     places = list(looks)
-    among = [place for place in where.up_to(max(places)) if place in looks] if where else []
+    among = [place for place in where.up_to(max(places)) if place in looks]
     examined = int(rng.choice(among or places))
     found = [at_places(EXAMINED, count, ((looks[examined],),), places=[examined])]
     if len(places) > 1:
@@ -432,7 +432,7 @@ class DrawnDecode(Case):
         return {"model": rows, "length": self.length} | ({} if self.eos is None else {"eos": self.eos})
 
 
-def decode(shape: Shape, rng: Generator, where: Positions | None = None) -> Case:
+def decode(shape: Shape, rng: Generator, where: Wanted = ANYTHING) -> Case:
     """A sequence, which a token of the first row may end where others that do are rare."""
     size, length = shape["V"], shape["length"]
     turning = TURNING[int(rng.choice(len(TURNING), p=TURNED))](_prime_to(size, rng))

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 
 from simlab.certify.contracts.base import Case
-from simlab.certify.shapes.positions import LAST_AND_NEXT, POSITIONS, Positions
-from simlab.certify.shapes.ranges import MOST, Axis, Ranges, Shape, numbers
+from simlab.certify.shapes.events import OF_KIND
+from simlab.certify.shapes.positions import ANYTHING, LAST_AND_NEXT, POSITIONS, Wanted
+from simlab.certify.shapes.ranges import MOST, Axis, Band, Ranges, Shape, numbers
 from simlab.certify.shapes.turns import TwoInTurn
 
-Drawn = Callable[[Shape, np.random.Generator, Positions | None], Case]  # what makes a drawn case, and where it looks
+Drawn = Callable[[Shape, np.random.Generator, Wanted], Case]  # what makes a drawn case, and what it looks at
 
 IN_TURN = 0.25  # the part of cases that are two in turn
 AT_EDGES = 0.2  # the part of them that look at an edge, if their sequences reach one
 PURPOSE = 13  # of the generator of a drawn case, beside those of calls
-# why cases are drawn: in turn, since counts of their sizes look odd, or since counts of some positions do
-PURPOSES: tuple[Positions | None, ...] = (None, None, *POSITIONS)
+STEPS = (5**0.5 - 1) / 2, 2**0.5, 3**0.5  # of the axes, from a case to the next
+# why cases are drawn: in turn, since counts of their sizes look odd, or those of some positions or of a kind of rows
+PURPOSES = ANYTHING, *(Wanted(positions, kind) for kind in ("", *OF_KIND.values()) for positions in (None, *POSITIONS))
 LATER = 1 << 20  # turns between the numbers of cases of a range that are drawn for different purposes
 
 
@@ -88,14 +90,34 @@ class Drawing(Sequence[Case]):
             return make()
         return TwoInTurn((make(), make()))
 
-    def _where(self, i: int, rng: np.random.Generator) -> Positions | None:
-        """At which positions a drawn case looks: where it was asked to, sometimes at edges, or anywhere."""
+    def _where(self, i: int, rng: np.random.Generator) -> Wanted:
+        """What a drawn case looks at: what it was asked to, sometimes edges, or anything."""
         where = PURPOSES[(i - len(self.fixed)) // len(self.ranges) // LATER]
-        if where:
-            return where
-        return LAST_AND_NEXT[int(rng.integers(len(LAST_AND_NEXT)))] if rng.random() < AT_EDGES else None
+        if where == ANYTHING and rng.random() < AT_EDGES:
+            return LAST_AND_NEXT[int(rng.integers(len(LAST_AND_NEXT)))]
+        return where
 
     def _drawn(self, i: int) -> tuple[Shape, np.random.Generator]:
         turn, at = divmod(i - len(self.fixed), len(self.ranges))
         rng = np.random.default_rng([self.seed, PURPOSE, at, turn])
-        return self.ranges[at].draw(self.axes, rng), rng
+        where = {axis.name: self._evenly(k, axis.name, at, turn) for k, axis in enumerate(self.axes)}
+        return self.ranges[at].draw(self.axes, where, rng), rng
+
+    def _evenly(self, k: int, name: str, at: int, turn: int) -> float:
+        """From 0 to 1, where on an axis the case of a turn is: evenly over all cases that have this band of the axis.
+
+        Multiples of an irrational number, modulo 1 and from a random start, leave no gap for long: of sizes that are
+        one in ten, one comes in some fifteen cases, however small the budget.
+        """
+        alike = self._alike[name, self.ranges[at].of[name]]
+        start = np.random.default_rng([self.seed, PURPOSE, len(self.ranges) + k]).random()
+        return float((start + STEPS[k] * (turn * len(alike) + alike.index(at))) % 1)
+
+    @cached_property
+    def _alike(self) -> dict[tuple[str, Band], list[int]]:
+        """The ranges that have a band of an axis."""
+        found: dict[tuple[str, Band], list[int]] = {}
+        for at, one in enumerate(self.ranges):
+            for name, band in one.of.items():
+                found.setdefault((name, band), []).append(at)
+        return found

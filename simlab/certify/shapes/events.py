@@ -10,6 +10,7 @@ import numpy as np
 
 from simlab.arrays import Array
 from simlab.certify.contracts.events import Events, Look, label_at
+from simlab.certify.shapes import rows
 from simlab.certify.shapes.rows import EASY, HEAVY, LAWS, certain_law
 
 EXAMINED, NEXT, BEFORE, LAST = "the token looked at", "the next token", "an earlier token", "the last sequence"
@@ -17,6 +18,7 @@ PAIR, NEIGHBOURS = PARTED = "both together", "neighbours in the batch"  # two to
 BRANCH = "an earlier token of the branch"  # of a tree: the next one of the branch, or another
 CERTAIN = "a token that is nearly certain"  # next to the token looked at, or before it
 FORCED, HALVES = "a token that is certain", "one token of two"
+LACKING = "a token where q lacks a class"  # of those looked at: every draft is accepted with the same probability
 # of kinds that tell a token or two from all others, what there is, and how often it comes
 ONE_OR_TWO = {
     BRANCH: (("the branch", "another"), (1 - EASY, EASY)),
@@ -24,7 +26,8 @@ ONE_OR_TWO = {
     HALVES: (("one", "the other", "neither"), (0.5, 0.5, 0.0)),
 }
 EACH = "each token, place by place"  # where all tokens of a call have the law of those looked at
-EVENTS = (EXAMINED, NEXT, BEFORE, LAST, *PARTED, BRANCH, CERTAIN, FORCED, HALVES, EACH)
+OF_KIND = {LACKING: rows.LACKING}  # how q differs from p there
+EVENTS = (EXAMINED, NEXT, BEFORE, LAST, *PARTED, BRANCH, CERTAIN, FORCED, HALVES, LACKING, EACH)
 PLACES = 128  # that are counted one by one, at most
 CLASSES = {
     2: ("one half", "the other half"),

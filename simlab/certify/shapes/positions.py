@@ -1,4 +1,7 @@
-"""Positions of a sequence that are alike: counts of theirs are added up, and more cases are drawn that look there."""
+"""Positions of a sequence that are alike: counts of theirs are added up, and more cases are drawn that look there.
+
+So of rows of one kind.
+"""
 
 from __future__ import annotations
 
@@ -22,12 +25,30 @@ class Positions:
         return range(self.start, last + 1, self.by)
 
 
+@dataclass(frozen=True)
+class Wanted:
+    """What a drawn case has to look at: one of some positions, a row of q of a kind, both, or anything."""
+
+    positions: Positions | None = None
+    kind: str = ""  # of how q differs from p
+
+    @property
+    def start(self) -> int:
+        """The first position."""
+        return self.positions.start if self.positions else 0
+
+    def up_to(self, last: int) -> Sequence[int]:
+        """The positions of a sequence with so many tokens before its last one; none where any will do."""
+        return self.positions.up_to(last) if self.positions else ()
+
+
+ANYTHING = Wanted()
 POSITIONS = (
     *(Positions(start) for start in (1, 4, 8, 16, 32)),
     *(Positions(start, by) for by in (2, 8, 32) for start in range(by)),
 )
 # the last of eight or 32, and the next one
-LAST_AND_NEXT = Positions(7, 8), Positions(8, 8), Positions(31, 32), Positions(32, 32)
+LAST_AND_NEXT = tuple(Wanted(Positions(start, by)) for start, by in ((7, 8), (8, 8), (31, 32), (32, 32)))
 
 
 def those_with(position: int) -> Iterator[Positions]:

@@ -23,7 +23,7 @@ MOST_ROWS = 1 << 15  # of a call: to draw and to check one takes about a millise
 SMALL_SHARE = 3 / 4  # of the shapes that are drawn with few numbers, as far as their range has such
 SMALL = 1 << 19  # numbers that are few
 LEAST_TIMES = 2  # as many as the smallest shape of a range has count as few where it has more
-EDGES = 0.5  # the part of sizes that are next to a power of two, or to a multiple of 64
+POWERS, TILES = 1 / 3, 1 / 4  # of the others, those next to a power of two; of the rest, those next to a tile's end
 
 Band = tuple[int, int]
 
@@ -155,10 +155,11 @@ class Ranges:
         """How many numbers the rows p of its smallest shape have; of ranges that :meth:`within` gave."""
         return _numbers(axes, {name: low for name, (low, _) in self.of.items()})
 
-    def draw(self, axes: Sequence[Axis], rng: np.random.Generator) -> Shape:
+    def draw(self, axes: Sequence[Axis], where: Mapping[str, float], rng: np.random.Generator) -> Shape:
         """One of its shapes: each size by its logarithm, often an edge, and mostly such that the numbers are few.
 
-        Of ranges that :meth:`within` gave. The axes are drawn in turn by chance, each within what the others leave.
+        Of ranges that :meth:`within` gave. A number from 0 to 1 says which size an axis has. The axes take theirs in
+        turn by chance, each within what the others leave.
         """
         sizes, least = {name: low for name, (low, _) in self.of.items()}, self.least(axes)
         most = most_numbers(least)
@@ -172,7 +173,7 @@ class Ranges:
                 high = min(high, max(low, most // others - axis.more))
                 if axis.name != "V":
                     high = min(high, max(low, MOST_ROWS // (others // sizes["V"]) - axis.more))
-            sizes[axis.name] = _size(low, high, axis.usual, rng)
+            sizes[axis.name] = size_at(low, high, axis.usual, where[axis.name])
         halves = {axis.name: min(sizes[axis.name], sizes["V"] // 2) for axis in axes if axis.of_vocabulary}
         return Shape(tuple((sizes | halves).items()))
 
@@ -191,19 +192,23 @@ def numbers(axes: Sequence[Axis], shape: Shape) -> int:
     return _numbers(axes, dict(shape.sizes))
 
 
-def _size(low: int, high: int, usual: tuple[int, ...], rng: np.random.Generator) -> int:
-    """A size, sometimes a usual one, half of the time next to a power of two or to a multiple of a tile."""
-    within = [size for size in usual if low <= size <= high]
-    if within and rng.random() < USUAL_SHARE:
-        return int(rng.choice(within))
-    if rng.random() < EDGES:
-        powers = [1 << k for k in range(low.bit_length() - 1, high.bit_length() + 1)]
-        tile = TILE * int(rng.integers(low // TILE, high // TILE + 1))
-        for centres in (powers, [tile]) if rng.random() < 2 / 3 else ([tile], powers):
-            edges = [size for centre in centres for size in range(centre - 1, centre + 2) if low <= size <= high]
-            if edges:
-                return int(rng.choice(edges))
-    return min(high, max(low, round(exp(rng.uniform(log(low), log(high + 1))) - 0.5)))
+def size_at(low: int, high: int, usual: tuple[int, ...], where: float) -> int:
+    """A size, by a number from 0 to 1: a usual one, next to a power of two, next to a multiple of a tile, or any."""
+    powers = (1 << k for k in range(low.bit_length() - 1, high.bit_length() + 1))
+    beside = (size for power in powers for size in range(power - 1, power + 2))
+    for sizes, share in (
+        ([size for size in usual if low <= size <= high], USUAL_SHARE),
+        (sorted({size for size in beside if low <= size <= high}), POWERS),
+    ):
+        if sizes and where < share:
+            return sizes[int(where / share * len(sizes))]
+        where = (where - share) / (1 - share) if sizes else where
+    first, last = -(-low // TILE), high // TILE
+    if first <= last and where < TILES:
+        tile, off = divmod(int(where / TILES * 3 * (last - first + 1)), 3)
+        return min(high, max(low, (first + tile) * TILE + off - 1))
+    where = (where - TILES) / (1 - TILES) if first <= last else where
+    return min(high, max(low, round(exp(log(low) + where * log((high + 1) / low)) - 0.5)))
 
 
 def _band_text(band: Band) -> str:

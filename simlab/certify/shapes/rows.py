@@ -230,15 +230,16 @@ def _other(of: Row, rng: np.random.Generator) -> Array:
     return np.roll(of.p, int(rng.integers(1, len(of.p))))
 
 
+LACKING = "without a class"
 HARD = {
     "by classes": _by_classes,
-    "without a class": _without,
+    LACKING: _without,
     "certain": _certain,
     "flat": _flat,
     "tempered": _tempered,
     "another row": _other,
 }
-KINDS = ("by classes", "by classes", *HARD)  # as often as they are drawn
+KINDS = ("by classes", "by classes", LACKING, *HARD)  # as often as they are drawn
 
 
 # Rows that few bits hold ---------------------------------------------------------------------------------------------

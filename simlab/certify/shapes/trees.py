@@ -20,7 +20,7 @@ from simlab.certify.contracts.events import Events
 from simlab.certify.contracts.trees import Tree, TreeCase, TreeLayout
 from simlab.certify.shapes import rows
 from simlab.certify.shapes.events import BRANCH, EXAMINED, FORCED, LAST, NEXT, Classify, at_places, law_of, pairs_of
-from simlab.certify.shapes.positions import Positions
+from simlab.certify.shapes.positions import ANYTHING, Wanted
 from simlab.certify.shapes.ranges import Shape
 
 Generator = np.random.Generator
@@ -128,7 +128,7 @@ class DrawnTreeCase(TreeCase):
         return self.drawn
 
 
-def trees(layout: TreeLayout, arrays: Arrays, shape: Shape, rng: Generator, where: Positions | None = None) -> Case:
+def trees(layout: TreeLayout, arrays: Arrays, shape: Shape, rng: Generator, where: Wanted = ANYTHING) -> Case:
     """Trees of so many nodes."""
     count = 1 if layout.single else shape["batch"]
     kinds = [drawn_tree(shape["V"], shape["nodes"], rng, where) for _ in range(min(count, KINDS))]
@@ -171,11 +171,11 @@ def _events_of(drawn: tuple[DrawnTree, ...], rng: Generator) -> tuple[Events, ..
     return tuple(found)
 
 
-def drawn_tree(size: int, nodes: int, rng: Generator, where: Positions | None = None) -> DrawnTree:
+def drawn_tree(size: int, nodes: int, rng: Generator, where: Wanted = ANYTHING) -> DrawnTree:
     """A tree of so many nodes over V tokens: from a chain to one with all candidates at a few nodes."""
-    parents, spine = _parents(size, nodes, rng, where.start if where else 0)
+    parents, spine = _parents(size, nodes, rng, where.start)
     place, hubs = int(rng.integers(len(spine))), np.bincount(parents[1:], minlength=nodes)[spine[:-1]]
-    if where and where.up_to(len(spine) - 1):
+    if where.up_to(len(spine) - 1):
         place = int(rng.choice(where.up_to(len(spine) - 1)))
     elif hubs.max() > MANY:
         place = int(hubs.argmax())

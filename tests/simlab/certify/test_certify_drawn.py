@@ -115,7 +115,7 @@ BY_DESIGN: dict[str, Wrong] = {
 FEW_TOKENS = GATED["rows of at most 2 tokens with mass"]
 IN_SOME_CASES: dict[str, Wrong] = {  # what is wrong in a part of its shapes that has to be hit
     "coins of four drafts before": ("verify", "V=8..30,gamma=5..7", _coins_again, 256),
-    "rows of few tokens": ("verify", "V=200..400,gamma=1..3", _few_tokens, 48),
+    "rows of few tokens": ("verify", "V=200..400,gamma=1..3", _few_tokens, 96),
     "coins of eight sequences before": ("verify_batch", "V=8..30,gamma=1,batch=9..17", _sequences_again, 48),
     "a greedy first sequence": ("verify_batch", "V=8..30,gamma=1..2,batch=3..6", _greedy_as_the_first, 32),
     "an old token as a uniform draft": ("decode", "V=8..30,length=12..20", one_by_one(_old_token_as_uniform), 16),
@@ -217,7 +217,7 @@ def test_what_is_told_of_a_drawn_case_rests_on_many_calls() -> None:
         return [*tokens[:31], int(q[31].argmax()), *tokens[32:]] if len(q) > 31 else tokens
 
     shape = "V=300,gamma=40"
-    found = certify(greedy_late, "draft", calls=16, shapes=[shape], at_most=shape, processes=0).failure
+    found = certify(greedy_late, "draft", calls=32, shapes=[shape], at_most=shape, processes=0).failure
     assert found
     assert found.tv_measured
     assert 7 / 16 - 0.08 < found.tv_measured < 1

@@ -9,14 +9,28 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from experiments.bench.memory import GIB, peak_of
 from simlab.certify import CONTRACTS, certify
 from simlab.certify.registry import makes
 from simlab.certify.shapes.drawing import cells
-from simlab.certify.shapes.ranges import LARGEST, MOST, PRESETS, Ranges, Shape, V, limits, numbers, parsed
+from simlab.certify.shapes.ranges import (
+    LARGEST,
+    MOST,
+    PRESETS,
+    Ranges,
+    Shape,
+    V,
+    limits,
+    numbers,
+    parsed,
+    size_at,
+)
 from simlab.mutants.gated.correct import CORRECT
 from tests.support.certify import verifier
+from tests.support.regions import any_shape, region_of
 
 
 @pytest.mark.exact
@@ -38,11 +52,27 @@ def test_what_a_user_asks_for_may_be_larger_than_what_is_drawn_besides() -> None
         axes = CONTRACTS[name].axes
         one = parsed(text, axes).within(axes, {})
         assert one is not None
-        assert one.least(axes) == numbers(axes, one.draw(axes, rng)) > MOST
+        assert one.least(axes) == numbers(axes, any_shape(one, axes, rng)) > MOST
     of_any_gamma = parsed("V=151936,gamma=1..16,batch=32", axes).within(axes, {})
     assert of_any_gamma is not None
-    sizes = [numbers(axes, of_any_gamma.draw(axes, rng)) for _ in range(40)]
+    sizes = [numbers(axes, any_shape(of_any_gamma, axes, rng)) for _ in range(40)]
     assert 2 * of_any_gamma.least(axes) < max(sizes) <= LARGEST
+
+
+@pytest.mark.exact
+@pytest.mark.parametrize("seed", range(5))
+def test_no_edge_of_a_band_is_missing_in_sixty_cases_of_it_whatever_the_seed(seed: int) -> None:
+    """By chance alone two of the twelve would be, in the mean."""
+    drawing = region_of(*cells(CONTRACTS["verify"].axes, {}), seed=seed).drawing
+    those = [at for at, one in enumerate(drawing.ranges) if one.of["V"] == (65, 1024)]
+    sizes = {drawing.shape(drawing.number(at, turn))["V"] for at in those for turn in range(60 // len(those))}
+    assert {65, 127, 128, 129, 255, 256, 257, 511, 512, 513, 1023, 1024} <= sizes
+
+
+@pytest.mark.property
+@given(low=st.integers(1, 70_000), more=st.integers(0, 200_000), where=st.floats(0, 1, exclude_max=True))
+def test_every_number_from_0_to_1_says_a_size_of_the_band(low: int, more: int, where: float) -> None:
+    assert low <= size_at(low, low + more, V.usual, where) <= low + more
 
 
 @pytest.mark.exact
@@ -125,7 +155,7 @@ def test_rows_of_a_call_are_bounded_whatever_v_is() -> None:
         parsed("V=2,gamma=4096,batch=16", axes)
     one, rng = parsed("V=2,gamma=1000..4096", axes).within(axes, {}), np.random.default_rng(0)
     assert one is not None
-    drawn = [one.draw(axes, rng) for _ in range(40)]
+    drawn = [any_shape(one, axes, rng) for _ in range(40)]
     assert max((shape["gamma"] + 1) * shape["batch"] for shape in drawn) <= 1 << 15
     assert max(shape["batch"] for shape in drawn) > 1
 
@@ -159,5 +189,5 @@ def test_ranges_know_their_shapes() -> None:
 def test_a_large_vocabulary_is_often_next_to_a_power_of_two() -> None:
     """Each of the edges of the uppermost band comes among a few sizes, where indices pass 16 bits and 17."""
     rng, band = np.random.default_rng(0), Ranges({"V": (65_537, 262_144)})
-    drawn = {band.draw((V,), rng)["V"] for _ in range(200)}
+    drawn = {any_shape(band, (V,), rng)["V"] for _ in range(200)}
     assert drawn >= {65_537, *(131_072 + by for by in (-1, 0, 1)), 262_143, 262_144}

@@ -44,6 +44,7 @@ from simlab.mutants.catalogue import correct
 from simlab.processes.filters import FILTERS, softmax
 from simlab.statistics import Sequential
 from tests.support.certify import one_by_one
+from tests.support.regions import any_shape
 
 SIZES = st.integers(2, 300) | st.sampled_from((1023, 4097, 32_769, 65_537, 140_000))
 SMALL = {"V": 3, "gamma": 2, "batch": 2, "K": 1, "length": 3, "nodes": 4}
@@ -375,7 +376,7 @@ def test_shapes_are_within_their_range_and_fit_memory(name: str, seed: int, data
     found = cells(contract.axes, {})
     assert len(found) > 20
     one = data.draw(st.sampled_from(found))
-    shape = one.draw(contract.axes, np.random.default_rng(seed))
+    shape = any_shape(one, contract.axes, np.random.default_rng(seed))
     assert shape in one
     assert numbers(contract.axes, shape) <= MOST
 
@@ -387,7 +388,7 @@ def test_correct_code_answers_drawn_shapes(one: Any) -> None:
     contract, rng = CONTRACTS[one.contract], np.random.default_rng(1)
     function = one.make()
     for cell in cells(contract.axes, {"V": 300, "gamma": 9, "batch": 9, "length": 6, "nodes": 9})[:12]:
-        case = contract.drawn(cell.draw(contract.axes, rng), rng)
+        case = contract.drawn(any_shape(cell, contract.axes, rng), rng)
         inputs = case.inputs(4, rng)
         tokens = np.full((4, case.length), -1)
         for i in range(4):
@@ -480,7 +481,7 @@ def test_two_in_turn_count_what_each_counts_of_its_own_calls(name: str, sizes: d
     """Each half is cut once for all who look at it, for what they found of the same outcomes is kept."""
     rng = np.random.default_rng(3)
     shape = Shape((("V", 50), *sizes.items()))
-    both = TwoInTurn(tuple(makes(name, None, "")(shape, rng, None) for _ in range(2)))
+    both = TwoInTurn(tuple(makes(name, None, "")(shape, rng) for _ in range(2)))
     tokens = rng.integers(50, size=(40, both.length))
     for events in both.events:
         first, second = (next(one for one in case.events if one.name == events.name) for case in both.of)

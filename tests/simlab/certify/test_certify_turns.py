@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,13 +13,15 @@ from experiments.certification.self_test_known import Hidden
 from simlab.arrays import Array
 from simlab.certify import CONTRACTS, certify
 from simlab.certify.engine import shrink
-from simlab.certify.engine.region import CALLS, GLANCE, Region
+from simlab.certify.engine.region import CALLS, GLANCE, WHOLE, Region
 from simlab.certify.engine.tallies import Pool, Tally, Visit
 from simlab.certify.engine.tasks import Fault, Sample
+from simlab.certify.shapes import rows
 from simlab.certify.shapes.drawing import cells
-from simlab.certify.shapes.events import EXAMINED
+from simlab.certify.shapes.events import EXAMINED, LACKING
 from simlab.certify.shapes.positions import Positions
 from simlab.certify.shapes.ranges import Ranges
+from simlab.certify.shapes.turns import TwoInTurn
 from simlab.mutants.gated.contracts import reference
 from tests.support.certify import one_by_one, verifier
 from tests.support.regions import asked_next, call, called_on, region_of
@@ -128,11 +132,11 @@ def test_shapes_that_are_declined_do_not_close_a_range_in_which_others_are_answe
     assert len(region.visits) == 23
 
 
-def _asked_of(region: Region, key: tuple[str, int], p_value: float, count: int) -> list[Visit]:
+def _asked_of(region: Region, key: tuple[str, int], p_value: float, count: int, name: str = EXAMINED) -> list[Visit]:
     """The cases that a region asks for while counts of a kind look so odd."""
-    kind, cases = (key, EXAMINED, 7), []
+    kind, cases = (key, name, 7), []
     for _ in range(count):
-        region.pools.setdefault(kind, Pool(Tally(EXAMINED, 50), next(iter(region.visits.values()))))
+        region.pools.setdefault(kind, Pool(Tally(name, 50), next(iter(region.visits.values())), region.pooled))
         region.pools[kind].together = p_value
         cases.append(region.visits[asked_next(region)[0]])
     return cases
@@ -178,6 +182,25 @@ def test_more_is_drawn_of_positions_whose_counts_look_odd(name: str, shape: str,
     there = [place in positions.up_to(place) for places in looked for place in places]
     sure = name in ("verify", "chain_logits", "tree_parents")
     assert np.mean(there) > (0.99 if sure else 0.4)  # by chance one in eight would be
+
+
+@pytest.mark.exact
+@pytest.mark.parametrize("positions", [None, Positions(6, 8)])
+def test_more_is_drawn_of_rows_whose_q_lacks_a_class_where_their_counts_look_odd(positions: Positions | None) -> None:
+    region = region_of("V=8..64,gamma=9..30")
+    for _ in range(3):
+        call(region, asked_next(region), reference("verify"), 0.001)
+    asked = _asked_of(region, positions.key if positions else WHOLE, 1e-9, 12, LACKING)
+    looked = [next(_of_block(region.drawing[visit.index])) for visit in asked if visit.suspected]
+    assert len(looked) == 6
+    assert {one.kind for one in looked} == {rows.LACKING}
+    assert positions is None or all(one.at[0] in positions.up_to(one.at[0]) for one in looked)
+
+
+def _of_block(case: Any) -> Iterator[Any]:
+    """The drawn blocks of a case, of both where two are called in turn."""
+    for one in case.of if isinstance(case, TwoInTurn) else (case,):
+        yield from one.drawn
 
 
 @pytest.mark.exact
