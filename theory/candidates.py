@@ -19,11 +19,10 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import scipy
 
 from simlab.arrays import Array, Number, without
-from simlab.checks import as_pair, as_pmf, check_at_least, check_number
-from simlab.optimum import Sets, candidate_sets, check_sets, one_row, optimal_acceptance
+from simlab.checks import as_pair, check_at_least, check_number
+from simlab.optimum import Sets, candidate_sets, one_row, optimal_acceptance
 from simlab.rules import Rule, Step
 
 __all__ = [
@@ -33,7 +32,6 @@ __all__ = [
     "candidates_law",
     "given_candidates_law",
     "optimal_acceptance",
-    "optimal_transport",
 ]
 
 
@@ -138,47 +136,6 @@ def _verified(
             law = law + drawn * (1 - keep) * below
             kept += drawn * (1 - keep) * more
     return law, kept
-
-
-def optimal_transport(p: Any, sets: Mapping[frozenset[int], Number]) -> tuple[float, dict[frozenset[int], np.ndarray]]:
-    """The same by linear programming, in floating point, and the masses that reach it.
-
-    Parameters
-    ----------
-    p
-        The target row ``[V]``; any V for which the program can be solved.
-    sets
-        The law of the set of candidates, as :func:`candidate_sets` gives it.
-
-    Returns
-    -------
-    value
-        How often a candidate is kept.
-    plan
-        For each set S the masses f(S, y), ``float64[V]``.
-
-    Raises
-    ------
-    ValueError
-        If p is no pmf or not one row, or a set holds a token that p does not have.
-    ArithmeticError
-        If the linear program is not solved.
-    """
-    p = np.asarray([float(x) for x in one_row(as_pmf(p, "p"), "p")])
-    check_sets(sets, p)
-    pairs = [(s, y) for s in sets for y in sorted(s)]
-    place = {s: k for k, s in enumerate(sets)}
-    rows = [place[s] for s, _ in pairs] + [len(sets) + y for _, y in pairs]
-    columns = [*range(len(pairs))] * 2
-    matrix = scipy.sparse.coo_array((np.ones(len(rows)), (rows, columns)), shape=(len(sets) + len(p), len(pairs)))
-    limits = np.array([float(mass) for mass in sets.values()] + list(p))
-    solved = scipy.optimize.linprog(-np.ones(len(pairs)), A_ub=matrix.toarray(), b_ub=limits)
-    if solved.x is None or solved.fun is None:
-        raise ArithmeticError(f"the linear program of {len(pairs)} masses was not solved: {solved.message}")
-    plan = {s: np.zeros(len(p)) for s in sets}
-    for (s, y), mass in zip(pairs, solved.x, strict=True):
-        plan[s][y] = mass
-    return float(-solved.fun), plan
 
 
 def candidates_frontier(p: Any, sets: Mapping[frozenset[int], Number], spent: Number) -> Number:

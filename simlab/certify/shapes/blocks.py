@@ -6,8 +6,8 @@ what is left of it is no fair coin. And one beside them is often nearly certain 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -82,9 +82,11 @@ class RowMaker:
     halfway: Callable[[Row, np.random.Generator], Array]  # the row of q of a hard one whose drafts are often kept
     alike: bool = True  # whether the rows that are passed have the law in classes of those that are looked at
     certain: bool = False  # whether rows may be made nearly certain of a token
+    # rows of q that are made where they are asked for, by how they differ from p
+    kinds: Mapping[str, Callable[[Row, np.random.Generator], Array]] = field(default_factory=dict)
 
 
-PLAIN = RowMaker(rows.any_row, rows.hard, rows.nearly, rows.halfway, certain=True)
+PLAIN = RowMaker(rows.any_row, rows.hard, rows.nearly, rows.halfway, certain=True, kinds=rows.HARD)
 FEW_BITS = RowMaker(rows.dyadic_row, rows.dyadic_hard, rows.same, rows.dyadic_halfway)  # for bfloat16 and float16
 # where a draft counts as the only one there could be
 POINTS = RowMaker(rows.any_row, rows.point, rows.certain, lambda of, rng: rows.likeliest(of), alike=False, certain=True)
@@ -94,7 +96,8 @@ def drawn_block(
     size: int, gamma: int, rng: np.random.Generator, maker: RowMaker = PLAIN, where: Wanted = ANYTHING
 ) -> DrawnBlock:
     """A block of gamma drafts over V tokens; where it mostly ends is drawn, and which rows it has."""
-    ends, one = _place(gamma - bool(where.kind), rng, where), maker.row(size, rng)
+    wanted = maker.kinds.get(where.kind)
+    ends, one = _place(gamma - bool(wanted), rng, where), maker.row(size, rng)
     around = _around(ends, gamma, maker, rng)
     anew = {ends, ends + 1, around.before, around.again, around.certain}
     p, q = np.empty((gamma + 1, size)), np.empty((gamma, size))
@@ -105,8 +108,8 @@ def drawn_block(
         if i == around.certain:
             of = SPECIAL[special](of, rng)
         p[i], labels[i] = of.p, rows.labels_of_few(of) if i == around.certain and special in ONE_OR_TWO else of.labels
-        if i == ends < gamma and where.kind:
-            kinds[i], q[i] = where.kind, rows.HARD[where.kind](of, rng)
+        if i == ends < gamma and wanted:
+            kinds[i], q[i] = where.kind, wanted(of, rng)
         elif i < gamma and (i in around.sure or (i == around.certain and not (maker.alike and rng.random() < 0.5))):
             kinds[i], q[i] = "two certain", rows.likeliest(of)
         elif i == around.again:

@@ -16,6 +16,7 @@ from experiments.bench.memory import GIB, peak_of
 from simlab.certify import CONTRACTS, certify
 from simlab.certify.registry import makes
 from simlab.certify.shapes.drawing import cells
+from simlab.certify.shapes.positions import ANYTHING, Wanted
 from simlab.certify.shapes.ranges import (
     LARGEST,
     MOST,
@@ -28,6 +29,7 @@ from simlab.certify.shapes.ranges import (
     parsed,
     size_at,
 )
+from simlab.certify.shapes.rows import LACKING
 from simlab.mutants.gated.correct import CORRECT
 from tests.support.certify import verifier
 from tests.support.regions import any_shape, region_of
@@ -79,10 +81,11 @@ def test_every_number_from_0_to_1_says_a_size_of_the_band(low: int, more: int, w
 @pytest.mark.parametrize(
     ("name", "arrays"), [("batch_uniforms", "torch.bfloat16"), ("flat_exponential", "numpy.float16")]
 )
-def test_rows_of_few_bits_are_handed_to_batches_as_they_are(name: str, arrays: str) -> None:
-    """Nothing is rounded: what the law is computed from is what is given."""
-    library, _, dtype = arrays.partition(".")
-    case: Any = makes(name, library, dtype)(Shape((("V", 700), ("gamma", 5), ("batch", 9))), np.random.default_rng(0))
+@pytest.mark.parametrize("where", [ANYTHING, Wanted(kind=LACKING)])
+def test_rows_of_few_bits_are_handed_to_batches_as_they_are(name: str, arrays: str, where: Wanted) -> None:
+    """Nothing is rounded, whatever is asked for: what the law is computed from is what is given."""
+    (library, _, dtype), shape = arrays.partition("."), Shape((("V", 700), ("gamma", 5), ("batch", 9)))
+    case: Any = makes(name, library, dtype)(shape, np.random.default_rng(0), where)
     (drafts,) = case.inputs(1, np.random.default_rng(0))
     for rows_handed in case.handed(drafts):
         given_as = case.given_as.rows(rows_handed)
