@@ -97,7 +97,7 @@ def drawn_block(
 ) -> DrawnBlock:
     """A block of gamma drafts over V tokens; where it mostly ends is drawn, and which rows it has."""
     wanted = maker.kinds.get(where.kind)
-    ends, one = _place(gamma - bool(wanted), rng, where), maker.row(size, rng)
+    ends, one = _place(max(0, gamma - bool(wanted)), rng, where), maker.row(size, rng)
     around = _around(ends, gamma, maker, rng)
     anew = {ends, ends + 1, around.before, around.again, around.certain}
     p, q = np.empty((gamma + 1, size)), np.empty((gamma, size))

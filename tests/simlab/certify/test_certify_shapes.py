@@ -21,7 +21,7 @@ from simlab.certify.registry import makes
 from simlab.certify.shapes import copies, rows
 from simlab.certify.shapes.cases import NUCLEUS, PARTS, TurningModel
 from simlab.certify.shapes.copies import LARGE, Copies, KeptArrays
-from simlab.certify.shapes.drawing import cells
+from simlab.certify.shapes.drawing import PURPOSES, cells
 from simlab.certify.shapes.events import (
     BEFORE,
     BRANCH,
@@ -37,6 +37,7 @@ from simlab.certify.shapes.events import (
     at,
     pairs_of,
 )
+from simlab.certify.shapes.positions import Wanted
 from simlab.certify.shapes.ranges import MOST, Shape, numbers
 from simlab.certify.shapes.trees import DrawnTree, drawn_tree
 from simlab.certify.shapes.turns import TwoInTurn
@@ -379,6 +380,18 @@ def test_shapes_are_within_their_range_and_fit_memory(name: str, seed: int, data
     shape = any_shape(one, contract.axes, np.random.default_rng(seed))
     assert shape in one
     assert numbers(contract.axes, shape) <= MOST
+
+
+@pytest.mark.property
+@pytest.mark.parametrize("name", sorted(CONTRACTS))
+@given(seed=st.integers(0, 2**32), where=st.sampled_from(PURPOSES), data=st.data())
+@settings(deadline=None, max_examples=25)
+def test_what_is_looked_for_is_drawn_in_every_shape(name: str, seed: int, where: Wanted, data: st.DataObject) -> None:
+    """Or anything else, where a shape has no such position: in a batch some sequences have no draft."""
+    contract, rng = CONTRACTS[name], np.random.default_rng(seed)
+    small = {"V": 64, "gamma": 9, "batch": 9, "length": 9, "nodes": 9}
+    shape = any_shape(data.draw(st.sampled_from(cells(contract.axes, small))), contract.axes, rng)
+    assert contract.drawn(shape, rng, where).events
 
 
 @pytest.mark.exact
