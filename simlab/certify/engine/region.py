@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from itertools import chain
 from math import ceil, inf, log, log2
 from statistics import median
+from typing import NamedTuple
 
 import numpy as np
 
@@ -49,18 +50,26 @@ FEW = 1 << 16  # numbers of the rows of a shape that is quick on every machine
 LEAST_NUMBERS = 1 << 12  # below which time does not depend on how many there are
 QUICK = 1e-4  # seconds of a call below which it does not matter how many there are
 SIZES = 832  # sizes of axes, kinds of cases, positions and distances of two whose counts are added up, at most
-EARLY = 1 << 12  # tests of added counts, for there are seldom more
+EARLY = 1 << 13  # tests of added counts that have half of their level: in a minute there are seldom half as many
 NEAR_POWERS = "V beside a power of two"
 NUMBERS = (12, 16, 18, 20, 22)  # powers of two beyond which the numbers of shapes are added up
 SLOW = "a call would take too long"
 MANY = f"with a number of calls, shapes of more than {FEW:,} numbers of p are not drawn"
 
 Key = tuple[str, int]
-Alike = tuple[Key, str]  # and of rows of which kind
 WHOLE = "all", 0  # what all counts are added to
 # purposes of cases by what their counts are added to: some positions, or anything, of rows of some kind
 BY_KEY = {(one.positions.key if one.positions else WHOLE, one.kind): n for n, one in enumerate(PURPOSES)}
 Asked = tuple[str, Shape]  # a dtype, and a shape
+
+
+class Alike(NamedTuple):
+    """What cases have in common of which more are drawn."""
+
+    key: Key  # what their counts are added to
+    kind: str  # how q differs from p, if that matters
+    classes: int  # how many their tokens have
+    dtype: str  # of their rows: that of the oddest of them
 
 
 class Region:
@@ -180,11 +189,11 @@ class Region:
 
     def _suspected(self) -> tuple[int, int, int] | None:
         """A new case that adds to the counts that look oddest, if any look odd."""
-        for _, key, kind in sorted((odds, *what) for what, odds in self._odds() if odds < 1):
-            visit = self._new_of(key, kind)
+        for _, what in sorted((odds, what) for what, odds in self._odds() if odds < 1):
+            visit = self._new_of(what)
             if visit:
                 return self._asked(visit, max(LEAST_CALLS, CALLS // visit.shape.batch))
-            self.undrawn[key, kind] = len(self.visits)
+            self.undrawn[what] = len(self.visits)
         return None
 
     def _odds(self) -> Iterator[tuple[Alike, float]]:
@@ -196,30 +205,34 @@ class Region:
         names = (axis.name for axis in self.drawing.axes)
         drawable = {"band", "tiles", NEAR_POWERS, "numbers", *(key[0] for key, _ in BY_KEY if key != WHOLE)}
         drawable.update(*((name, f"{name} odd", f"{name} from") for name in names))
-        for (key, name, _), pool in self.pools.items():
-            kind = OF_KIND.get(name, "")
-            tried = SOUGHT_AGAIN * self.undrawn.get((key, kind), 0) > len(self.visits)
-            can_be = key[0] in drawable or (key == WHOLE and kind)
+        for (key, name, count), pool in self.pools.items():
+            what = Alike(key, OF_KIND.get(name, ""), count, self.drawing.ranges[pool.visit.at].dtype)
+            tried = SOUGHT_AGAIN * self.undrawn.get(what, 0) > len(self.visits)
+            can_be = key[0] in drawable or (key == WHOLE and what.kind)
             if pool.together < ODD and can_be and not tried:
-                yield (key, kind), pool.together * kinds[key[0]]
+                yield what, pool.together * kinds[key[0]]
 
     @property
     def suspicious(self) -> bool:
         """Whether some added counts look so odd that more has to be seen of them before all else."""
         return any(odds < SUSPICIOUS for _, odds in self._odds())
 
-    def _new_of(self, key: Key, kind: str) -> Visit | None:
+    def _new_of(self, what: Alike) -> Visit | None:
         """A case whose counts are added to others; ``None`` where a few draws of each range have none."""
+        key, kind, count, dtype = what
         name, value = key
         purpose = BY_KEY.get((key, kind), BY_KEY[WHOLE, kind])
         where = PURPOSES[purpose]
-        for at in [value] if name == "band" else sorted(filter(self._open, range(len(self.slow))), key=self._least):
+        every = [value] if name == "band" else sorted(filter(self._open, range(len(self.slow))), key=self._least)
+        for at in every:
+            if self.drawing.ranges[at].dtype != dtype or count not in _classes(self.drawing.ranges[at]):
+                continue
             for _ in range(SEARCHED):
                 index = self.drawing.number(at, int(self.later[at]), purpose)
                 shape = self.drawing.shape(index)
                 self.later[at] += 1
                 alike = name in ("band", "all") or bool(where.positions) or key in self._sizes(shape)
-                fits = alike and shape.last >= where.start
+                fits = alike and classes(shape["V"]) == count and shape.last >= where.start + bool(kind)
                 if fits and self._at(at, shape) not in self.refused and not self._hindrance(at, shape):
                     visit = self._visited(at, index, shape)
                     visit.suspected = True
@@ -297,20 +310,20 @@ class Region:
         insort(self.times, (self._numbers(visit.shape), found.seconds / max(1, found.calls)))
         again = found.task.number > 0
         left = {"band", "range"} if again else {"range"} if visit.suspected else set()
-        keys = [key for key in self._keys(visit, found.kinds) if key[0] not in left]
+        keys, level = [key for key in self._keys(visit, found.kinds) if key[0] not in left], self.pooled
         for name, seen, distance, placed in zip(found.names, found.counts, found.distances, found.placed, strict=True):
             if not seen.any():
                 continue
             odd = self._count(visit, name, seen)
             for key in (*keys, *_of_distance(distance)):
                 if key[0] != "range":
-                    self._add_up(key, visit, name, seen, odd)
+                    self._add_up(key, visit, name, seen, odd, level)
                 elif name == EXAMINED:
-                    pool = self._add_up(key, visit, name, seen, odd)
+                    pool = self._add_up(key, visit, name, seen, odd, level)
                     pool.means, pool.calls = pool.means + seen * (found.calls / seen.sum()), pool.calls + found.calls
             for place, own in placed.items():
                 for positions in those_with(place) if own.any() else ():
-                    self._add_up(positions.key, visit, name, own, odd)
+                    self._add_up(positions.key, visit, name, own, odd, level)
         if visit.odd < (ODD if visit.batches == 1 else STILL_ODD):
             self.waiting.append(visit)
 
@@ -335,12 +348,12 @@ class Region:
         self._raise(visit, name, tally, self.level / 2 / len(EVENTS) / (visit.rank * doublings * (doublings + 1)))
         return tally.p_value
 
-    def _add_up(self, key: Key, visit: Visit, name: str, seen: Array, odd: float) -> Pool:
-        """Add counts of a case, whose own p-value is ``odd``, to those that are alike."""
+    def _add_up(self, key: Key, visit: Visit, name: str, seen: Array, odd: float, level: float) -> Pool:
+        """Add counts of a case, whose own p-value is ``odd``, to those alike; ``level`` is that of new ones."""
         size = visit.shape["V"]
         kind = key, name, classes(size)
         if kind not in self.pools:
-            self.pools[kind] = Pool(Tally(name, size), visit, self.pooled)
+            self.pools[kind] = Pool(Tally(name, size), visit, level)
             assert len(self.pools) <= self.most_pools, "each has its part of the false alarms"
         pool = self.pools[kind]
         if odd < pool.odd:
@@ -369,8 +382,11 @@ class Region:
 
     @property
     def pooled(self) -> float:
-        """The level of the next test of added counts: half of that of all is for the early ones."""
-        return self.level / 4 / (EARLY if len(self.pools) < EARLY else self.most_pools)
+        """The level of the next tests of added counts: half of that of all is for the early ones.
+
+        It is fixed before the counts of a case are taken in, of which far fewer than ``EARLY / 2`` tests begin.
+        """
+        return self.level / 4 / (EARLY if len(self.pools) < EARLY // 2 else self.most_pools)
 
     @property
     def most_pools(self) -> int:

@@ -22,8 +22,8 @@ from simlab.certify.shapes.events import (
     EXAMINED,
     FORCED,
     HALVES,
-    LACKING,
     NEXT,
+    OF_KIND,
     ONE_OR_TWO,
     PAIR,
     at,
@@ -82,11 +82,12 @@ class RowMaker:
     halfway: Callable[[Row, np.random.Generator], Array]  # the row of q of a hard one whose drafts are often kept
     alike: bool = True  # whether the rows that are passed have the law in classes of those that are looked at
     certain: bool = False  # whether rows may be made nearly certain of a token
-    # rows of q that are made where they are asked for, by how they differ from p
+    # rows of q that may be asked for, by how they differ from p
     kinds: Mapping[str, Callable[[Row, np.random.Generator], Array]] = field(default_factory=dict)
 
 
-PLAIN = RowMaker(rows.any_row, rows.hard, rows.nearly, rows.halfway, certain=True, kinds=rows.HARD)
+ASKED = {kind: rows.HARD[kind] for kind in OF_KIND.values()}
+PLAIN = RowMaker(rows.any_row, rows.hard, rows.nearly, rows.halfway, certain=True, kinds=ASKED)
 FEW_BITS = RowMaker(rows.dyadic_row, rows.dyadic_hard, rows.same, rows.dyadic_halfway)  # for bfloat16 and float16
 # where a draft counts as the only one there could be
 POINTS = RowMaker(rows.any_row, rows.point, rows.certain, lambda of, rng: rows.likeliest(of), alike=False, certain=True)
@@ -180,7 +181,10 @@ def events_of(drawn: tuple[DrawnBlock, ...], starts: tuple[int, ...]) -> tuple[E
             kind: [(start, (block.beside[1],)) for block, start in both if block.beside and block.beside[0] == kind]
             for kind in SPECIAL
         },
-        LACKING: [(start, (block.at,)) for block, start in both if block.kind == rows.LACKING],
+        **{
+            name: [(start, (block.at,)) for block, start in both if block.kind == kind]
+            for name, kind in OF_KIND.items()
+        },
         PAIR: [(start, (block.at, block.next)) for block, start in both if block.next],
     }
     apart = {EXAMINED: drawn[0].apart if len(drawn) == 1 else 0}
@@ -212,14 +216,14 @@ def _beside(earlier: list[int], ends: int, gamma: int, rng: np.random.Generator)
     return int(rng.choice(earlier)) if earlier else None
 
 
-def _place(gamma: int, rng: np.random.Generator, where: Wanted) -> int:
-    """Where a block mostly ends: at once, late, behind the last draft, next to a power of two, or anywhere.
+def _place(last: int, rng: np.random.Generator, where: Wanted) -> int:
+    """Where a block mostly ends: at once, late, at the last place, next to a power of two, or anywhere.
 
     At one of some positions, if it is asked for and there are any.
     """
-    if where.up_to(gamma):
-        return int(rng.choice(where.up_to(gamma)))
-    powers = 1 << int(rng.integers(0, max(1, gamma.bit_length())))
-    choices = (0, gamma, gamma - 1, powers + int(rng.integers(-1, 2)), int(rng.integers(gamma + 1)))
+    if where.up_to(last):
+        return int(rng.choice(where.up_to(last)))
+    powers = 1 << int(rng.integers(0, max(1, last.bit_length())))
+    choices = (0, last, last - 1, powers + int(rng.integers(-1, 2)), int(rng.integers(last + 1)))
     chosen = choices[int(rng.choice(len(choices), p=(0.15, 0.2, 0.15, 0.15, 0.35)))]
-    return min(gamma, max(0, chosen))
+    return min(last, max(0, chosen))

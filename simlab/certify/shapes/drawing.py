@@ -19,8 +19,11 @@ Drawn = Callable[[Shape, np.random.Generator, Wanted], Case]  # what makes a dra
 IN_TURN = 0.25  # the part of cases that are two in turn
 AT_EDGES = 0.2  # the part of them that look at an edge, if their sequences reach one
 PURPOSE = 13  # of the generator of a drawn case, beside those of calls
-STEPS = (5**0.5 - 1) / 2, 2**0.5, 3**0.5  # of the axes, from a case to the next
-# why cases are drawn: in turn, since counts of their sizes look odd, or those of some positions or of a kind of rows
+# of the axes, from a case to the next: whether all cells of a band are drawn from, of up to 11, or one of them alone,
+# n multiples leave no gap of more than 5 / n, and sizes of two axes meet as by chance
+STEPS = 758**0.5, 966**0.5, 1822**0.5
+# why cases are drawn: in turn, since counts of their sizes look odd (both look at anything), or since those of some
+# positions or of a kind of rows do
 PURPOSES = ANYTHING, *(Wanted(positions, kind) for kind in ("", *OF_KIND.values()) for positions in (None, *POSITIONS))
 LATER = 1 << 20  # turns between the numbers of cases of a range that are drawn for different purposes
 
@@ -106,12 +109,15 @@ class Drawing(Sequence[Case]):
     def _evenly(self, k: int, name: str, at: int, turn: int) -> float:
         """From 0 to 1, where on an axis the case of a turn is: evenly over all cases that have this band of the axis.
 
-        Multiples of an irrational number, modulo 1 and from a random start, leave no gap for long: of sizes that are
-        one in ten, one comes in some fifteen cases, however small the budget.
+        Multiples of an irrational number, modulo 1 and from a random start, leave no large gap for long.
         """
         alike = self._alike[name, self.ranges[at].of[name]]
-        start = np.random.default_rng([self.seed, PURPOSE, len(self.ranges) + k]).random()
-        return float((start + STEPS[k] * (turn * len(alike) + alike.index(at))) % 1)
+        return float((self._starts[k] + STEPS[k] * (turn * len(alike) + alike.index(at))) % 1)
+
+    @cached_property
+    def _starts(self) -> list[float]:
+        """Where each axis begins."""
+        return np.random.default_rng([self.seed, PURPOSE, len(self.ranges)]).random(len(self.axes)).tolist()
 
     @cached_property
     def _alike(self) -> dict[tuple[str, Band], list[int]]:

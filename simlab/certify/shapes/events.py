@@ -18,7 +18,7 @@ PAIR, NEIGHBOURS = PARTED = "both together", "neighbours in the batch"  # two to
 BRANCH = "an earlier token of the branch"  # of a tree: the next one of the branch, or another
 CERTAIN = "a token that is nearly certain"  # next to the token looked at, or before it
 FORCED, HALVES = "a token that is certain", "one token of two"
-LACKING = "a token where q lacks a class"  # of those looked at: every draft is accepted with the same probability
+LACKING = "a token where q is p without a class"  # of those looked at: each draft is accepted with one probability
 # of kinds that tell a token or two from all others, what there is, and how often it comes
 ONE_OR_TWO = {
     BRANCH: (("the branch", "another"), (1 - EASY, EASY)),
@@ -26,7 +26,7 @@ ONE_OR_TWO = {
     HALVES: (("one", "the other", "neither"), (0.5, 0.5, 0.0)),
 }
 EACH = "each token, place by place"  # where all tokens of a call have the law of those looked at
-OF_KIND = {LACKING: rows.LACKING}  # how q differs from p there
+OF_KIND = {LACKING: rows.WITHOUT}  # how q differs from p there
 EVENTS = (EXAMINED, NEXT, BEFORE, LAST, *PARTED, BRANCH, CERTAIN, FORCED, HALVES, LACKING, EACH)
 PLACES = 128  # that are counted one by one, at most
 CLASSES = {

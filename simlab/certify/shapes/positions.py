@@ -1,6 +1,6 @@
-"""Positions of a sequence that are alike: counts of theirs are added up, and more cases are drawn that look there.
+"""Positions of a sequence that are alike, and rows of one kind.
 
-So of rows of one kind.
+Counts of theirs are added up, and more cases are drawn that have what looks odd.
 """
 
 from __future__ import annotations

@@ -230,16 +230,16 @@ def _other(of: Row, rng: np.random.Generator) -> Array:
     return np.roll(of.p, int(rng.integers(1, len(of.p))))
 
 
-LACKING = "without a class"
+WITHOUT = "without a class"
 HARD = {
     "by classes": _by_classes,
-    LACKING: _without,
+    WITHOUT: _without,
     "certain": _certain,
     "flat": _flat,
     "tempered": _tempered,
     "another row": _other,
 }
-KINDS = ("by classes", "by classes", LACKING, *HARD)  # as often as they are drawn
+KINDS = ("by classes", "by classes", WITHOUT, *HARD)  # as often as they are drawn
 
 
 # Rows that few bits hold ---------------------------------------------------------------------------------------------

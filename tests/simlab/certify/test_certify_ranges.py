@@ -29,7 +29,7 @@ from simlab.certify.shapes.ranges import (
     parsed,
     size_at,
 )
-from simlab.certify.shapes.rows import LACKING
+from simlab.certify.shapes.rows import WITHOUT
 from simlab.mutants.gated.correct import CORRECT
 from tests.support.certify import verifier
 from tests.support.regions import any_shape, region_of
@@ -81,7 +81,7 @@ def test_every_number_from_0_to_1_says_a_size_of_the_band(low: int, more: int, w
 @pytest.mark.parametrize(
     ("name", "arrays"), [("batch_uniforms", "torch.bfloat16"), ("flat_exponential", "numpy.float16")]
 )
-@pytest.mark.parametrize("where", [ANYTHING, Wanted(kind=LACKING)])
+@pytest.mark.parametrize("where", [ANYTHING, Wanted(kind=WITHOUT)])
 def test_rows_of_few_bits_are_handed_to_batches_as_they_are(name: str, arrays: str, where: Wanted) -> None:
     """Nothing is rounded, whatever is asked for: what the law is computed from is what is given."""
     (library, _, dtype), shape = arrays.partition("."), Shape((("V", 700), ("gamma", 5), ("batch", 9)))

@@ -274,8 +274,9 @@ def _reached(p: Any, q: Any, candidates: int, spent: Fraction) -> bool:
     """Whether the optimum for a law moved by ``spent`` is at the frontier."""
     sets, law = candidate_sets(q, candidates), np.array(p)
     plan = optimal_plan(law, sets)
-    left, stuck = law - sum(plan.values()), 1 - sum(map(sum, plan.values()))
-    share = min(spent / stuck, 1) if stuck else 0
+    left = law - sum(plan.values())
+    stuck = Fraction(left.sum())
+    share = min(spent / stuck, Fraction(1)) if stuck else Fraction(0)
     law = law - share * left
     for members, mass in sets.items():
         law[min(members)] += share * (mass - sum(plan[members]))
