@@ -12,7 +12,6 @@ import pytest
 import simlab.certify
 from experiments.certification import self_test_drawn
 from experiments.certification.self_test_drawn import (
-    FOUND,
     drawn,
     drawn_self_test,
     passed,
