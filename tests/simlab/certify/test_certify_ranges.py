@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ from hypothesis import strategies as st
 from experiments.bench.memory import GIB, peak_of
 from simlab.certify import CONTRACTS, certify
 from simlab.certify.registry import makes
-from simlab.certify.shapes.drawing import cells
+from simlab.certify.shapes.drawing import STEPS, cells
 from simlab.certify.shapes.positions import ANYTHING, Wanted
 from simlab.certify.shapes.ranges import (
     LARGEST,
@@ -69,6 +71,14 @@ def test_no_edge_of_a_band_is_missing_in_sixty_cases_of_it_whatever_the_seed(see
     those = [at for at, one in enumerate(drawing.ranges) if one.of["V"] == (65, 1024)]
     sizes = {drawing.shape(drawing.number(at, turn))["V"] for at in those for turn in range(60 // len(those))}
     assert {65, 127, 128, 129, 255, 256, 257, 511, 512, 513, 1023, 1024} <= sizes
+
+
+@pytest.mark.exact
+@pytest.mark.parametrize(("cells_of_band", "most"), [(range(1, 12), 5.2), ((29, 30), 13)])
+def test_cases_of_a_band_or_of_one_of_its_cells_leave_no_large_gap(cells_of_band: Iterable[int], most: float) -> None:
+    for step, every, n in product(STEPS, cells_of_band, range(8, 65)):
+        places = np.sort(np.arange(n) * every * step % 1)
+        assert np.diff(places, append=places[0] + 1).max() < most / n
 
 
 @pytest.mark.property
