@@ -19,8 +19,8 @@ Drawn = Callable[[Shape, np.random.Generator, Wanted], Case]  # what makes a dra
 IN_TURN = 0.25  # the part of cases that are two in turn
 AT_EDGES = 0.2  # the part of them that look at an edge, if their sequences reach one
 PURPOSE = 13  # of the generator of a drawn case, beside those of calls
-# of the axes, from a case to the next: of n cases, of a band or of one cell alone of up to 11 that have it, no gap is much
-# more than 5 / n, as by chance one would be; 13 / n in one of the 29 cells of V and batch, which share all gammas
+# of the axes, from a case to the next: of n cases, of a band or of one cell alone of up to 11 that have it, no gap is
+# much more than 5 / n, as by chance one would be; 13 / n in one of the 29 cells of V and batch, which share all gammas
 STEPS = 758**0.5, 966**0.5, 1822**0.5
 # why cases are drawn: in turn, since counts of their sizes look odd (both look at anything), or since those of some
 # positions or of a kind of rows do
