@@ -52,7 +52,7 @@ def bench(names: Sequence[str], quick: bool, watch: Watch) -> dict[str, Any]:
 
 def _company(times: Sequence[Time]) -> list[str]:
     """What is to be said where other work was running: threads then show less than they can."""
-    alone = [row.cores for row in times if row.seconds and row.contender != "2 threads"]
+    alone = [row.cores for row in times if row.cores is not None and row.contender != "2 threads"]
     if not alone or (mean := sum(alone) / len(alone)) >= BUSY:
         return []
     return [f"the machine was busy: single threads got {mean:.0%} of a core, so ratios of threads say little"]

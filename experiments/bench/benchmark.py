@@ -36,7 +36,7 @@ class Time(NamedTuple):
     contender: str
     work: dict[str, float]
     fastest: float  # seconds for `work`
-    cores: float
+    cores: float | None  # None where they are not counted
     seconds: list[float]
 
     def speed(self, unit: str) -> float:

@@ -43,7 +43,7 @@ def auto(quick: bool, watch: Callable[[str], None]) -> Results:
                 notify=lambda which: watch(f"{NAME}: {which}"),
             )  # fmt: skip
             seconds = {named(each.step.candidate): own for each, own in raced.seconds}
-            times = {name: Time(NAME, what, name, {"images": 1.0}, own, 1.0, []) for name, own in seconds.items()}
+            times = {name: Time(NAME, what, name, {"images": 1.0}, own, None, []) for name, own in seconds.items()}
             taken, fastest = named(raced.choice.candidate), named(raced.fastest.step.candidate)
             to_fastest = ratio(times, taken, fastest, "images", None if quick else WANTED)
             results.add(times, to_fastest, ratio(times, taken, "ar", "images"))

@@ -62,7 +62,7 @@ def memory(quick: bool, watch: Callable[[str], None]) -> Results:
         seconds = time.perf_counter() - begun
         most = None if quick else MOST.get(name)
         results.findings.append(Finding(NAME, what, "largest process", "1 GiB", "GiB", "GiB", peak / GIB, at_most=most))
-        results.times.append(Time(NAME, what, "largest process", {"GiB": peak / GIB}, seconds, 1.0, [seconds]))
+        results.times.append(Time(NAME, what, "largest process", {"GiB": peak / GIB}, seconds, None, [seconds]))
     return results
 
 

@@ -52,7 +52,7 @@ def proofs(quick: bool, watch: Watch) -> Results:
             results.notes.append(f"{what} was not proven within {LIMITS.seconds:.0f} s")
             continue
         _found(
-            results, {OWN: own, MINUTE: Time(NAME, what, MINUTE, {"proofs": 1.0}, LONGEST, 1.0, [])}, MINUTE, 1.0, watch
+            results, {OWN: own, MINUTE: Time(NAME, what, MINUTE, {"proofs": 1.0}, LONGEST, None, [])}, MINUTE, 1.0, watch
         )
     return results
 
@@ -68,7 +68,7 @@ def _timed(what: str, contender: str, run: Callable[[], bool]) -> Time:
     if not run():
         raise ArithmeticError(f"{what} was not proven by {contender}; expected a proof")
     seconds = time.process_time() - begin
-    return Time(NAME, what, contender, {"proofs": 1.0}, seconds, 1.0, [seconds])
+    return Time(NAME, what, contender, {"proofs": 1.0}, seconds, None, [seconds])
 
 
 def _proven(answer: Answer) -> bool:

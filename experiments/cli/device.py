@@ -20,7 +20,7 @@ def device_command(
     batches: Annotated[list[int] | None, option("images at once (repeatable)", "N", "--batch", min=1)] = None,
     model: Model = "fashion",
     models: Models = None,
-    guidance: Annotated[float, GUIDANCE] = 1.0,
+    guidance: Annotated[float | None, GUIDANCE] = None,
     out: Annotated[Path | None, file_option("--out", "where to write")] = None,
 ) -> int:
     """Measure what a step costs on a device.
@@ -35,18 +35,27 @@ def device_command(
     """
     if curve + compression + payoff > 1:
         raise UsageError("--curve, --compression and --map measure different things; expected one of them")
-    if curve or compression or payoff:
-        from experiments.cli import curve as kinds
+    if model != DISCRETE and not curve:
+        raise UsageError(f"--model {model}: is for --curve; expected {DISCRETE}, whose methods are known")
+    _check_used("--models", models, curve or compression or payoff, "--curve, --compression or --map")
+    _check_used("--batch", batches, curve or payoff, "--curve or --map")
+    _check_used("--guidance", guidance, curve or payoff, "--curve or --map")
+    _check_used("--small", small or None, not (curve or compression or payoff), "the parts of a step")
+    if not (curve or compression or payoff):
+        return _parts(device or "cuda", small, out or Path("out/device.json"))
+    from experiments.cli import curve as kinds
 
-        place = device or "cpu"
-        if curve:
-            return kinds.curve(model, models, place, guidance, batches, out or Path("out/curve.json"))
-        if model != DISCRETE:
-            raise UsageError(f"--model {model}: is for --curve; expected {DISCRETE}, whose methods are known")
-        if compression:
-            return kinds.compression(models, place, out or Path("out/compression.json"))
-        return kinds.payoff(models, place, guidance, batches, out or Path("out/map.json"))
-    return _parts(device or "cuda", small, out or Path("out/device.json"))
+    place, scale = device or "cpu", 1.0 if guidance is None else guidance
+    if curve:
+        return kinds.curve(model, models, place, scale, batches, out or Path("out/curve.json"))
+    if compression:
+        return kinds.compression(models, place, out or Path("out/compression.json"))
+    return kinds.payoff(models, place, scale, batches, out or Path("out/map.json"))
+
+
+def _check_used(option: str, value: Any, used: bool, where: str) -> None:
+    if value is not None and not used:
+        raise UsageError(f"{option}: is for {where}; expected none")
 
 
 def _parts(device: str, small: bool, out: Path) -> int:

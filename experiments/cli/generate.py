@@ -21,6 +21,7 @@ from experiments.cli.options import (
     Settings,
     Vectors,
     check_kind,
+    refuse_given,
     sampling_of,
     settings_of,
 )
@@ -95,6 +96,10 @@ def generate_command(
     target-end and, with --variances posterior or upper, reflection; auto takes last-step.
     """
     check_kind(model, rows, vectors, prompt=prompt, size=size, settings=settings, curve=curve)
+    if model in PAINTERS:
+        refuse_given(model, curve=curve, label=None if label == "all" else label)
+    elif not prompt:
+        refuse_given(model, size=size)
     if explain and (method != AUTO or model != "fashion" or prompt):
         told = f"is for --model {model} --method {method}, of which no choice is made"
         raise UsageError(f"--explain: expected --method auto and a model of which methods are predicted; this {told}")

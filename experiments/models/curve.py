@@ -50,7 +50,12 @@ class Curve:
         return _read(self.target, batch, rows)
 
     def drafts(self, drafter: Drafter | None, batch: int, count: int) -> float:
-        """Seconds of ``count`` drafts for each of ``batch`` sequences; 0 without a drafter."""
+        """Seconds of ``count`` drafts for each of ``batch`` sequences; 0 without a drafter.
+
+        Raises ``ValueError`` for a drafter that was not timed.
+        """
+        if drafter is not None and drafter not in self.drafting:
+            raise ValueError(f"no cost of drafting by {drafter} is to be read; expected that of a model that has it")
         return 0.0 if drafter is None else _read(self.drafting[drafter], batch, count)
 
 

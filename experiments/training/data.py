@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -49,7 +50,7 @@ def load_fashion(folder: Path | None = None, fetch: Callable[[str], bytes] | Non
     Raises ``ValueError`` for a file that is missing from ``folder``, cannot be downloaded, or is not what it should be.
     """
     content = {name: _checked(name, _read(name, folder, fetch or _download)) for name in SHA256}
-    arrays = {name: _array(name, raw) for name, raw in content.items()}
+    arrays = {name: _array(raw) for name, raw in content.items()}
     whole = hashlib.sha256("".join(SHA256.values()).encode()).hexdigest()
     train, held_out = (
         Images(arrays[f"{part}-images-idx3-ubyte"], arrays[f"{part}-labels-idx1-ubyte"].astype(np.int64))
@@ -63,16 +64,22 @@ def _read(name: str, folder: Path | None, fetch: Callable[[str], bytes]) -> byte
     for place in (folder,) if folder is not None else (DEBIAN, _cache()):
         for path, opened in ((place / f"{name}.gz", gzip.decompress), (place / name, bytes)):
             if path.is_file():
-                try:
-                    return opened(path.read_bytes())
-                except (OSError, EOFError) as error:
-                    raise ValueError(f"{path}: {error}; expected an idx file, packed or not") from None
+                return _opened(path, opened, path.read_bytes)
     if folder is not None:
         raise ValueError(f"{folder}: {name}.gz is missing; expected the four files of Fashion-MNIST")
-    packed = fetch(f"{UPSTREAM}{name}.gz")
-    raw = _checked(name, gzip.decompress(packed))
+    address = f"{UPSTREAM}{name}.gz"
+    packed = fetch(address)
+    raw = _checked(name, _opened(address, gzip.decompress, lambda: packed))
     write(_cache() / f"{name}.gz", lambda temporary: temporary.write_bytes(packed))
     return raw
+
+
+def _opened(source: object, opened: Callable[[bytes], bytes], read: Callable[[], bytes]) -> bytes:
+    """What is packed in a file or a download; raises ``ValueError`` where that is damaged or something else."""
+    try:
+        return opened(read())
+    except (OSError, EOFError, zlib.error) as error:
+        raise ValueError(f"{source}: {error}; expected an idx file, packed or not") from None
 
 
 def _download(address: str) -> bytes:
@@ -98,7 +105,7 @@ def _checked(name: str, raw: bytes) -> bytes:
     return raw
 
 
-def _array(name: str, raw: bytes) -> np.ndarray:
+def _array(raw: bytes) -> np.ndarray:
     """What an idx file of bytes holds; its header is the number of axes and their lengths."""
     axes = raw[3]
     shape = np.frombuffer(raw, dtype=">u4", count=axes, offset=4)

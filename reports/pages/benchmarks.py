@@ -95,7 +95,7 @@ def _times(times: list[dict[str, Any]]) -> Table:
             "contender": row["contender"],
             "work": ", ".join(f"{cell(amount)} {unit}" for unit, amount in row["work"].items()),
             "fastest, ms": f"{1e3 * row['fastest']:.4g}",
-            "cores busy": f"{row['cores']:.2f}",
+            "cores busy": "" if row["cores"] is None else f"{row['cores']:.2f}",
             "turns": str(len(row["seconds"])),
         }
         for row in times

@@ -162,7 +162,7 @@ def filled(
 
     ``ignored``, ``named``, and what is raised: as of :func:`fill`.
     """
-    with torch.device("meta"):
+    with torch.device("meta"), _Unfilled():
         model = make()
     model = model.to(dtype).to_empty(device=device)
     fill(model, weights, path, ignored, named)

@@ -134,9 +134,9 @@ def _of_meta(folder: Path) -> tuple[dict[str, int], Any, dict[str, Tensor]]:
     home = _home(folder)
     assert home is not None
     described = read_json(home / META)
-    sizes = {**described, **(described.get("model") or {})}
     names, weights = vocabulary(folder), read_weights(home / "consolidated.pth")
     try:
+        sizes = {**described, **(described.get("model") or {})}
         heads = int(sizes["n_heads"])
         keys = int(sizes.get("n_kv_heads") or heads)
         table, layers = weights["tok_embeddings.weight"], {k.split(".")[1] for k in weights if k.startswith("layers.")}
@@ -159,7 +159,7 @@ def _of_meta(folder: Path) -> tuple[dict[str, int], Any, dict[str, Tensor]]:
             home / META,
         )
         return names, config, from_meta(weights, heads, keys)
-    except (KeyError, TypeError, RuntimeError) as error:
+    except (LookupError, TypeError, ValueError, RuntimeError) as error:
         raise CheckpointError(f"{home}: {error}; expected the weights and sizes of a Chameleon") from None
 
 

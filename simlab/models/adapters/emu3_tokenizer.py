@@ -80,7 +80,7 @@ def load_emu3_tokenizer(
     if described["model_type"] == OWN:
         sizes, weights = _sizes(described), from_own(weights)
     else:
-        sizes = named(described, "vq_config", folder / "config.json")
+        sizes = named(described, "vq_config", folder / "config.json", "the sizes of an image tokenizer")
         weights = {_bare(name): tensor for name, tensor in weights.items() if name.startswith(IMAGE_TOKENIZER)}
     config = configured("Emu3VQVAEConfig", sizes, folder / "config.json")
     config._attn_implementation = "sdpa"

@@ -238,11 +238,13 @@ def check_kind(folder: Path, described: Mapping[str, Any], *kinds: str) -> None:
         raise CheckpointError(f"{file}: the model is of the type {found!r}; expected {wanted}")
 
 
-def named(described: Mapping[str, Any], part: str, file: Path) -> dict[str, Any]:
-    """A ``part`` of what a file says, things by their names. Raises :class:`CheckpointError` where there are none."""
+def named(
+    described: Mapping[str, Any], part: str, file: Path, what: str = "the ids of the image tokens"
+) -> dict[str, Any]:
+    """A ``part`` of what a file says, ``what`` by their names; raises :class:`CheckpointError` where there are none."""
     found = described.get(part)
     if not isinstance(found, dict) or not found:
-        raise CheckpointError(f"{file}: has no {part}; expected the ids of the image tokens by their names")
+        raise CheckpointError(f"{file}: has no {part}; expected {what} by their names")
     return found
 
 

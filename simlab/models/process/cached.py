@@ -115,8 +115,10 @@ class Cached(Process):
         self.uniform = uniform(model, given)
         self.calls, self.width = 0, 0
         self.batch = self.room = len(given)
-        self._samplings = [self._fitting(sampling or Sampling())] * self.batch
-        self._kinds, self.guided = kinds(self._samplings), self._samplings[0].guided
+        sampling = sampling or Sampling()
+        sampling.check(self.length, self.vocabulary)
+        self._samplings, self.guided = [sampling] * self.batch, sampling.guided
+        self._kinds = kinds(self._samplings)
         self.visible = check_visible(visible, self.batch, sizes.prefix)
         with torch.no_grad():
             self.condition = self._conditions(given)
@@ -253,7 +255,7 @@ class Cached(Process):
 
     def _fitting(self, sampling: Sampling) -> Sampling:
         sampling.check(self.length, self.vocabulary)
-        if getattr(self, "_samplings", None) and sampling.guided != self.guided:
+        if sampling.guided != self.guided:
             raise ValueError("some samplings are guided and others not; expected all of a batch to be, or none")
         return sampling
 

@@ -86,7 +86,7 @@ def text_to_image(
     prompts, seeds
         As for :func:`draw`.
     decoder, rule
-        How tokens are decoded; SJD with accelerated convergence over 32 drafts and the rule of speculative sampling,
+        How tokens are decoded; SJD with adaptive continuation over 32 drafts and the rule of speculative sampling,
         which change no image's law, unless given.
     more
         ``preset``, ``batch``, ``cancelled`` and ``notify``, as for :func:`draw`.

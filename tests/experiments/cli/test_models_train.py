@@ -244,12 +244,15 @@ def test_files_that_are_not_what_they_should_be(tmp_path: Path, idx: dict[str, A
     first.write_bytes(gzip.compress(idx["train-images-idx3-ubyte"][:-1]))
     with pytest.raises(ValueError, match="sha256 is"):
         load_fashion(tmp_path)
-    first.write_bytes(whole[:100])
-    with pytest.raises(ValueError, match="expected an idx file"):
-        load_fashion(tmp_path)
+    for broken in whole[:100], whole[:40] + bytes(60) + whole[100:], b"a page, and no file":
+        first.write_bytes(broken)
+        with pytest.raises(ValueError, match="expected an idx file"):
+            load_fashion(tmp_path)
     first.unlink()
     with pytest.raises(ValueError, match=r"train-images-idx3-ubyte.gz is missing"):
         load_fashion(tmp_path)
     with pytest.raises(ValueError, match="sha256 is"):
         load_fashion(fetch=lambda address: gzip.compress(b"something else"))
+    with pytest.raises(ValueError, match="^https://.*expected an idx file"):
+        load_fashion(fetch=lambda address: b"a page, and no file")
     assert not (tmp_path / "home").exists()

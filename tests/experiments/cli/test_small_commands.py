@@ -117,6 +117,14 @@ STEPS = {  # programs one after the other, and what none of them may have loaded
             "models = Discrete(); models.target, models.tokenizer, make_method('sjd-ac', models.codebook)",
             "torch._dynamo pandas pydantic simlab.certify",  # a second or more before the first step
         ),
+        (
+            "import torch\nfrom simlab.models.architectures.transformer import Config, Transformer\n"
+            "from simlab.models.checkpoints import filled, shapes_of\n"
+            "make = lambda: Transformer(Config(1, 32, 2, 8, (2, 2), 'class', classes=3, multiple=8))\n"
+            "weights = {name: torch.zeros(shape) for name, shape in shapes_of(make).items()}\n"
+            "filled(make, weights, 'a file', torch.float32, 'cpu')",
+            "torch._dynamo",
+        ),
     ],
 }
 

@@ -253,6 +253,7 @@ def test_a_folder_that_cannot_be_written_is_no_reason_to_stop(
         ("{", "JSON"),
         ("[1]", "curve.json"),
         *((each, "simlab model device --curve") for each in ("{}", '{"target": [], "drafting": {}}')),
+        ('{"target": [{"batch": 8, "rows": 1, "seconds": 1.0}], "drafting": {}}', "drafting by draft is to be read"),
     ],
 )
 def test_a_file_of_something_else_is_refused(text: str | None, says: str, tmp_path: Path) -> None:

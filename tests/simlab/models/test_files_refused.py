@@ -5,6 +5,7 @@ What goes beyond that, as sizes that do not fit each other, is beside the loader
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -170,3 +171,19 @@ def test_code_in_a_file_is_not_executed(name: str, tmp_path: Path) -> None:
     assert not mark.exists()
     torch.load(file, weights_only=False)  # a reader that executes it
     assert mark.exists()
+
+
+@pytest.mark.parametrize("sizes", [{}, {"model": "x"}, {"n_heads": "a"}, {"n_heads": 0}, {"n_heads": [4]}])
+def test_sizes_that_are_none(sizes: dict[str, Any], tmp_path: Path) -> None:
+    """Of a format that no library reads."""
+    loader = LOADERS["anole"]
+    loader.write(tmp_path)
+    (tmp_path / "own" / "models" / "7b" / "params.json").write_text(json.dumps(sizes))
+    refused(loader, tmp_path)
+
+
+def test_a_table_of_other_dimensions_is_refused_too(tmp_path: Path) -> None:
+    loader = LOADERS["anole"]
+    loader.write(tmp_path)
+    change(loader, tmp_path, lambda held: held | {"tok_embeddings.weight": torch.ones(5)})
+    refused(loader, tmp_path)

@@ -178,6 +178,16 @@ def test_a_cache_answers_only_for_what_it_holds(form: type[Cached]) -> None:
 
 
 @forms
+def test_who_enters_is_guided_as_those_were_that_have_left(form: type[Cached]) -> None:
+    process = form(model("target"), classes(2))
+    for left in [0], []:
+        process.keep(left)
+        with pytest.raises(ValueError, match="some samplings are guided and others not"):
+            process.enter(classes(1), [Sampling(guidance=2.0)])
+        assert process.batch == len(left)
+
+
+@forms
 def test_rows_with_nan_are_told(form: type[Cached]) -> None:
     process = form(Broken(nan=0), torch.tensor([0]))  # type: ignore[arg-type]
     with pytest.raises(RuntimeError, match=r"sequence 0.*NaN"):
