@@ -52,7 +52,11 @@ def proofs(quick: bool, watch: Watch) -> Results:
             results.notes.append(f"{what} was not proven within {LIMITS.seconds:.0f} s")
             continue
         _found(
-            results, {OWN: own, MINUTE: Time(NAME, what, MINUTE, {"proofs": 1.0}, LONGEST, None, [])}, MINUTE, 1.0, watch
+            results,
+            {OWN: own, MINUTE: Time(NAME, what, MINUTE, {"proofs": 1.0}, LONGEST, None, [])},
+            MINUTE,
+            1.0,
+            watch,
         )
     return results
 

@@ -139,11 +139,13 @@ def generate_command(
         if method == AUTO:
             assert isinstance(loaded, Discrete)
             _check_free(settings)
-            chosen = choice.choice(loaded, sampling, min(run.batch, count), curve)
+            batch = min(run.batch, count)
+            with advancing("auto") as tell:
+                chosen = choice.choice(loaded, sampling, batch, curve, lambda what: tell(description=f"auto: {what}"))
             costs = curve or choice.curve_file(loaded, sampling)
             print_text(output(), f"{chosen.reason}\n{chosen.offer}\ncosts   {costs if costs.exists() else 'not kept'}")
             if explain:
-                draw_choice(chosen, min(run.batch, count))
+                draw_choice(chosen, batch)
             made = loaded.method(chosen.candidate.method, chosen.candidate.settings)
         elif curve is not None:
             raise ValueError(f"--curve {curve}: is for --method auto; expected it alone")

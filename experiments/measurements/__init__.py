@@ -1,1 +1,1 @@
-"""Measurements of ``simlab verify`` and ``simlab run large``, as data frames for the report."""
+"""What is measured for the report, as data frames: by ``simlab verify``, by ``simlab run large``, and by hand."""

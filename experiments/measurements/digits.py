@@ -17,12 +17,11 @@ import numpy as np
 import pandas as pd
 
 from experiments.measurements.codebook import WITHOUT_TABLES, swept
-from simlab.arrays import Array, at
+from simlab.arrays import at
 from simlab.decoders import Decoder, make_decoder
 from simlab.decoders.compiled import Simulation, simulate
-from simlab.processes import Process
 from simlab.processes.digits import DigitsPair
-from simlab.processes.wrapped import Wrapped
+from simlab.processes.wrapped import Recalled
 from simlab.randomness import Tape
 from simlab.rules import Rule, codebook_neighbours, make_rule
 from theory.distances import kl, tv, wasserstein1_line
@@ -136,31 +135,13 @@ def measure(name: str, pair: DigitsPair, seed: int, sequences: int) -> Measured:
 # Decoding ----------------------------------------------------------------------------------------------------------
 
 
-class _Recorder(Wrapped):
-    """``process``, which remembers the rows it has given."""
-
-    def __init__(self, process: Process) -> None:
-        super().__init__(process)
-        self._given: list[Array] = []
-
-    def taken(self) -> Array:
-        """The rows ``[B, M, V]`` given since the last time, side by side."""
-        rows = np.concatenate(self._given, axis=1)
-        self._given.clear()
-        return rows
-
-    def forward(self, tokens: Array, start: Array, count: int) -> Array:
-        self._given.append(super().forward(tokens, start, count))
-        return self._given[-1]
-
-
 def decode(decoder: Decoder, rule: Rule, pair: DigitsPair, tape: Tape) -> tuple[Simulation, Contexts]:
     """Sequences by a decoder that verifies its drafts by ``rule``, and the rows that each draft was verified by."""
-    target, draft = _Recorder(pair.target), _Recorder(pair.draft)
+    target, draft = Recalled(pair.target), Recalled(pair.draft)
     found = []
 
     def watch(sequences: np.ndarray, before: Any, accepted: np.ndarray, committed: np.ndarray) -> None:
-        p, q = target.taken(), draft.taken() if decoder.needs_draft else before.q
+        p, q = _rows(target), _rows(draft) if decoder.needs_draft else before.q
         place = np.arange(q.shape[1])
         # a draft is verified if all before it were accepted, up to the end of the sequence
         verified = (place <= accepted[:, None]) & (before.length[:, None] + place < pair.target.length)
@@ -169,6 +150,11 @@ def decode(decoder: Decoder, rule: Rule, pair: DigitsPair, tape: Tape) -> tuple[
 
     done = simulate(decoder, target, rule, tape, draft if decoder.needs_draft else None, watch=watch)
     return done, Contexts(*(np.concatenate(field) for field in zip(*found, strict=True)))
+
+
+def _rows(process: Recalled) -> np.ndarray:
+    """``[B, M, V]``: the rows of its calls since the last time, side by side."""
+    return np.concatenate([call.rows for call in process.taken()], axis=1)
 
 
 # Measuring ---------------------------------------------------------------------------------------------------------

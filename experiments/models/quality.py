@@ -12,7 +12,7 @@ inequality all tests of all lossless methods together raise a false alarm with p
 less.
 
 What a test detects is a TV over its cells, with probability .999 whatever the shape. Of 512 images of 196 tokens a
-method, twelve lossless methods together: ranks .017, likelihood and features .33, accuracy .27. Deviations finer than
+method, the 21 lossless methods together: ranks .017, likelihood and features .33, accuracy .28. Deviations finer than
 the cells, or smaller, can stay unseen; the tests of this module compute the power that is stated.
 """
 

@@ -25,7 +25,7 @@ from simlab.decoders import Info, Sjd, SpeculativeDecoder, run
 from simlab.decoders.compiled import has_kernel, simulate
 from simlab.models.process.sampling import Sampling
 from simlab.processes import Process
-from simlab.processes.wrapped import Wrapped
+from simlab.processes.wrapped import Recalled
 from simlab.randomness import Tape
 
 
@@ -61,11 +61,14 @@ def watch_run(decoder: Any, target: Process, rule: Any, tape: Tape, draft: Proce
 
     def seen(sequences: np.ndarray, rows: Any, before: Any, accepted: Any, committed: Any) -> None:
         """Look at the ``rows`` of the last call."""
-        call, declared = heard.taken(), torch.as_tensor(before.q) if drafts is None else drafts.taken().rows
-        start, width = call.start[rows], declared.shape[1]
-        position = grid(start, width).clamp(max=call.tokens.shape[1] - 1)
-        tokens = call.tokens[rows].take_along_dim(position, dim=1)
-        p, q = call.rows[rows, : width + 1], declared[rows]
+        calls = heard.taken()
+        given = torch.cat([call.rows for call in calls], dim=1)  # the chain's first
+        declared = before.q if drafts is None else torch.cat([call.rows for call in drafts.taken()], dim=1)
+        declared = torch.as_tensor(declared)
+        start, width = calls[-1].start[rows], declared.shape[1]
+        position = grid(start, width).clamp(max=target.length - 1)
+        tokens = calls[-1].tokens[rows].take_along_dim(position, dim=1)
+        p, q = given[rows, : width + 1], declared[rows]
         counts = on_host(accepted[rows]), on_host(committed[rows])
         look(Windows(sequences, on_host(start), on_host(tokens), p, q, *counts))
 
@@ -81,35 +84,3 @@ def watch_run(decoder: Any, target: Process, rule: Any, tape: Tape, draft: Proce
         simulate(decoder, heard, rule, tape, drafts, watch=compiled)
     else:
         run(decoder, heard, rule, tape, drafts, reference)
-
-
-class Call(NamedTuple):
-    """What a process was asked, and its answer."""
-
-    tokens: Tensor  # int[B, T]: of the last call, the drafts of the chain among them
-    start: Tensor  # int[B]
-    rows: Tensor  # [B, M, V]: of all calls since, the chain's first
-
-
-class Recalled(Wrapped):
-    """A process that keeps its calls until they are taken."""
-
-    def __init__(self, process: Process) -> None:
-        super().__init__(process)
-        self._calls: list[Call] = []
-
-    def taken(self) -> Call:
-        """The calls since the last time, as one."""
-        calls, self._calls = self._calls, []
-        return calls[-1]._replace(rows=torch.cat([call.rows for call in calls], dim=1))
-
-    def forward(self, tokens: Tensor, start: Tensor, count: int) -> Tensor:
-        return self._kept(tokens, start, super().forward(tokens, start, count))
-
-    def forward_tree(self, tokens: Tensor, start: Tensor, nodes: Tensor, paths: Tensor) -> Tensor:
-        return self._kept(tokens, start, super().forward_tree(tokens, start, nodes, paths))
-
-    def _kept(self, tokens: Tensor, start: Tensor, rows: Tensor) -> Tensor:
-        # compiled decoders change their tokens in place
-        self._calls.append(Call(tokens.clone(), start.clone(), rows))
-        return rows

@@ -7,17 +7,15 @@ numbers are on the tape, a kernel that is run again does the same, and a process
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from experiments.sweeps.sample import Sample
-from simlab.arrays import Array
 from simlab.decoders import Sjd, SjdPd, verifies
 from simlab.decoders.compiled.kernels import kernel_of
 from simlab.decoders.tree import NONE, Tree
-from simlab.processes import Process
-from simlab.processes.wrapped import Wrapped
+from simlab.processes.wrapped import Recalled
 from simlab.randomness.tape_compiled import Uniforms
 
 
@@ -51,10 +49,10 @@ def calls(sample: Sample, replicate: int) -> Iterator[Call]:
     """
     if not verifies(sample.decoder):
         raise ValueError(f"decoder is a {type(sample.decoder).__name__}; expected one that verifies drafts by a rule")
-    target, draft = _RecordingProcess(sample.pair.target), None
+    target, draft = Recalled(sample.pair.target), None
     if sample.decoder.needs_draft:
         assert sample.pair.draft is not None, "nothing was simulated without one"
-        draft = _RecordingProcess(sample.pair.draft)
+        draft = Recalled(sample.pair.draft)
     kernel = kernel_of(sample.decoder, target, sample.rule, draft)
     only, iteration = np.array([replicate]), 0
     state = kernel.start(Uniforms.of_tape(sample.tape, only, iteration), 1)
@@ -65,14 +63,14 @@ def calls(sample: Sample, replicate: int) -> Iterator[Call]:
         accepted = int(kernel.step(state, Uniforms.of_tape(sample.tape, only, iteration))[0])
         stop = int(state.length[0])
 
-        last = target.take_calls()[-1]
-        q = np.concatenate([row.rows for row in draft.take_calls()]) if draft is not None else declared
+        last = target.taken()[-1]
+        q = np.concatenate([call.rows[0] for call in draft.taken()]) if draft is not None else declared
         assert q is not None, "either there is a draft, or rows are declared"
-        width = len(q)
-        chain = last.tokens[start : start + width]
-        nodes = chain if last.nodes is None else last.nodes
+        width, rows = len(q), last.rows[0]
+        chain = last.tokens[0, start : start + width]
+        nodes = chain if last.nodes is None else last.nodes[0]
         tokens = state.tokens[0, start : start + accepted].copy()
-        yield Call(start, stop, accepted, tokens, chain, last.rows[: width + 1], q, nodes, last.rows)
+        yield Call(start, stop, accepted, tokens, chain, rows[: width + 1], q, nodes, rows)
 
 
 def verified_positions(sample: Sample, replicate: int) -> Iterator[VerifiedPosition]:
@@ -110,32 +108,3 @@ def _existing(family: list[int], nodes: np.ndarray, q: np.ndarray, width: int) -
             found.append(node)
             left[nodes[node]] = False
     return found
-
-
-class _RecordedCall(NamedTuple):
-    tokens: np.ndarray  # int[T]
-    nodes: np.ndarray | None  # int[M]: of a tree
-    rows: np.ndarray  # [count, V]
-
-
-class _RecordingProcess(Wrapped):
-    """A process that records the calls of one sequence."""
-
-    def __init__(self, process: Process) -> None:
-        super().__init__(process)
-        self._calls: list[_RecordedCall] = []
-
-    def take_calls(self) -> list[_RecordedCall]:
-        """The calls so far, which are then forgotten."""
-        calls, self._calls = self._calls, []
-        return calls
-
-    def forward(self, tokens: Array, start: Array, count: int) -> Array:
-        return self._record(tokens, None, self.process.forward(tokens, start, count))
-
-    def forward_tree(self, tokens: Array, start: Array, nodes: Array, paths: Array) -> Array:
-        return self._record(tokens, nodes, self.process.forward_tree(tokens, start, nodes, paths))
-
-    def _record(self, tokens: np.ndarray, nodes: Any, rows: np.ndarray) -> np.ndarray:
-        self._calls.append(_RecordedCall(tokens[0].copy(), None if nodes is None else nodes[0].copy(), rows[0].copy()))
-        return rows

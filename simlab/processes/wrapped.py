@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from simlab.arrays import Array
 from simlab.processes.base import Process
@@ -39,3 +40,36 @@ class Wrapped(Process):
 
     def faults(self) -> dict[int, str]:
         return self.process.faults()
+
+
+class Call(NamedTuple):
+    """What a process was asked, and its answer."""
+
+    tokens: Array  # int[B, T]
+    start: Array  # int[B]
+    nodes: Array | None  # int[B, M]: of a tree
+    rows: Array  # [B, M + 1, V] of a tree, else as many as were asked for
+
+
+class Recalled(Wrapped):
+    """A process that keeps its calls until they are taken."""
+
+    def __init__(self, process: Process) -> None:
+        super().__init__(process)
+        self._calls: list[Call] = []
+
+    def taken(self) -> list[Call]:
+        """The calls since the last time."""
+        calls, self._calls = self._calls, []
+        return calls
+
+    def forward(self, tokens: Array, start: Array, count: int) -> Array:
+        return self._kept(tokens, start, None, super().forward(tokens, start, count))
+
+    def forward_tree(self, tokens: Array, start: Array, nodes: Array, paths: Array) -> Array:
+        return self._kept(tokens, start, nodes, super().forward_tree(tokens, start, nodes, paths))
+
+    def _kept(self, tokens: Array, start: Array, nodes: Array | None, rows: Array) -> Array:
+        # copies: compiled decoders change theirs in place
+        self._calls.append(Call(tokens + 0, start + 0, None if nodes is None else nodes + 0, rows))
+        return rows

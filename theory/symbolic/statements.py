@@ -5,7 +5,7 @@
 ``frontier``
     of a rule: none accepts more at the TV that this one spends, ``accepts == alpha + tv``;
 ``accepts >= speculative``, ``tv <= 1/10``, ``accepts == 1 - tv``, ...
-    a comparison of numbers and of
+    a comparison of numbers, divided by numbers alone, and of
 
     ============  =========================================================================================
     ``accepts``   how often a draft, or one of several candidates, is accepted; of a decoder how many drafts
@@ -26,6 +26,7 @@ import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from math import inf
 from typing import Any
 
 LOSSLESS, FRONTIER = "lossless", "frontier"
@@ -45,6 +46,10 @@ COMPARISONS: dict[type, Callable[[Any, Any], bool]] = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
 }
+ALLOWED = (
+    *(*OPERATIONS, *COMPARISONS, ast.USub, ast.Load),
+    *(ast.Name, ast.Constant, ast.BinOp, ast.UnaryOp, ast.Compare),
+)
 
 __all__ = ["FRONTIER", "LOSSLESS", "OF_ROWS", "OF_SEQUENCES", "Statement", "read_statement"]
 
@@ -108,16 +113,20 @@ def read_statement(text: str, others: tuple[str, ...] = (), own: tuple[str, ...]
         raise ValueError(f"that is {text!r}; {known}")
     found = []
     for node in ast.walk(tree):
-        if isinstance(node, ast.Name):
-            if node.id not in names:
-                raise ValueError(f"that is {text!r}: {node.id} is not known; {known}")
-            found.append(names[node.id])
-            node.id = names[node.id]
-        elif isinstance(node, ast.Constant):
-            if isinstance(node.value, bool) or not isinstance(node.value, int | float):
-                raise ValueError(f"that is {text!r}: {node.value!r} is no number; {known}")
-        elif type(node) not in (*OPERATIONS, *COMPARISONS, ast.BinOp, ast.UnaryOp, ast.USub, ast.Compare, ast.Load):
-            raise ValueError(f"that is {text!r}; {known}")
+        match node:
+            case ast.Name(id=name) if name in names:
+                found.append(names[name])
+                node.id = names[name]
+            case ast.Name(id=name):
+                raise ValueError(f"that is {text!r}: {name} is not known; {known}")
+            case ast.Constant(value=value) if type(value) not in (int, float) or value == inf:
+                raise ValueError(f"that is {text!r}: {value!r} is no number; {known}")
+            case ast.BinOp(op=ast.Div(), right=right) if not (isinstance(right, ast.Constant) and right.value):
+                raise ValueError(f"that is {text!r}: {ast.unparse(right)} may be 0, or is; {known}")
+            case ast.Compare() if node is not tree:
+                raise ValueError(f"that is {text!r}: it compares twice; {known}")
+            case _ if type(node) not in ALLOWED:
+                raise ValueError(f"that is {text!r}; {known}")
     return Statement(text.strip(), tuple(dict.fromkeys(found)), tree)
 
 

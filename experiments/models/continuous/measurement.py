@@ -103,10 +103,7 @@ def settings() -> Iterator[tuple[str, Setting]]:
 class Drafts(NamedTuple):
     """Drafts that were verified."""
 
-    # image, position, place: int[D]: of its image, in its sequence, and in its block
-    image: np.ndarray
-    position: np.ndarray
-    place: np.ndarray
+    image: np.ndarray  # int[D], each draft's
     chance: np.ndarray  # float64[D], the probability of accepting it
     # sigma, with_sigma: float64[D]: log Sigma, and the probability with the product of variances in the ratio
     sigma: np.ndarray
@@ -128,7 +125,7 @@ def drafts_of(rule: Rule, verified: Verified) -> Drafts:
         target, draft = (trajectory.kernel(last) for trajectory in pair)
         gap = np.linalg.norm((target.mean - draft.mean) / target.root, axis=1)
     images = verified.tape.replicates.astype(int)
-    return Drafts(images, verified.position, verified.place, chance, sigma, with_sigma, gap)
+    return Drafts(images, chance, sigma, with_sigma, gap)
 
 
 def clustered(images: np.ndarray, values: np.ndarray) -> dict[str, float | None]:
@@ -198,12 +195,10 @@ def measured(models: Continuous, setting: Setting, images: int, seed: int) -> di
     begun = process_time()
     made = setting.decoder().run(target, draft, rule, Tape(seed, images), seen.append)
     taken = process_time() - begun
-    image, position, place, chance, sigma, with_sigma, gap = map(
+    image, chance, sigma, with_sigma, gap = map(
         np.concatenate, zip(*(drafts_of(rule, verified) for verified in seen), strict=True)
     )
     acceptance = clustered(image, chance)
-    sites = order[image, position]
-    centre = (abs(sites // 7 - 3) <= 1) & (abs(sites % 7 - 3) <= 1)
     rejected = made.trials > 0
     return {
         "images": images,
@@ -211,14 +206,6 @@ def measured(models: Continuous, setting: Setting, images: int, seed: int) -> di
         "acceptance": acceptance,
         # by how much the product of variances raises acceptance at the same trajectories
         **({"sigma_adds": clustered(image, with_sigma - chance)} if setting.rule == "last-step" else {}),
-        "by_place": [clustered(image[place == j], chance[place == j]) for j in np.unique(place)],
-        "by_third": [
-            clustered(image[part], chance[part])
-            for k in range(3)
-            if (part := position * 3 // models.pair.length == k).any()
-        ],
-        "centre": clustered(image[centre], chance[centre]),
-        "border": clustered(image[~centre], chance[~centre]),
         "calls": clustered(numbers, made.calls),
         "proposals_a_rejection": float(made.trials[rejected].mean()) if rejected.any() else None,
         "unfinished": float(np.isnan(made.tokens[:, :, 0]).mean()),

@@ -1,1 +1,1 @@
-"""Loaders that make this project's models, LlamaGen and Hugging Face models processes."""
+"""Loaders of checkpoints: of this project, of LlamaGen, Chameleon and Emu3, and of language models of transformers."""

@@ -39,8 +39,8 @@ def load_vqgan(path: Path, dtype: torch.dtype = torch.float32, device: torch.dev
     Parameters
     ----------
     path
-        ``vqgan.ckpt``, or a folder that holds it (in itself, ``tokenizer`` or ``chameleon/tokenizer``), or in whose
-        safetensors it stands with its decoder under ``model.vqmodel``.
+        ``vqgan.ckpt``, or a folder that holds it (in itself, ``tokenizer``, ``chameleon/tokenizer`` or
+        ``ckpts/chameleon/tokenizer``), or in whose safetensors it stands with its decoder under ``model.vqmodel``.
     dtype, device
         Of the weights.
     """

@@ -253,6 +253,6 @@ def test_files_that_are_not_what_they_should_be(tmp_path: Path, idx: dict[str, A
         load_fashion(tmp_path)
     with pytest.raises(ValueError, match="sha256 is"):
         load_fashion(fetch=lambda address: gzip.compress(b"something else"))
-    with pytest.raises(ValueError, match="^https://.*expected an idx file"):
+    with pytest.raises(ValueError, match=r"^https://.*expected an idx file"):
         load_fashion(fetch=lambda address: b"a page, and no file")
     assert not (tmp_path / "home").exists()

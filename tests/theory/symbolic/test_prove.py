@@ -413,7 +413,13 @@ def test_a_rule_that_catches_the_limit_is_not_proven_by_it() -> None:
     assert answer.outcome == "unknown"
 
 
-@pytest.mark.parametrize("that", ["losless", "accepts", "accepts >= nothing", "__import__('os') == 1", "tv <= 'a'"])
+NONE = [
+    *("losless", "accepts", "accepts >= nothing", "__import__('os') == 1", "tv <= 'a'", "tv <= True", "tv <= 1e999"),
+    *("(tv == 0) == 1", "tv <= 1/0", "tv <= 1 / (1 - 1)", "1 / tv >= 1", "not tv <= 1", "+tv <= 1", "tv <= 2 ** 3"),
+]
+
+
+@pytest.mark.parametrize("that", NONE)
 def test_a_statement_that_is_none_is_told(that: str) -> None:
     with pytest.raises(ValueError, match="expected lossless, frontier"):
         prove(LOSSLESS, that)
