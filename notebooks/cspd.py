@@ -40,7 +40,7 @@ from theory.continuous import ratio_acceptance as ratio
 from theory.continuous.example_processes import UNCONDITIONAL
 from theory.continuous.isotropic import isotropic_acceptance
 from theory.continuous.joint_gaussian import log_sigma
-from theory.continuous.line import distances, target_law
+from theory.continuous.line import emitted, target_law
 from theory.continuous.sequences import autoregressive, in_place
 from theory.draft_length import columns, verified_bounds
 from theory.proofs.base import eq, for_all_masses
@@ -129,7 +129,7 @@ for axis, (name, (sd, offset)) in zip(axes, drafts.items(), strict=True):
     draft = affine_chain(8, 0.8, sd, offset)
     rows[name] = {r"$\Sigma$": exp(log_sigma(target, draft))}
     for (label, rule), colour in zip(rules.items(), ("black", "C1"), strict=True):
-        law, _ = distances(target, draft, UNCONDITIONAL, make_rule(rule), 100)
+        law = emitted(target, draft, UNCONDITIONAL, make_rule(rule), 100)
         wanted = target_law(target, UNCONDITIONAL[0], law.x)
         rows[name][f"TV, {label}"] = (abs(law.density - wanted).sum() * (law.x[1] - law.x[0]) + law.unfinished) / 2
         axis.plot(law.x, law.density, color=colour, label=label)

@@ -2,7 +2,8 @@
 
 Numba compares a cached kernel with the file it is defined in, and not with those of the functions it calls, so that
 after an update an old kernel can go on computing what the sources no longer say. Kernels are therefore dropped
-whenever any compiled source has changed; they are compiled again at their next use.
+whenever any compiled source has changed, or one with functions that are compiled as they stand; they are compiled again
+at their next use.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 
 STAMP = "kernels.stamp"
+SOURCES = "compiled/*.py", "*_compiled.py", "randomness/*.py", "continuous/normals.py", "process/cached.py"
 
 
 def drop_stale_kernels(package: Path) -> bool:
@@ -22,7 +24,7 @@ def drop_stale_kernels(package: Path) -> bool:
     """
     if "NUMBA_CACHE_DIR" in os.environ:
         return False
-    sources = sorted({*package.rglob("compiled/*.py"), *package.rglob("*_compiled.py")})
+    sources = sorted({path for pattern in SOURCES for path in package.rglob(pattern)})
     states = [(str(path.relative_to(package)), path.stat().st_mtime_ns, path.stat().st_size) for path in sources]
     now, stamp = sha256(repr(states).encode()).hexdigest(), package / "__pycache__" / STAMP
     try:

@@ -143,7 +143,6 @@ FIELDS = {  # how much a word counts in each, and how much the length of the fie
 }
 SATURATION = 13.0
 HEADLINE, PART = 1.03, 0.8  # entries that a reader asks about first, and those that are parts of others
-RARE = 1.0
 SCALE, LEAST = 5, 4  # of weights, which are whole numbers, and that of one that counts
 
 
@@ -174,7 +173,7 @@ def index(
                 for name, (boost, shortened) in FIELDS.items()
             )
             rare = log(1 + (len(listed) - among[word] + 0.5) / (among[word] + 0.5))
-            weight = round(SCALE * factor * rare**RARE * much * (SATURATION + 1) / (much + SATURATION))
+            weight = round(SCALE * factor * rare * much * (SATURATION + 1) / (much + SATURATION))
             if weight >= LEAST:
                 weights.setdefault(word, []).extend((number, weight))
     return {

@@ -12,8 +12,7 @@ from math import ceil
 from typing import Any
 
 from simlab.certify.certificate import OF_ALL
-
-LOOSE = 0.4  # TV that a pass excludes in cases that are not principal
+from simlab.certify.engine.planning import LOOSE
 
 
 def named(line: dict[str, Any]) -> str:

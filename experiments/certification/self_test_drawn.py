@@ -77,7 +77,7 @@ def wrong_row(number: int, seed: int, budget: float, processes: int, contracts: 
     """What a certificate says of a wrong one."""
     one = drawn(number, seed, contracts)
     gate, off = GATES[one.gate], deviation(one.fault, GATES[one.gate], one.contract)
-    table_lines = _certified(implementation(one.fault, gate, one.contract), one.contract, budget, number, processes)
+    told = _certified(implementation(one.fault, gate, one.contract), one.contract, budget, number, processes)
     return {
         **one._asdict(),
         "battery": battery_of(one.contract),
@@ -88,15 +88,15 @@ def wrong_row(number: int, seed: int, budget: float, processes: int, contracts: 
         "deviation": off.tv,
         "exact": off.exact,
         "shape": dict(off.shape),
-        **table_lines,
-        "reached": _reached(table_lines["region"], gate, CONTRACTS[one.contract].faults[one.fault]),
+        **told,
+        "reached": _reached(told["region"], gate, CONTRACTS[one.contract].faults[one.fault]),
     }
 
 
 def right_row(contract: str, name: str, run: int, seed: int, budget: float, processes: int) -> Row:
     """What a certificate says of a correct one."""
-    table_lines = _certified(CORRECT[contract][name], contract, budget, seed + run, processes)
-    return {"contract": contract, "name": name, "run": run, **table_lines}
+    told = _certified(CORRECT[contract][name], contract, budget, seed + run, processes)
+    return {"contract": contract, "name": name, "run": run, **told}
 
 
 def _certified(function: Callable[..., Any], contract: str, budget: float, seed: int, processes: int) -> Row:

@@ -3,7 +3,7 @@
 =====================  ==============================================================================
 answer.json            what was asked and what came out; of a counterexample the rows, as fractions
 proof-K.smt2           of a proof, everything that the solver was asked, one file a space
-check.py               asks two other solvers the same
+check.py               asks cvc5 the same, and z3 again
 =====================  ==============================================================================
 """
 

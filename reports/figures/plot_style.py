@@ -65,6 +65,7 @@ RULE_STYLES: dict[str, Style] = {
     "fuzzy": ("#332288", "H"),
     "mars": ("#CC3311", "<"),
     "mars-reference": ("#7A1F0A", "+"),
+    "sampler-match": ("#A0A000", "h"),
 }
 
 # The rules by the names they are made with; those that the report separates by their options share a style.

@@ -255,17 +255,7 @@ def _failure(search: Search, subject: str, strict: bool) -> tuple[Failure | None
     """What is wrong, and what shows at the ends of coins only, which with ``strict`` is wrong as well."""
     found, edge = search.found()
     search.report("shrinking")
-    failing = Failing(
-        search.contract,
-        search.drawing,
-        search.function,
-        search.seed,
-        search.limit,
-        search.processes,
-        subject,
-        search.evidence,
-        search.laws,
-    )
+    failing = Failing(search, subject)
     at_edge = failing.of_fault(edge) if edge else None
     if isinstance(found, Fault):
         if of_tensors(found.message):

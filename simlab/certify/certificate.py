@@ -23,16 +23,17 @@ VERDICTS = {
 # 3 no drawn row that is certain of a token among others that are not, and no vocabulary for being that of a model, and
 # 4 no row of two tokens, none certain of one at an end, and few vocabularies next to powers of two above 65,536, and
 # 5 seldom looked at the last position of eight or 32, and added up no counts by position or by how large a call is, and
-# 6 drew sizes by chance alone, and did not count by themselves the rows in which q lacks a class
-BATTERY = 7
+# 6 drew sizes by chance alone, and did not count by themselves the rows in which q lacks a class, and
+# 7 gave nearly all of the time of slow code to its largest shapes, and logits had no row certain of a token or of two
+BATTERY = 8
 # Contracts with another number: servers are tried on texts; the rest had one more before, in which rows of a sequence
 # depend on all tokens before, trees have a nearly certain candidate, and top-k and top-p leave more than four tokens;
 # and trees two more since, with rows certain of what is no candidate, and nodes of the first token or the last, and
 # with branches as long as the position that is looked at; and candidates one more, with first ones that are refused
 OWN = (
     {"completions": 2}
-    | dict.fromkeys(("decode", "chain_logits", "chain_logits_joint", "verify_candidates"), 8)
-    | dict.fromkeys(("tree_parents", "tree_siblings"), 10)
+    | dict.fromkeys(("decode", "chain_logits", "chain_logits_joint", "verify_candidates"), 9)
+    | dict.fromkeys(("tree_parents", "tree_siblings"), 11)
 )
 OF_ALL = "TV: of all calls together"  # said where calls are counted by their number
 LISTED = 64  # outcomes of a failing case that are listed

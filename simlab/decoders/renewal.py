@@ -75,9 +75,9 @@ def fresh(drafts: Drafts, rule: Rule, randomness: Randomness) -> Pmfs:
     return drafts.p, drafts.p
 
 
-def maximal(drafts: Drafts, rule: Rule, randomness: Randomness) -> Pmfs:
+def maximal(drafts: Drafts, rule: Rule, randomness: Randomness, lane: int = 0) -> Pmfs:
     """The verification goes on; whatever stands there afterwards has the law of the row of this call."""
-    return _verified(drafts, rule, randomness)[0], drafts.p
+    return _verified(drafts, rule, randomness, lane)[0], drafts.p
 
 
 def maximal_by_law(drafts: Drafts, rule: Rule, randomness: Randomness) -> Pmfs:
@@ -92,13 +92,13 @@ def maximal_reference(drafts: Drafts, rule: Rule, randomness: Randomness) -> Pmf
     return drawn, namespace(drawn).where(kept[..., None], drafts.q, drafts.p)
 
 
-def _verified(drafts: Drafts, rule: Rule, randomness: Randomness) -> tuple[Array, Array]:
+def _verified(drafts: Drafts, rule: Rule, randomness: Randomness, lane: int = 0) -> tuple[Array, Array]:
     """What the drafts behind the committed tokens are drawn from once they are verified, and which of them are kept."""
     p, q, x, behind, position = drafts
     xp = namespace(p)
     # a position has one coin a call: the scan to the first rejection has not used those behind it
     probability = xp.where(behind, rule.accept_rows(p, q, x), full((1,), 1, p))
-    accepted = randomness.accept(probability, position)
+    accepted = randomness.accept(probability, position, lane)
     drawn = xp.where(accepted[..., None], one_hot(x, p), rule.weights_rows(p, q, x))
     return xp.where(behind[..., None], drawn, p), behind & accepted
 

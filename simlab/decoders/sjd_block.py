@@ -18,9 +18,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from simlab.arrays import Array, at, namespace, normalised, number, one_hot, wide
+from simlab.arrays import Array, at, namespace, normalised, number, wide
 from simlab.decoders.block import Block
-from simlab.decoders.renewal import Drafts, Renewal, Renewals, kept
+from simlab.decoders.renewal import Drafts, Renewal, Renewals, maximal
 from simlab.decoders.sjd import Sjd
 from simlab.randomness import Randomness
 from simlab.rules import Rule, Speculative
@@ -55,16 +55,11 @@ class SjdBlock(Sjd):
 
     def renew(self, drafts: Drafts, rule: Rule, randomness: Randomness) -> tuple[Array, Array]:
         """Drafts behind the accepted ones stay, declared as q', or are verified once more, by coins of their own."""
-        p, q, x, behind, position = drafts
-        if self.renewal == "fresh":
-            return p, p
-        xp, followed = namespace(p), self.followed(p, q, x)
-        if self.renewal == "kept":
-            return kept(drafts._replace(q=followed), rule, randomness)
-        probability = xp.where(behind, LOSSLESS.accept_rows(p, followed, x), number(1, p))
-        stays = randomness.accept(probability, position, lane=1)
-        drawn = xp.where(stays[..., None], one_hot(x, p), LOSSLESS.weights_rows(p, followed, x))
-        return xp.where(behind[..., None], drawn, p), p
+        if self.renewal != "fresh":
+            drafts = drafts._replace(q=self.followed(drafts.p, drafts.q, drafts.x))
+        if self.renewal == "maximal":
+            return maximal(drafts, LOSSLESS, randomness, lane=1)
+        return super().renew(drafts, rule, randomness)
 
     def followed(self, p: Array, q: Array, x: Array) -> Array:
         """``[B, W, V]``: what drafts follow that are not accepted, given those to their left; q where all are."""

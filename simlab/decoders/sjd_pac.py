@@ -25,7 +25,7 @@ from simlab.decoders.renewal import Renewal
 from simlab.decoders.sjd_ac import SjdAc
 from simlab.decoders.sjd_pd import SjdPd
 
-Kept = Literal["first", "dropped"]
+Left = Literal["first", "dropped"]
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class SjdPac(SjdPd, SjdAc):
     ----------
     kept
         What becomes of a token that adaptive continuation has left where a tree begins: ``first`` (it is c_1) or
-        ``dropped`` (all K candidates are drawn again).
+        ``dropped`` (all K candidates are drawn again). The renewal of this name is another thing.
 
     Raises
     ------
@@ -48,12 +48,12 @@ class SjdPac(SjdPd, SjdAc):
     SJD-PAC, section 4.3 and Algorithm 1.
     """
 
-    kept: Kept = "first"
+    kept: Left = "first"
     renewal: Renewal = field(default="maximal", kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_choice("kept", self.kept, get_args(Kept))
+        check_choice("kept", self.kept, get_args(Left))
 
     def continued(self, position: Array, start: Array) -> Array:
         first = start if self.kept == "first" else start + self.draft_tree().depth

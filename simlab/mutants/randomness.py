@@ -1,7 +1,7 @@
 """Wrong randomness: decisions of a decoder that are shared, skipped or miscounted.
 
 A decoder asks its decisions of a :class:`~simlab.randomness.Randomness`; :class:`WithRandomness` gives it one that
-answers wrongly (MUTANTS 16, 17, 28 and 35). Only checks and tests may use them.
+answers wrongly. Only checks and tests may use them.
 """
 
 from __future__ import annotations

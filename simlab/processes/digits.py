@@ -22,7 +22,7 @@ import numpy as np
 
 from simlab.arrays import Array, at
 from simlab.checks import check_at_least
-from simlab.processes.base import Process, places
+from simlab.processes.base import Process
 from simlab.processes.compiled import Compiled, integers
 from simlab.processes.digits_network import (
     FEATURES,
@@ -80,14 +80,6 @@ class DigitsTarget(Compiled):
         rows = np.empty((len(tokens), count, VOCABULARY))
         window(self._network, canvas(tokens), integers(start), rows)
         return rows
-
-    def forward_tree(self, tokens: Array, start: Array, nodes: Array, paths: Array) -> Array:
-        from simlab.processes.digits_network_compiled import tree
-
-        rows = np.empty((len(tokens), len(paths) + 1, VOCABULARY))
-        place = places(start, paths)
-        tree(self._network, canvas(tokens), integers(start), integers(nodes), integers(paths), integers(place), rows)
-        return self._ended(rows, place)
 
 
 class DigitsDraft(Process):

@@ -1,4 +1,4 @@
-"""The kernels of :mod:`simlab.processes.digits_network`: the pmfs of a window of positions, and of a tree."""
+"""The kernels of :mod:`simlab.processes.digits_network`: the pmfs of a window of positions."""
 
 from __future__ import annotations
 
@@ -21,32 +21,6 @@ def window(network: Network, tokens: np.ndarray, start: np.ndarray, rows: np.nda
         for m in range(min(rows.shape[1], LENGTH - start[b])):
             _row(network, tokens[b], start[b] + m, seen, rows[b, m])
             _see(network, tokens[b], start[b] + m, start[b] + m + 1, seen)
-
-
-@njit(nogil=True, cache=True)
-def tree(
-    network: Network,
-    tokens: np.ndarray,
-    start: np.ndarray,
-    nodes: np.ndarray,
-    paths: np.ndarray,
-    place: np.ndarray,
-    rows: np.ndarray,
-) -> None:
-    """Write the pmfs ``rows[B, M + 1, V]`` of a tree at ``place[B, M + 1]``; none past the end."""
-    before, seen = np.empty((2, network.where.shape[1]))
-    for b in range(len(tokens)):
-        before[:] = 0
-        _see(network, tokens[b], 0, min(start[b], LENGTH), before)
-        for m in range(rows.shape[1]):
-            position = place[b, m]
-            if position >= LENGTH:
-                continue
-            for k in range(position - start[b]):
-                tokens[b, start[b] + k] = nodes[b, paths[m - 1, k]]
-            seen[:] = before
-            _see(network, tokens[b], start[b], position, seen)
-            _row(network, tokens[b], position, seen, rows[b, m])
 
 
 @njit(inline="always")

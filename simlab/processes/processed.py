@@ -8,7 +8,7 @@ So the processors are part of the process, in the order in which samplers apply 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,9 +17,10 @@ from simlab.arrays import Array, Constant, Number, grid, is_exact, namespace
 from simlab.checks import check_at_least, check_number
 from simlab.processes import processors
 from simlab.processes.base import Process, places
+from simlab.processes.wrapped import Wrapped
 
 
-class Processed(Process):
+class Processed(Wrapped):
     """The rows of ``process`` after a sampler's processors.
 
     Parameters
@@ -55,9 +56,8 @@ class Processed(Process):
         for name, given in (("process", process), ("unconditional", unconditional)):
             if not isinstance(given, Process) and (given is not None or name == "process"):
                 raise ValueError(f"{name} is {given!r}; expected a process")
-        self.process, self.unconditional = process, unconditional
-        self.vocabulary, self.length, self.shape = process.vocabulary, process.length, process.shape
-        self.uniform = process.uniform
+        super().__init__(process, *([] if unconditional is None else [unconditional]))
+        self.unconditional = unconditional
         check_number("temperature", temperature)
         check_number("guidance", guidance)
         if top_k is not None:
@@ -78,24 +78,9 @@ class Processed(Process):
         # an exact process raises at once for what it cannot compute
         self.processed(processors.guided(process.uniform, process.uniform, guidance))
 
-    def keep(self, rows: Sequence[int]) -> None:
-        """Its models go on with these."""
-        for model in (self.process, self.unconditional):
-            if model is not None:
-                model.keep(rows)
-
-    def hold(self, tokens: Array, start: Array, nodes: Array, paths: Array) -> None:
-        """Its models see the tree."""
-        for model in (self.process, self.unconditional):
-            if model is not None:
-                model.hold(tokens, start, nodes, paths)
-
-    def faults(self) -> dict[int, str]:
-        """Those of its models."""
-        return (self.unconditional.faults() if self.unconditional else {}) | self.process.faults()
-
-    def _rows(self, tokens: Array, start: Array, count: int) -> Array:
-        return self._sampled(lambda model: model.forward(tokens, start, count), grid(start, count))
+    def forward(self, tokens: Array, start: Array, count: int) -> Array:
+        position = grid(start, count)
+        return self._ended(self._sampled(lambda model: model.forward(tokens, start, count), position), position)
 
     def forward_tree(self, tokens: Array, start: Array, nodes: Array, paths: Array) -> Array:
         """One call of the model, for the same tree."""

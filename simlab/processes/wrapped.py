@@ -10,10 +10,10 @@ from simlab.processes.base import Process
 
 
 class Wrapped(Process):
-    """The sequences of ``process``, its rows, and whatever it remembers of a batch."""
+    """The sequences of ``process``, its rows, and whatever it and those ``beside`` it remember of a batch."""
 
-    def __init__(self, process: Process) -> None:
-        self.process = process
+    def __init__(self, process: Process, *beside: Process) -> None:
+        self.process, self._models = process, (process, *beside)
         self.vocabulary, self.length, self.shape = process.vocabulary, process.length, process.shape
         self.uniform = process.uniform
 
@@ -33,13 +33,15 @@ class Wrapped(Process):
         return self.process.closed(tokens)
 
     def keep(self, rows: Sequence[int]) -> None:
-        self.process.keep(rows)
+        for model in self._models:
+            model.keep(rows)
 
     def hold(self, tokens: Array, start: Array, nodes: Array, paths: Array) -> None:
-        self.process.hold(tokens, start, nodes, paths)
+        for model in self._models:
+            model.hold(tokens, start, nodes, paths)
 
     def faults(self) -> dict[int, str]:
-        return self.process.faults()
+        return {b: why for model in reversed(self._models) for b, why in model.faults().items()}
 
 
 class Call(NamedTuple):

@@ -1,8 +1,9 @@
 """Statistical tests with known false-alarm rates and known power.
 
-Every test is made from what is known before the data, and answers four questions:
+Every test is made from what is known before the data, and answers these questions:
 
-    test.p_value(data)                         how surprising the data are under the null hypothesis
+    test.p_value(data)                         how surprising the data are under the null hypothesis (of a sequential
+                                               test, ``test.p_value``: those so far)
     test.power(n, level, deviation)            the least probability of an alarm at any deviation of that size
     test.detectable(n, level, power)           the smallest deviation detected with that power: what a pass is worth
     test.sample_size(deviation, level, power)  how many observations a wanted deviation takes

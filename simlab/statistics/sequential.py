@@ -51,7 +51,7 @@ class Sequential(Planned):
     Raises
     ------
     ValueError
-        If a law is no pmf, or one of ``towards`` is over other outcomes.
+        If a law is no pmf, or a row of ``towards`` is of another length.
 
     Notes
     -----

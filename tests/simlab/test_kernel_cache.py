@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import os
 from pathlib import Path
 
 import pytest
 
-from simlab.kernel_cache import drop_stale_kernels
+import simlab
+from simlab.kernel_cache import SOURCES, drop_stale_kernels
 
 pytestmark = pytest.mark.exact
 
@@ -52,3 +54,15 @@ def test_kernels_elsewhere_are_left_alone(package: Path, monkeypatch: pytest.Mon
     monkeypatch.setenv("NUMBA_CACHE_DIR", "elsewhere")
     assert not drop_stale_kernels(package)
     assert kernels(package) == 4
+
+
+def test_sources_whose_functions_are_compiled_as_they_stand_count_as_well() -> None:
+    """As ``normals`` does of ``njit(...)(normals.box_muller)``."""
+    package = Path(simlab.__file__).parent
+    watched = {path for pattern in SOURCES for path in package.rglob(pattern)}
+    inlined = set[str]()
+    for path in watched:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func).startswith("njit"):
+                inlined |= {each.value.id for each in node.args if isinstance(each, ast.Attribute)}  # type: ignore[attr-defined]
+    assert {"philox", "exponentials", "normals"} <= inlined <= {path.stem for path in watched}

@@ -14,6 +14,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import wraps
 from typing import Any, Literal, get_args
 
 from theory.claims.sources import Source
@@ -129,12 +130,21 @@ class Claims(dict[str, Claim]):
         assumptions: Sequence[str] = (),
         simulates: str = "",
     ) -> Callable[[Callable[[int], Finding]], Callable[[int], Finding]]:
-        """Register the function that decides claim ``id``; it takes a seed and returns a finding."""
+        """Register the function that decides claim ``id``; it takes a seed and returns a finding.
+
+        What it finds to hold does so under the assumptions, if there are any.
+        """
 
         def register(decide: Callable[[int], Finding]) -> Callable[[int], Finding]:
+            @wraps(decide)
+            def decided(seed: int) -> Finding:
+                found = decide(seed)
+                under = assumptions and found.verdict == "holds"
+                return replace(found, verdict="holds-under-assumptions") if under else found
+
             proof = _unwrapped(inspect.cleandoc(decide.__doc__ or ""))
-            self[id] = Claim(id, self.paper, source, statement, decide, assumptions, (), proof, simulates)
-            return decide
+            self[id] = Claim(id, self.paper, source, statement, decided, assumptions, (), proof, simulates)
+            return decided
 
         return register
 

@@ -24,13 +24,8 @@ Found = TypeVar("Found")
 
 
 def holds_if(condition: bool, *evidence: Evidence) -> Finding:
-    """``holds`` by its proof if the checks agree with it, else ``refuted``."""
+    """``holds``, under the assumptions if there are any, if the checks agree with the proof, else ``refuted``."""
     return Finding("holds" if condition else "refuted", evidence)
-
-
-def holds_under_assumptions_if(condition: bool, *evidence: Evidence) -> Finding:
-    """``holds-under-assumptions`` by its proof if the checks agree with it, else ``refuted``."""
-    return Finding("holds-under-assumptions" if condition else "refuted", evidence)
 
 
 def not_refuted_if(condition: bool, *evidence: Evidence) -> Finding:

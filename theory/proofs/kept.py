@@ -165,7 +165,7 @@ def made(name: str) -> tuple[Entry, list[Any]]:
         found = ask()
         if found.outcome != "counterexample":
             raise CheckFailed(f"the proof {name} does not see: {told} ({found})")
-        refuted[told] = {each: [str(mass) for mass in row] for each, row in found.rows.items()}
+        refuted[told] = {each: " ".join(map(str, row)) for each, row in found.rows.items()}
     entry = {
         "statement": proof.statement,
         "lemma": proof.lemma,

@@ -1,4 +1,4 @@
-"""Proofs about drafts that are drawn from another row than is declared, and about engines that never look at it."""
+"""Proofs about drafts that are drawn from another row than is declared, engines that never look at it, and decoders."""
 
 from __future__ import annotations
 

@@ -18,7 +18,6 @@ from theory.proofs.base import Comparison, Numbers, Proof, Question, Stated, eq,
 
 DENSITIES = (
     "cspd.output-law.last-step",
-    "cspd.output-law.last-step",
     "cspd.output-law.marginal",
     "cspd.noiseless.target-end",
     "cspd.noiseless.last-noise",

@@ -27,7 +27,7 @@ __all__ = ["MEANING", "badge", "kept_of", "proofs_of", "rests_on", "supported", 
 
 
 def kept_of(id: str) -> dict[str, Entry]:
-    """What is kept of the proofs that serve a claim, or one that moved into it, by the name of the proof."""
+    """What is kept of the proofs that serve a claim, by the name of the proof."""
     return {name: entry for name, entry in kept_entries().items() if id in entry["claims"]}
 
 

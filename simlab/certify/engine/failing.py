@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -11,13 +11,13 @@ import numpy as np
 
 from simlab.arrays import total_variation
 from simlab.certify.certificate import Failure, listed, plain
-from simlab.certify.contracts.base import Case, Function
+from simlab.certify.contracts.base import Case
 from simlab.certify.engine.describing import condition, deviation
-from simlab.certify.engine.evidence import Diagnosis, Evidence, Finding, recognised
+from simlab.certify.engine.evidence import Diagnosis, Finding, recognised
 from simlab.certify.engine.exact import Exact
+from simlab.certify.engine.search import Search
 from simlab.certify.engine.shrink import Smallest, smallest_faulty_case, smallest_lossy_case
 from simlab.certify.engine.tasks import LOST, Edges, Enumerate, Fault
-from simlab.certify.registry import Contract
 
 ENDS = "a coin is 0 or the largest float below 1, or next to it (one in 2^24 in single precision, in 2^39 in double)"
 
@@ -26,35 +26,23 @@ WRITTEN = 64  # numbers of an argument that a program may hold
 
 @dataclass(frozen=True)
 class Failing:
-    """A callable under its contract, with what is known of it: counts, and laws that were enumerated."""
+    """A callable that is called ``subject``, and what a search has found out of it."""
 
-    contract: Contract
-    drawing: Sequence[Case]
-    function: Function
-    seed: int
-    limit: float
-    processes: int
+    search: Search
     subject: str
-    evidence: Evidence
-    laws: Mapping[int, Exact]
 
     def of_law(self, found: Finding | Exact) -> Failure:
         """What comes out does not follow the target."""
-        case = self.drawing[found.case]
+        case, evidence = self.search.drawing[found.case], self.search.evidence
         if isinstance(found, Exact):
-            laws = {i: exact.law for i, exact in self.laws.items() if i < len(self.evidence.cases)}
-            diagnosis, first = recognised(self.evidence.cases, laws), Smallest(case, 0, None, found.law)
+            laws = {i: exact.law for i, exact in evidence.laws.items()}
+            diagnosis, first = recognised(evidence.cases, laws), Smallest(case, 0, None, found.law)
         else:
-            diagnosis = self.evidence.diagnosis()
+            diagnosis = evidence.diagnosis()
             counts = found.counts if found.events == 0 else None
             first = Smallest(case, int(found.counts.sum()), counts, None)
-        simple = chain(self.contract.simplest(), (case for case in self.evidence.cases if case.branches))
-        small = (
-            smallest_lossy_case(
-                simple, self.function, self.seed, self.limit, self.processes, bool(self.laws), diagnosis
-            )
-            or first
-        )
+        simple = chain(self.search.contract.simplest(), (case for case in evidence.cases if case.branches))
+        small = smallest_lossy_case(simple, self.search, diagnosis) or first
         target = small.case.events[0].law
         exact = None if small.law is None else float(total_variation(small.law, target))
         measured: float | None = None
@@ -80,29 +68,24 @@ class Failing:
 
     def _measured(self, found: Finding) -> float:
         """TV of what was counted of the events that were found to deviate."""
-        return float(total_variation(*self.drawing[found.case].events[found.events].shares(found.counts)))
+        return float(total_variation(*self.search.drawing[found.case].events[found.events].shares(found.counts)))
 
     def _described(self, found: Finding | Exact, case: Case, diagnosis: Diagnosis) -> str:
         """A deviation that is no known bug: what is off, and in which cases."""
         if isinstance(found, Exact):
-            fails = {i: law.deviates for i, law in self.laws.items()}
+            fails = {i: law.deviates for i, law in self.search.laws.items()}
             off = deviation(case, 0, found.law)
         else:
-            fails = self.evidence.fails
+            fails = self.search.evidence.fails
             off = deviation(case, found.events, found.counts)
-        return "; ".join(filter(None, (diagnosis.summary(), off, condition(list(self.drawing), fails))))
+        return "; ".join(filter(None, (diagnosis.summary(), off, condition(list(self.search.drawing), fails))))
 
     def of_fault(self, fault: Fault) -> Failure:
         """It raises, hangs, ends its process, or returns what it must not."""
-        where = self.drawing[fault.task.case]
+        where = self.search.drawing[fault.task.case]
         small = Smallest(where, fault.call + 1, None, None, fault)
         if fault.kind in ("broken", "raises", "declines", "edge"):
-            small = (
-                smallest_faulty_case(
-                    iter(self.contract.simplest()), self.function, self.seed, self.limit, self.processes, fault
-                )
-                or small
-            )
+            small = smallest_faulty_case(iter(self.search.contract.simplest()), self.search, fault) or small
         smallest = small.fault or fault
         given = self._given(small.case, smallest)
         arguments = plain(given) | ({"uniforms": list(smallest.uniforms)} if smallest.uniforms else {})
@@ -122,16 +105,16 @@ class Failing:
     def _given(self, case: Case, fault: Fault) -> dict[str, Any]:
         """The arguments of the call that went wrong, where it is known which one that was."""
         if not isinstance(fault.task, Edges | Enumerate):
-            return case.call_arguments(fault.task.inputs(case, self.seed), fault.task.place(fault.call))
+            return case.call_arguments(fault.task.inputs(case, self.search.seed), fault.task.place(fault.call))
         return {} if fault.kind in LOST else case.call_arguments(fault.inputs, fault.call)
 
     def _arguments(self, case: Case) -> dict[str, Any]:
-        inputs = case.inputs(1, np.random.default_rng(self.seed))
+        inputs = case.inputs(1, np.random.default_rng(self.search.seed))
         return plain(case.call_arguments(inputs, 0))
 
     def _script(self, small: Smallest) -> str | None:
         where, _, name = self.subject.partition(":")
-        return small.case.script(where, name or self.contract.name, small.calls)
+        return small.case.script(where, name or self.search.contract.name, small.calls)
 
     def _once(self, case: Case, given: Mapping[str, Any], uniforms: tuple[float, ...]) -> str | None:
         """A program that calls with these arguments and prints the answer.
@@ -140,14 +123,14 @@ class Failing:
         """
         if not given or not all(isinstance(one, np.ndarray) and one.size <= WRITTEN for one in given.values()):
             return None
-        called = case.once(self.contract.name, tuple(given), uniforms)
+        called = case.once(self.search.contract.name, tuple(given), uniforms)
         if not called:
             return None
         where, _, name = self.subject.partition(":")
         scripted = "from simlab.certify.engine.scripted import Scripted  # gives these uniforms"
         lines = [
             "import numpy as np",
-            f"from {where} import {name or self.contract.name} as {self.contract.name}",
+            f"from {where} import {name or self.search.contract.name} as {self.search.contract.name}",
             *([scripted] if uniforms else []),
             "",
             *(f"{argument} = np.array({one.tolist()})" for argument, one in given.items()),

@@ -35,6 +35,7 @@ from simlab.certify.shapes.rows import LAWS, classes
 
 GLANCE = 16  # calls of the first case of every range, before any has more
 CALLS, LEAST_CALLS = 128, 64  # of a drawn case at first, and where each has the outcomes of many sequences
+TURN, FEWEST_CALLS = 0.2, 32  # seconds that these take, where that is more calls
 MOST_CALLS = 1 << 14  # of one that looks odd
 SOUGHT_AGAIN = 1.25  # times as many cases after which one is looked for again that was not found
 ODD, STILL_ODD = 0.02, 0.1  # p-values below which a case is called more often, and goes on being
@@ -48,6 +49,8 @@ NEAREST = 5  # calls by which it is said how long others take
 TRIES = 8  # shapes of a range that are looked at for one that is quick enough
 FEW = 1 << 16  # numbers of the rows of a shape that is quick on every machine
 LEAST_NUMBERS = 1 << 12  # below which time does not depend on how many there are
+WIDENING = 1 / 3  # of the time of drawn cases, for ranges that a region would have next
+COST = 0.75  # the power of the time of a call by which its range is called less often
 QUICK = 1e-4  # seconds of a call below which it does not matter how many there are
 SIZES = 832  # sizes of axes, kinds of cases, positions and distances of two whose counts are added up, at most
 EARLY = 1 << 13  # tests of added counts that have half of their level: in a minute there are seldom half as many
@@ -95,7 +98,8 @@ class Region:
         self.pools: dict[tuple[Key, str, int], Pool] = {}
         self.turns, self.later = np.zeros(count, int), np.zeros(count, int)
         self.seconds, self.calls = np.zeros(count), np.zeros(count, int)  # of the cases that were drawn from each
-        self.cases = self.between = 0  # of those that are not drawn since counts look odd: all, and since one that is
+        self.between = 0  # cases since one that was drawn since counts look odd
+        self.widening = 0.0  # seconds of those that were drawn since a region would have their range next
         self.anywhere = np.random.default_rng(drawing.seed).permutation(count)
         self.planned = [dict.fromkeys(LAWS, 0) for _ in range(count)]  # calls, by the number of classes
         self.most = np.full(count, inf)  # numbers of the rows of a shape that is called
@@ -114,8 +118,8 @@ class Region:
 
         A few calls of every range come first, wherever it is: what is wrong in many shapes, or by much, shows soon.
         Then every third case is of shapes whose added counts look odd, if any do, and every second one where they look
-        very odd; not while own shapes have had less than their half. Of the others every second one is of the range
-        that a region would have next, so that slow code has one, too, and the rest of those called least.
+        very odd; not while own shapes have had less than their half. A part of the time is for the range that a
+        region would have next, so that slow code has one, too, and the rest for those called least.
         """
         again = self._again()
         if again:
@@ -130,13 +134,14 @@ class Region:
         if suspected:
             self.between = 0
             return suspected
-        self.cases, self.between = self.cases + 1, self.between + 1
-        key = self._turn if first or (self.cases % 2 and not unseen) else self._least
-        for at in sorted(mine if first else others, key=key):
+        self.between += 1
+        next_one = first or (self.widening <= WIDENING * self.seconds.sum() and not unseen)
+        for at in sorted(mine if first else others, key=self._turn if next_one else self._least):
             before, visit = sum(self.planned[at].values()), self._new(at)
             self.slow[at] = visit is None
             if visit:
-                calls = max(LEAST_CALLS, CALLS // visit.shape.batch)
+                visit.widens = next_one
+                calls = self._enough(visit.shape)
                 return self._asked(visit, GLANCE if at in unseen else calls - GLANCE * (before == GLANCE))
         return None
 
@@ -159,9 +164,13 @@ class Region:
         """Ranges that have cost least come first, wherever they are: what is wrong in many shapes shows soon."""
         return self._cost(at, sum(self.planned[at].values())), int(self.anywhere[at])
 
+    def _quickest(self, at: int) -> tuple[float, int]:
+        """The same, where cases that are drawn since counts look odd count as well."""
+        return self._cost(at, int(self.calls[at])), int(self.anywhere[at])
+
     def _cost(self, at: int, planned: int) -> float:
-        """Calls of a range, times the root of the time of one: quick ones are called more often, not for as long."""
-        return planned * max(QUICK, float(self.seconds[at]) / max(1, int(self.calls[at]))) ** 0.5
+        """Calls of a range, times a power of the time of one: quick ones are called more often, not for as long."""
+        return planned * max(QUICK, float(self.seconds[at]) / max(1, int(self.calls[at]))) ** COST
 
     def rounds(self, calls: int) -> Iterator[list[tuple[int, int, int]]]:
         """``calls`` of every range that has few numbers, or is the user's; then of odd cases, as long as they are odd.
@@ -192,7 +201,7 @@ class Region:
         for _, what in sorted((odds, what) for what, odds in self._odds() if odds < 1):
             visit = self._new_of(what)
             if visit:
-                return self._asked(visit, max(LEAST_CALLS, CALLS // visit.shape.batch))
+                return self._asked(visit, self._enough(visit.shape))
             self.undrawn[what] = len(self.visits)
         return None
 
@@ -223,7 +232,7 @@ class Region:
         name, value = key
         purpose = BY_KEY.get((key, kind), BY_KEY[WHOLE, kind])
         where = PURPOSES[purpose]
-        every = [value] if name == "band" else sorted(filter(self._open, range(len(self.slow))), key=self._least)
+        every = [value] if name == "band" else sorted(filter(self._open, range(len(self.slow))), key=self._quickest)
         for at in every:
             if self.drawing.ranges[at].dtype != dtype or count not in _classes(self.drawing.ranges[at]):
                 continue
@@ -293,11 +302,20 @@ class Region:
         nearest = self.times[: bisect(self.times, (count, inf))][-NEAREST:]
         return median(seconds * count / one for one, seconds in nearest) if nearest else 0.0
 
+    def _enough(self, shape: Shape) -> int:
+        """Calls of a new case: fewer where each has the outcomes of many sequences, or takes long."""
+        quick = int(TURN / self._seconds(shape)) if self._seconds(shape) else CALLS
+        return max(FEWEST_CALLS, min(quick, max(LEAST_CALLS, CALLS // shape.batch)))
+
     def _asked(self, visit: Visit, calls: int) -> tuple[int, int, int]:
         number, visit.batches = visit.batches, visit.batches + 1
+        self._plan(visit, number, calls)
+        return visit.index, number, calls
+
+    def _plan(self, visit: Visit, number: int, calls: int) -> None:
+        """More calls are planned of a case that is not drawn since counts look odd, or fewer."""
         for at, one in enumerate(() if number or visit.suspected else self.drawing.ranges):
             self.planned[at][classes(visit.shape["V"])] += calls if self._of(visit, one) else 0
-        return visit.index, number, calls
 
     # What comes of it ------------------------------------------------------------------------------------------
 
@@ -305,7 +323,9 @@ class Region:
         """Take in the counts of a batch."""
         visit = self.visits[found.task.case]
         visit.calls += found.calls
+        self._plan(visit, found.task.number, found.calls - found.task.calls)
         self.seconds[visit.at] += found.seconds
+        self.widening += found.seconds * visit.widens
         self.calls[visit.at] += found.calls
         insort(self.times, (self._numbers(visit.shape), found.seconds / max(1, found.calls)))
         again = found.task.number > 0

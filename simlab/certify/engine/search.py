@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
 
@@ -37,9 +37,10 @@ MORE = 1000  # calls of a drawn case after a finding in it
 NAMING = 4.0  # seconds of enumeration once a law is sure, for the same
 BY_SHAPES = 0.45  # the part of false alarms that drawn shapes may raise
 SHARE = 0.3  # of the time of calls that drawn shapes get
-LARGE_SHARE = 0.75  # until each range of them was seen, while one looks odd, where fixed cases need no more or too much
+LARGE_SHARE = 0.75  # until each range of them was seen, while one looks odd, and where fixed cases need too much
+MOST = 0.9  # where they need no more
 FAR_TOO_MUCH = 1.5  # times the time that is left
-GLANCE_SECONDS = 0.25  # of a range that is looked at for the first time
+GLANCE_SECONDS, FIRST_SECONDS = 0.25, 0.4  # of a range that is looked at for the first time, and of a drawn case
 DISTINGUISHING = 8  # enumerated cases that tell known bugs apart
 
 Progress = Callable[[str, float], None]
@@ -93,7 +94,7 @@ class Search:
     def found(self) -> tuple[Fault | Finding | Exact | None, Fault | None]:
         """What is wrong, and what shows at the ends of coins only."""
         edge = None
-        with WorkerPool(self.function, self.drawing, self.seed, self.processes, self.limit) as pool:
+        with self.pool(self.drawing, self.processes) as pool:
             for step in (self._checked, self._forced, self._enumerated, self._sampled):
                 found = step(pool)
                 if found is not None:
@@ -107,6 +108,10 @@ class Search:
                 self._explained(pool)
                 found = self._counted_on(found, pool)
         return found, edge
+
+    def pool(self, cases: Sequence[Case], processes: int) -> WorkerPool:
+        """Processes that call the function with these cases."""
+        return WorkerPool(self.function, cases, self.seed, processes, self.limit)
 
     def _checked(self, pool: WorkerPool) -> Fault | None:
         """A few calls of every case; the budget begins once the first ones have ended."""
@@ -257,7 +262,7 @@ class Search:
             if not self.calls and planned.all() and self._turn_of_shapes(planned):
                 drawn = self.region.next_case()
                 if drawn:
-                    yield Sample(*drawn, GLANCE_SECONDS if drawn[-1] == GLANCE else self._part(0.02))
+                    yield Sample(*drawn, self._seconds(*drawn))
                     continue
             i = int(planned.argmin()) if self.calls else self.plan.next_case(planned)
             turn = FIRST_CALLS if planned[i] == 0 else min(int(planned[i]), LARGEST)
@@ -266,12 +271,16 @@ class Search:
             planned[i] += turn
             numbers[i] += 1
 
+    def _seconds(self, case: int, number: int, calls: int) -> float:
+        """Seconds that the calls of a drawn case may take: little before it looks odd."""
+        return GLANCE_SECONDS if calls == GLANCE else FIRST_SECONDS if number == 0 else self._part(0.02)
+
     def _turn_of_shapes(self, planned: Array) -> bool:
         """Whether drawn shapes have had less than their share of the time."""
         drawn, needed = float(self.region.seconds.sum()), self.plan.seconds_needed(planned)
         left = (1 - self._spent()) * self.budget * max(1, self.processes)
-        large = self.region.unseen or self.region.suspicious or not 0 < needed < FAR_TOO_MUCH * left
-        share = LARGE_SHARE if large else SHARE
+        large = self.region.unseen or self.region.suspicious or needed >= FAR_TOO_MUCH * left
+        share = MOST if needed == 0 else LARGE_SHARE if large else SHARE
         return drawn <= share * (drawn + float(self.evidence.seconds.sum()))
 
     def _turn(self, i: int, turn: int) -> int:

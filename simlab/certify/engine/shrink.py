@@ -10,9 +10,10 @@ from itertools import islice
 import numpy as np
 
 from simlab.arrays import Array, total_variation
-from simlab.certify.contracts.base import Case, Function
+from simlab.certify.contracts.base import Case
 from simlab.certify.engine.evidence import FALSE_ALARMS, Diagnosis
 from simlab.certify.engine.exact import Exact
+from simlab.certify.engine.search import Search
 from simlab.certify.engine.tasks import Counts, Edges, Enumerate, Fault, Sample, Task
 from simlab.certify.engine.workers import WorkerPool
 from simlab.statistics import Sequential
@@ -36,21 +37,14 @@ class Smallest:
     fault: Fault | None = None
 
 
-def smallest_lossy_case(
-    simplest: Iterator[Case],
-    function: Function,
-    seed: int,
-    limit: float,
-    processes: int,
-    enumerable: bool,
-    diagnosis: Diagnosis,
-) -> Smallest | None:
+def smallest_lossy_case(simplest: Iterator[Case], search: Search, diagnosis: Diagnosis) -> Smallest | None:
     """The first of the cases whose outcomes do not follow the target; ``None`` where none is found in time."""
+    enumerable = bool(search.laws)
     known = diagnosis.names[0] if diagnosis.names and not enumerable else None
     end = time.monotonic() + SECONDS
     likely = (case for case in simplest if known is None or _seen(case, known))
     while time.monotonic() < end and (cases := list(islice(likely, AT_ONCE))):
-        with WorkerPool(function, cases, seed, min(1, processes), limit) as pool:
+        with search.pool(cases, min(1, search.processes)) as pool:
             for k, case in enumerate(cases):
                 enumerated = enumerable and case.branches  # of the others there is no law to be had
                 found = _enumerated(pool, k, case) if enumerated else _sampled(pool, k, case, known, end)
@@ -59,9 +53,7 @@ def smallest_lossy_case(
     return None
 
 
-def smallest_faulty_case(
-    simplest: Iterator[Case], function: Function, seed: int, limit: float, processes: int, fault: Fault
-) -> Smallest | None:
+def smallest_faulty_case(simplest: Iterator[Case], search: Search, fault: Fault) -> Smallest | None:
     """The first of the cases in which a call goes wrong in the same way."""
     end = time.monotonic() + SECONDS
 
@@ -69,7 +61,7 @@ def smallest_faulty_case(
         return Edges(k, SECONDS) if fault.uniforms or fault.kind == "edge" else Sample(k, 0, 200, SECONDS)
 
     while time.monotonic() < end and (cases := list(islice(simplest, AT_ONCE))):
-        with WorkerPool(function, cases, seed, min(1, processes), limit) as pool:
+        with search.pool(cases, min(1, search.processes)) as pool:
             for found in pool.run(task(k) for k in range(len(cases))):
                 if isinstance(found, Fault) and found.kind == fault.kind:
                     return Smallest(cases[found.task.case], found.call + 1, None, None, found)

@@ -98,6 +98,7 @@ class Visit:
     calls: int = 0
     batches: int = 0
     suspected: bool = False  # drawn because counts of others looked odd
+    widens: bool = False  # drawn because a region would have its range next
     tallies: dict[str, Tally] = field(default_factory=dict)
 
     @property

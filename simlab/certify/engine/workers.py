@@ -129,9 +129,9 @@ class WorkerPool:
     def _receive(self, worker: _Worker, ready: Sequence[Any]) -> Any:
         """What came of the task of a worker, if it has ended; after that it has none."""
         if worker.pipe in ready:
-            return worker.answer()
+            return worker.answer(self.hint)
         if not worker.process.is_alive() and not worker.pipe.poll():  # a copy of it may hold the pipe open
-            return worker.dead()
+            return worker.dead(self.hint)
         waited = self.limit * (1.0 if worker.started else FIRST)
         if worker.silent() > waited:
             return worker.lost("hangs", f"does not return within {waited:g} s{self.hint}")
@@ -170,20 +170,21 @@ class _Worker(Child):
         with contextlib.suppress(OSError):  # the process has ended, which is seen when its answer is waited for
             self.pipe.send((self.number, task))
 
-    def answer(self) -> Any:
+    def answer(self, hint: str) -> Any:
+        """What came of its task; ``hint`` says why it may have died."""
         try:
             number, answer = self.pipe.recv()
         except Exception:  # an end, or what cannot be read: it may have written there itself
-            return self.dead()
+            return self.dead(hint)
         if self.shared.split.value:
             return self.lost("broken", SPLIT, ended=1)
         if number != self.number:
-            return self.dead()
+            return self.dead(hint)
         self.task, self.answered = None, True
         return answer
 
-    def dead(self) -> Fault:
-        return self.lost("dies", f"ends the process that calls it ({self.how_it_ended()}){BEFORE_THE_FORK}")
+    def dead(self, hint: str) -> Fault:
+        return self.lost("dies", f"ends the process that calls it ({self.how_it_ended()}){hint}")
 
     def lost(self, kind: str, message: str, ended: int = 0) -> Fault:
         """The fault of its last call, which has ``ended`` or not."""

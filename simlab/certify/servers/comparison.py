@@ -6,7 +6,7 @@ answers are compared does not depend on what they are, nor on how long they took
 
 Counted are, for each prompt, the token at each place and neighbouring tokens, each by a test of its own
 (:class:`~simlab.statistics.Paired`), and for each place all prompts together, whose stakes multiply since answers to
-different prompts are independent. The mean of all of these is one stake again: a false alarm has probability
+different prompts are independent. Half of the stake is on the former, half on the latter: a false alarm has probability
 ``FALSE_ALARMS`` at most, however long one goes on.
 """
 

@@ -35,7 +35,7 @@ from simlab.certify.shapes.rows import Row
 
 SURE = 0.2  # the part of blocks with two certain drafts in turn, where a coin that is used twice is seen best
 AGAIN, AS_CERTAIN = 0.6, 2 / 3  # the part of blocks in which an earlier row is hard too, and of these with two certain
-CERTAINLY = 0.5  # the part of blocks in which a row before the one that is hard, or behind it, is nearly certain
+CERTAINLY = 0.75  # the part of blocks in which a row before the one that is hard, or behind it, is nearly certain
 WHOLLY = 0.25  # of these the part in which it is certain
 HALF = 0.4  # of rows behind the one that is hard the part with two tokens instead
 
@@ -81,7 +81,8 @@ class RowMaker:
     passed: Callable[[Row, int, np.random.Generator], tuple[Array, Array]]
     halfway: Callable[[Row, np.random.Generator], Array]  # the row of q of a hard one whose drafts are often kept
     alike: bool = True  # whether the rows that are passed have the law in classes of those that are looked at
-    certain: bool = False  # whether rows may be made nearly certain of a token
+    certain: bool = False  # whether rows may be made certain of a token, or have two
+    nearly: bool = True  # whether they may then also be made nearly certain of one
     # rows of q that may be asked for, by how they differ from p
     kinds: Mapping[str, Callable[[Row, np.random.Generator], Array]] = field(default_factory=dict)
 
@@ -103,7 +104,7 @@ def drawn_block(
     anew = {ends, ends + 1, around.before, around.again, around.certain}
     p, q = np.empty((gamma + 1, size)), np.empty((gamma, size))
     labels, kinds = dict[int, Array](), dict[int, str]()
-    special = _special(around.certain == ends + 1, rng)
+    special = _special(around.certain == ends + 1, maker.nearly, rng)
     for i in range(gamma + 1):
         of = maker.row(size, rng) if i in anew else rows.turned(one, int(rng.integers(size)))
         if i == around.certain:
@@ -141,11 +142,11 @@ SPECIAL: dict[str, Callable[[Row, np.random.Generator], Row]] = {
 }
 
 
-def _special(behind: bool, rng: np.random.Generator) -> str:
+def _special(behind: bool, nearly: bool, rng: np.random.Generator) -> str:
     """Which row a place has beside the one where blocks mostly end; few blocks would pass one with two tokens."""
     if behind and rng.random() < HALF:
         return HALVES
-    return FORCED if rng.random() < WHOLLY else CERTAIN
+    return FORCED if rng.random() < WHOLLY or not nearly else CERTAIN
 
 
 class _Around(NamedTuple):

@@ -123,7 +123,8 @@ def logits(layout: Layout, arrays: Arrays, shape: Shape, rng: Generator, where: 
     size, gamma = shape["V"], shape["gamma"]
     temperature = TEMPERATURES[int(rng.integers(len(TEMPERATURES)))]
     cut = CUTS[int(rng.integers(len(CUTS)))](size, rng)
-    drawn = drawn_block(size, gamma, rng, replace(PLAIN, row=cut.row, certain=False), where)
+    # top-p would take light tokens off a row that is nearly certain of another
+    drawn = drawn_block(size, gamma, rng, replace(PLAIN, row=cut.row, nearly=cut.top_p == 1), where)
     p, q = ([cut.left(table[0]) for table in tables] for tables in (drawn.block.p, drawn.block.q))
     given = (tuple(cut.given(row, rng)[None] for row in side) for side in (p, q))
     raw_p, raw_q = (tuple(scaled(table**temperature) for table in tables) for tables in given)
@@ -307,10 +308,9 @@ def _events_in_turn(
 class TurningModel:
     """After a prefix comes a row that is turned by its tokens, in their order: all have one law in classes.
 
-    At places that are ``certain`` comes the likeliest token of that row, and no other.
-
-    By all of them, by the last one, or by none. Only where old tokens do not turn it are they any guess at the next:
-    code that drafts from them is wrong there if it takes them for drawn from something else.
+    It is turned by all of them, by the last one, or by none. Only where old tokens do not turn it are they any guess at
+    the next: code that drafts from them is wrong there if it takes them for drawn from something else. At places that
+    are ``certain`` comes the likeliest token of the row, and no other.
     """
 
     base: rows.Row
@@ -428,8 +428,8 @@ class DrawnDecode(Case):
         return tokens if self.eos is None else self.model.completed(tokens, rng)
 
     def call_arguments(self, inputs: Any, i: int) -> dict[str, Any]:
-        rows = f"rows of {len(self.model.base.p)} tokens, which are too long to read"
-        return {"model": rows, "length": self.length} | ({} if self.eos is None else {"eos": self.eos})
+        model = f"rows of {len(self.model.base.p)} tokens, which are too long to read"
+        return {"model": model, "length": self.length} | ({} if self.eos is None else {"eos": self.eos})
 
 
 def decode(shape: Shape, rng: Generator, where: Wanted = ANYTHING) -> Case:

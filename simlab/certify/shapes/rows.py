@@ -35,6 +35,7 @@ RARE = 5  # the class of rare tokens, of seven
 CERTAINTY = 61 / 64  # the mass of heavy tokens in a row that is nearly certain
 FEW, LEAST_KEPT = 1 / 4, 6  # the part of rows of which few tokens have mass, and how many at least: one of each class
 AT_AN_END = 1 / 2  # of the only tokens of a row the part that are the first of the vocabulary, or the last
+BOTH_ENDS = 3 / 4  # of two of which the first is so, the part where the other is the other end
 EASY = 1 / 32  # the most that is rejected at a position before the one that is looked at
 
 
@@ -87,6 +88,8 @@ def wholly_certain(of: Row, rng: np.random.Generator) -> Row:
 def two_alike(of: Row, rng: np.random.Generator) -> Row:
     """The same row with half of its mass in a token, the only one that is heavy, and half in another."""
     first, other = _anywhere(of, rng), _anywhere(of, rng)
+    if first in (0, len(of.p) - 1) and rng.random() < BOTH_ENDS:
+        other = len(of.p) - 1 - first
     return _only(of, [first, other if other != first else (first + 1) % len(of.p)])
 
 

@@ -1,7 +1,6 @@
 """Compiled decoders of continuous tokens: the decisions of the reference form on the same tape, at scale.
 
-Compiled code is kept on disk, beside the files. Numba does not notice that a function it has compiled in has changed in
-another file: after editing a kernel, delete ``simlab/continuous/compiled/__pycache__``.
+Compiled code is kept on disk, beside the files, as long as they stay as they are (:mod:`simlab.kernel_cache`).
 """
 
 from simlab.continuous.compiled.run import simulate

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import torch
 
 from simlab.processes import Process
+from simlab.processes.wrapped import Wrapped
 
 
-class Tensors(Process):
+class Tensors(Wrapped):
     """The rows of ``process`` as NumPy arrays, which are not copied."""
 
     def __init__(self, process: Process) -> None:
-        self.process = process
-        self.vocabulary, self.length, self.shape = process.vocabulary, process.length, process.shape
+        super().__init__(process)
         self.uniform = process.uniform.numpy()
         self._paths: dict[int, tuple[np.ndarray, torch.Tensor]] = {}  # by table, which so stays alive
 
@@ -39,12 +38,3 @@ class Tensors(Process):
 
     def closed(self, tokens: np.ndarray) -> Any:
         return self.process.closed(torch.from_numpy(tokens)).numpy()
-
-    def keep(self, rows: Sequence[int]) -> None:
-        self.process.keep(rows)
-
-    def faults(self) -> dict[int, str]:
-        return self.process.faults()
-
-    def _rows(self, tokens: np.ndarray, start: np.ndarray, count: int) -> Any:
-        raise NotImplementedError("forward asks its process")

@@ -46,7 +46,8 @@ class Contract:
     Attributes
     ----------
     name, group
-        What it is called, and which reference its faults act in: ``chain``, ``draft``, ``candidates``, ``tree``.
+        What it is called, and which reference its faults act in: ``chain``, ``draft``, ``candidates``, ``tree`` or
+        ``decode``.
     faults, right, answer
         Those faults, what is right, and what the reference emits for a block.
     read

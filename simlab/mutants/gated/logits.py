@@ -32,8 +32,9 @@ class LogitsCall(Call):
         """Rows made with other settings, or in the way of another contract, once."""
         kind = of_q, change, contract or self.contract
         if kind not in self.made:
-            logits = self.draft if of_q else self.target
-            self.made[kind] = FILTERS[kind[2]](softmax(logits), change(self.settings)) if len(logits) else logits
+            logits, settings = self.draft if of_q else self.target, change(self.settings)
+            warm = softmax(logits / settings.temperature) if len(logits) else logits
+            self.made[kind] = FILTERS[kind[2]](warm, settings._replace(temperature=1.0)) if len(logits) else logits
         return self.made[kind]
 
     def with_drafts(self, drafts: Array) -> LogitsCall:

@@ -14,8 +14,6 @@ from simlab.arrays_compiled import accumulate, block_sum
 
 (
     SPECULATIVE,
-    AMPLIFY,
-    ADDITION,
     GROUPED,
     GROUP_RESIDUAL,
     DYNAMIC,
@@ -24,9 +22,11 @@ from simlab.arrays_compiled import accumulate, block_sum
     LANTERN_MULTIPLICATIVE,
     LANTERN_GREEDY,
     LANTERN_REFERENCE,
-    TYPICAL,
+    AMPLIFY,
+    ADDITION,
     OPTIMAL_LOSSY,
     MIXTURE,
+    TYPICAL,
     LENIENCE,
     CACTUS,
     TRUNCATION,

@@ -10,7 +10,6 @@ from simlab.arrays import BLOCK, LANES
 from simlab.arrays_compiled import block_sum, total
 from simlab.randomness.inverse_cdf_compiled import inverse_cdf, inverse_excess
 from simlab.rules.compiled.base import (
-    ADDITION,
     AMPLIFY,
     ANY,
     CACTUS,
@@ -24,7 +23,6 @@ from simlab.rules.compiled.base import (
     LANTERN_REFERENCE,
     MARS_REFERENCE,
     MIXTURE,
-    OPTIMAL_LOSSY,
     SAMPLER_MATCH,
     SPECULATIVE,
     TYPICAL,
@@ -49,11 +47,9 @@ from simlab.rules.compiled.lantern import (
 from simlab.rules.compiled.lossy import COMPILERS as LOSSY_RULES
 from simlab.rules.compiled.lossy import accept_at, lossy_weights, row_level
 from simlab.rules.compiled.ratio import COMPILERS as RATIO_RULES
-from simlab.rules.compiled.ratio import lossless_accept, lossless_step, lossless_weights, optimal_lossy_share
-from simlab.rules.compiled.typical import COMPILERS as TYPICAL_RULES
-from simlab.rules.compiled.typical import typical_threshold
+from simlab.rules.compiled.ratio import lossless_accept, lossless_step, lossless_weights
 
-COMPILERS: Compilers = {**RATIO_RULES, **GROUPED_RULES, **LANTERN_RULES, **TYPICAL_RULES, **LOSSY_RULES}
+COMPILERS: Compilers = {**RATIO_RULES, **GROUPED_RULES, **LANTERN_RULES, **LOSSY_RULES}
 
 
 def compiled(rule: rules.Rule) -> CompiledRule:
@@ -77,27 +73,23 @@ def accept(rule: CompiledRule, p: np.ndarray, q: np.ndarray, x: int) -> float:
 @njit(inline="always")
 def redraw(rule: CompiledRule, p: np.ndarray, q: np.ndarray, x: int, uniform: float) -> int:
     """The token after x is rejected, by inverse CDF of the residual; [p - q]+ is never written down."""
+    if rule.kind == TYPICAL:
+        return inverse_cdf(p, uniform)
     if rule.kind == GROUP_RESIDUAL or LANTERN <= rule.kind <= LANTERN_REFERENCE or rule.kind > MIXTURE:
         return inverse_cdf(weights(rule, p, q, x), uniform)
-    return inverse_cdf(p, uniform) if rule.kind == TYPICAL else inverse_excess(p, q, uniform)
+    return inverse_excess(p, q, uniform)
 
 
 @njit(nogil=True, cache=True)
 def _accept_any(rule: CompiledRule, p: np.ndarray, q: np.ndarray, x: int) -> float:
     """The same for every rule but the first, where q(x) > 0."""
-    if rule.kind == TYPICAL:
-        return 1.0 if p[x] > typical_threshold(rule, p) else 0.0
     if rule.kind == LANTERN_GREEDY:
         return 1.0 if greedy_token(rule, p, x) == x else 0.0
     target: float = np.float64(p[x])
     draft: float = np.float64(q[x])
-    if rule.kind >= MIXTURE:
+    if rule.kind >= AMPLIFY:
         return accept_at(rule, row_level(rule, p, q), target, draft, x)
-    if rule.kind == AMPLIFY:
-        target = rule.a * target
-    elif rule.kind == ADDITION:
-        target = target + rule.a
-    elif rule.kind == GROUPED or rule.kind == GROUP_RESIDUAL:
+    if rule.kind == GROUPED or rule.kind == GROUP_RESIDUAL:
         members = rule.table[0] == rule.table[0, x]
         target, draft = sum_where(p, members), sum_where(q, members)
     elif rule.kind == DYNAMIC or rule.kind == GSD_REFERENCE:
@@ -106,8 +98,6 @@ def _accept_any(rule: CompiledRule, p: np.ndarray, q: np.ndarray, x: int) -> flo
         target = neighbourhood_mass(rule, p, x)
         if rule.kind == LANTERN_REFERENCE and rule.first == DYNAMIC_TREE:
             draft = 1.0
-    elif rule.kind == OPTIMAL_LOSSY:
-        target = target + optimal_lossy_share(rule, p, q) * (draft - target)
     return min(1.0, target / draft) if draft > 0 else 0.0
 
 
@@ -123,8 +113,6 @@ def _weights_any(rule: CompiledRule, p: np.ndarray, q: np.ndarray, x: int) -> np
         found[greedy_token(rule, p, x)] = 1.0
     elif rule.kind == LANTERN_REFERENCE:
         found = reference_residual(rule, p, q, x)
-    elif rule.kind == TYPICAL:
-        found = p.astype(np.float64)
     elif rule.kind > MIXTURE:
         found = lossy_weights(rule, p, q, x)
     else:
@@ -171,17 +159,10 @@ def _accepts(rule: CompiledRule, p: np.ndarray, q: np.ndarray) -> np.ndarray:
         return partition_accepts(rule, p, q)
     if rule.kind == DYNAMIC or rule.kind == GSD_REFERENCE:
         return window_accepts(rule, p, q)
-    each = np.empty(len(p))
-    threshold = typical_threshold(rule, p) if rule.kind == TYPICAL else 0.0
-    share = optimal_lossy_share(rule, p, q) if rule.kind == OPTIMAL_LOSSY else 0.0
-    level = row_level(rule, p, q)
+    each, level = np.empty(len(p)), row_level(rule, p, q)
     for x in range(len(p)):
         target, draft = np.float64(p[x]), np.float64(q[x])
-        if rule.kind == TYPICAL:
-            each[x] = 1.0 if target > threshold or draft <= 0 else 0.0
-        elif rule.kind == OPTIMAL_LOSSY:
-            each[x] = ratio(target + share * (draft - target), draft)
-        elif rule.kind >= MIXTURE:
+        if rule.kind >= AMPLIFY:
             each[x] = accept_at(rule, level, target, draft, x) if draft > 0 else 1.0
         else:
             each[x] = accept(rule, p, q, x)

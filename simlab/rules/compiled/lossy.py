@@ -1,4 +1,4 @@
-"""Rules of one target and one draft row, compiled: lenience, Cactus, truncation, cascade, fuzzy, MARS, Medusa, match.
+"""Rules of one target and one draft row, compiled: all but the lossless one, groups and LANTERN.
 
 Most decide by a number or two that are of the whole row, which :func:`row_level` takes once for all tokens.
 """
@@ -13,6 +13,8 @@ from numba import njit
 from simlab import rules
 from simlab.arrays_compiled import total
 from simlab.rules.compiled.base import (
+    ADDITION,
+    AMPLIFY,
     CACTUS,
     CASCADE,
     FUZZY,
@@ -21,10 +23,13 @@ from simlab.rules.compiled.base import (
     MARS_REFERENCE,
     MEDUSA_REFERENCE,
     MIXTURE,
+    OPTIMAL_LOSSY,
     SAMPLER_MATCH,
     TRUNCATION,
+    TYPICAL,
     CompiledRule,
     Compilers,
+    over,
     ratio,
     record,
 )
@@ -43,6 +48,10 @@ LIKELIEST = AFTER_MEDUSA.index("likeliest")
 
 
 COMPILERS: Compilers = {
+    rules.Amplify: lambda rule: record(AMPLIFY, rule.k),
+    rules.Addition: lambda rule: record(ADDITION, rule.epsilon),
+    rules.OptimalLossy: lambda rule: record(OPTIMAL_LOSSY, rule.tv),
+    rules.Typical: lambda rule: record(TYPICAL, rule.epsilon, rule.delta),
     rules.Mixture: lambda rule: record(MIXTURE, rule.weight),
     rules.Lenience: lambda rule: record(LENIENCE, rule.factor, first=LENIENT.index(rule.redrawn)),
     rules.Cactus: lambda rule: record(CACTUS, rule.delta),
@@ -63,7 +72,9 @@ COMPILERS: Compilers = {
 class Level(NamedTuple):
     """What acceptance depends on beside p(x) and q(x), a row."""
 
-    number: float  # the least mass that is accepted; for fuzzy and MARS 1 where the row is near or relaxed, else 0
+    # the least mass that is accepted; of optimal-lossy the share of q; of fuzzy and MARS 1 where the row is near or
+    # relaxed, else 0
+    number: float
     deferred: float  # of a cascade: q off the tokens that are likely
     best: int  # of MARS: the likeliest token
     second: int  # and the next
@@ -72,6 +83,8 @@ class Level(NamedTuple):
 @njit(nogil=True, cache=True)
 def row_level(rule: CompiledRule, p: np.ndarray, q: np.ndarray) -> Level:
     """The level of one row; zeros for a rule that needs none."""
+    if rule.kind == OPTIMAL_LOSSY:
+        return Level(min(1.0, over(rule.a, total(np.abs(p.astype(np.float64) - q)) / 2.0)), 0.0, 0, 0)
     if rule.kind == TRUNCATION:
         return Level(rule.a * np.float64(np.max(p)), 0.0, 0, 0)
     if rule.kind == CASCADE:
@@ -80,10 +93,12 @@ def row_level(rule: CompiledRule, p: np.ndarray, q: np.ndarray) -> Level:
             if np.float64(p[y]) >= least:
                 off[y] = 0.0
         return Level(least, total(off), 0, 0)
-    if rule.kind == MEDUSA_REFERENCE:
-        inner = np.empty(len(p))
+    if rule.kind == TYPICAL or rule.kind == MEDUSA_REFERENCE:
+        inner, little = np.zeros(len(p)), LITTLE if rule.kind == MEDUSA_REFERENCE else 0.0
         for y in range(len(p)):
-            inner[y] = np.float64(p[y]) * np.log(np.float64(p[y]) + LITTLE)
+            mass = np.float64(p[y])
+            if mass > 0 or little > 0:
+                inner[y] = mass * np.log(mass + little)
         return Level(min(max(rule.b * np.exp(total(inner)), 0.0), rule.a), 0.0, 0, 0)
     if rule.kind == FUZZY:
         apart = _divergence(rule.first, p.astype(np.float64), q.astype(np.float64))
@@ -102,6 +117,12 @@ def row_level(rule: CompiledRule, p: np.ndarray, q: np.ndarray) -> Level:
 @njit(nogil=True, cache=True)
 def accept_at(rule: CompiledRule, level: Level, target: float, draft: float, x: int) -> float:
     """The probability of accepting x, of mass ``target`` in p and ``draft`` > 0 in q."""
+    if rule.kind == AMPLIFY:
+        return ratio(rule.a * target, draft)
+    if rule.kind == ADDITION:
+        return ratio(target + rule.a, draft)
+    if rule.kind == OPTIMAL_LOSSY:
+        return ratio(target + level.number * (draft - target), draft)
     if rule.kind == MIXTURE:
         return ratio(draft + rule.a * (target - draft), draft)
     if rule.kind == LENIENCE:
@@ -114,7 +135,7 @@ def accept_at(rule: CompiledRule, level: Level, target: float, draft: float, x: 
         return target
     if rule.kind == CASCADE:
         return ratio((draft if target >= level.number else 0.0) + target * level.deferred, draft)
-    if rule.kind == MEDUSA_REFERENCE:
+    if rule.kind == TYPICAL or rule.kind == MEDUSA_REFERENCE:
         return 1.0 if target > level.number else 0.0
     if rule.kind == FUZZY:
         if level.number > 0:
@@ -146,7 +167,7 @@ def lossy_weights(rule: CompiledRule, p: np.ndarray, q: np.ndarray, x: int) -> n
             if found[y] < level.number and (rule.kind == MEDUSA_REFERENCE or rule.first != UNCUT):
                 found[y] = 0.0
         return found
-    if rule.kind == FUZZY and rule.second == TO_P:
+    if rule.kind == TYPICAL or (rule.kind == FUZZY and rule.second == TO_P):
         return found
     if rule.kind == LENIENCE and rule.first == OWN:
         drafts *= rule.a

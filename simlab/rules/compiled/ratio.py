@@ -1,4 +1,4 @@
-"""Rules that change the ratio p/q, compiled: the lossless one, ``amplify``, ``addition`` and ``optimal-lossy``."""
+"""The lossless rule compiled."""
 
 from __future__ import annotations
 
@@ -7,32 +7,9 @@ from numba import njit
 
 from simlab import rules
 from simlab.arrays_compiled import total
-from simlab.rules.compiled.base import (
-    ADDITION,
-    AMPLIFY,
-    ANY,
-    OPTIMAL_LOSSY,
-    SPECULATIVE,
-    CompiledRule,
-    Compilers,
-    Lossless,
-    over,
-    ratio,
-    record,
-)
+from simlab.rules.compiled.base import ANY, SPECULATIVE, CompiledRule, Compilers, Lossless, ratio, record
 
-COMPILERS: Compilers = {
-    rules.Speculative: lambda rule: Lossless(*record(SPECULATIVE)),
-    rules.Amplify: lambda rule: record(AMPLIFY, rule.k),
-    rules.Addition: lambda rule: record(ADDITION, rule.epsilon),
-    rules.OptimalLossy: lambda rule: record(OPTIMAL_LOSSY, rule.tv),
-}
-
-
-@njit(nogil=True, cache=True)
-def optimal_lossy_share(rule: CompiledRule, p: np.ndarray, q: np.ndarray) -> float:
-    """The share t of q in p_t = p + t (q - p)."""
-    return min(1.0, over(rule.a, total(np.abs(p.astype(np.float64) - q)) / 2.0))
+COMPILERS: Compilers = {rules.Speculative: lambda rule: Lossless(*record(SPECULATIVE))}
 
 
 @njit(nogil=True, cache=True)

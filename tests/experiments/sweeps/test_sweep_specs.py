@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import pairwise, product
 from math import prod
 from typing import Any
@@ -15,15 +14,12 @@ from hypothesis import strategies as st
 from experiments.sweeps import cells, parse_spec
 from experiments.sweeps.cells import compute, in_working_order
 from experiments.sweeps.recorders import RECORDERS, Sample, log_probabilities, recorded
-from experiments.sweeps.spec import Entry
 from experiments.sweeps.tables import tables
-from simlab.decoders import DECODERS, make_decoder, run
+from simlab.decoders import make_decoder, run
 from simlab.decoders.compiled import simulate
 from simlab.processes import Pair, TableProcess, make_process
 from simlab.randomness import Tape
-from simlab.registry import examples
-from simlab.rules import RULES, codebook_distances, codebook_neighbours, make_rule
-from tests.support.cases import tables as small_tables
+from simlab.rules import codebook_distances, codebook_neighbours, make_rule
 from tests.support.refusals import in_turn
 from tests.support.sweeps import CODEBOOK, COUNTS, GOOD, LOCAL, changed
 
@@ -198,25 +194,6 @@ def test_a_cell_is_what_the_decoder_gives() -> None:
     assert frame["steps"].tolist() == expected.steps.tolist()
     logs = [log_probabilities(pair.target, tokens).mean() for tokens in expected.tokens]
     assert frame["loglik_mean"].tolist() == logs
-
-
-@pytest.mark.slow
-def test_every_decoder_goes_with_every_rule() -> None:
-    """By name; what has no default is given here."""
-    given = {"neighbours": {"count": 3}, "labels": {"groups": 3}}
-    decoders = {name: examples(DECODERS, name, {})[0] for name in DECODERS}
-    rules = {name: examples(RULES, name, small_tables(3))[0] for name in RULES}
-    rules = {name: {key: given.get(key, value) for key, value in own.items()} for name, own in rules.items()}
-    rules |= {"dynamic-grouped": {"size": 3, "max_distance": 1.0, "distances": "codebook"}}
-    spec = replace(
-        parse_spec(changed("replicates = 5", "replicates = 1"), "spec"),
-        seeds=(1,),
-        decoders=tuple(Entry("decoder", name, name, given, {}, name) for name, given in decoders.items()),
-        rules=tuple(Entry("rule", name, name, given, {}, name) for name, given in rules.items()),
-    )
-    found = cells(spec)
-    assert len(found) == len(DECODERS) * len(RULES)
-    assert all(1 <= frame["steps"][0] <= 6 for frame in map(compute, in_working_order(found)))
 
 
 def test_processors_apply_to_target_and_draft() -> None:

@@ -72,15 +72,7 @@ def test_shared_gumbel_noise_is_found() -> None:
 # Certificates ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("decode", "told"),
-    [
-        (wrong("end of the sequence inside a block missed"), "tokens behind eos"),
-        (lambda model, length, rng, eos=None: [0] * (length - 1), "expected"),
-        (lambda model, length, rng, eos=None: [int(model((7,)).argmax())] * length, "token 7; expected 0 to"),
-    ],
-)
-def test_a_decoder_that_breaks_gets_a_certificate_that_says_so(decode: Function, told: str) -> None:
-    certificate = certify(decode, "decode", calls=20, processes=1)
+def test_a_decoder_that_breaks_gets_a_certificate_that_says_so() -> None:
+    certificate = certify(wrong("end of the sequence inside a block missed"), "decode", calls=20, processes=1)
     assert certificate.verdict == "breaks"
-    assert told in certificate.summary
+    assert "tokens behind eos" in certificate.summary

@@ -175,9 +175,15 @@ def test_a_search_for_a_smaller_case_may_lose_its_process() -> None:
     def dies(p: np.ndarray, q: np.ndarray, drafts: np.ndarray, rng: np.random.Generator) -> Any:
         os._exit(1)
 
-    simple = CONTRACTS["verify"].simplest
     for enumerable in (False, True):
-        assert smallest_lossy_case(iter(simple()), dies, 0, 1.0, 1, enumerable, Diagnosis((), False)) is None
+        searched = _searched(dies, 1.0, 1, enumerable)
+        assert smallest_lossy_case(iter(CONTRACTS["verify"].simplest()), searched, Diagnosis((), False)) is None
+
+
+def _searched(function: Implementation, limit: float, processes: int, enumerable: bool) -> Any:
+    """A search, with laws that it has enumerated or without."""
+    pool = lambda cases, processes: WorkerPool(function, cases, 0, processes, limit)  # noqa: E731
+    return SimpleNamespace(laws={0: "a law"} if enumerable else {}, processes=processes, pool=pool)
 
 
 def test_what_it_started_ends_with_it(tmp_path: Any) -> None:
@@ -339,10 +345,9 @@ def test_it_is_made_sure_of_a_law_only_where_there_is_time(
     assert bool(found) == (rounds > 1)
 
 
-@pytest.mark.statistical
 def test_a_small_case_that_cannot_be_enumerated_is_sampled_where_a_law_was_looked_for() -> None:
     """A correct verifier fails in none of them; at a level of 1e-6 each."""
     contract, function = CONTRACTS["verify_batch"], CORRECT["verify_batch"]["sorted"]
     simplest = [case for case in contract.simplest() if not case.branches][:2]
     assert simplest
-    assert smallest_lossy_case(iter(simplest), function, 0, 10.0, 0, True, Diagnosis((), False)) is None
+    assert smallest_lossy_case(iter(simplest), _searched(function, 10.0, 0, True), Diagnosis((), False)) is None

@@ -13,7 +13,7 @@ from experiments.certification.self_test_known import Hidden
 from simlab.arrays import Array
 from simlab.certify import CONTRACTS, certify
 from simlab.certify.engine import shrink
-from simlab.certify.engine.region import CALLS, GLANCE, WHOLE, Region
+from simlab.certify.engine.region import CALLS, FEWEST_CALLS, GLANCE, WHOLE, Region
 from simlab.certify.engine.tallies import Pool, Tally, Visit
 from simlab.certify.engine.tasks import Fault, Sample
 from simlab.certify.shapes import rows
@@ -30,22 +30,42 @@ FEW = "V=8,gamma=40"  # of what is drawn, and of the fixed cases
 
 
 @pytest.mark.exact
-def test_each_band_is_looked_at_first_and_then_every_second_case_is_of_those_called_least() -> None:
-    """The others are of the first band of which too little was seen, so that slow code has a region."""
+def test_each_band_is_looked_at_first_and_then_those_called_least_and_what_a_region_needs_next() -> None:
+    """A third of the time is for the first bands of which too little was seen, so that slow code has a region."""
     region = region_of(*cells(CONTRACTS["verify"].axes, {}))
     count = len(region.drawing.ranges)
 
-    def bands() -> tuple[list[int], set[int]]:
-        asked = [asked_next(region) for _ in range(count)]
-        return [region.visits[case].at for case, _, _ in asked], {calls for _, _, calls in asked}
+    def bands(batches: int) -> tuple[list[Visit], set[int]]:
+        visits, called = list[Visit](), set[int]()
+        for _ in range(batches):
+            case, _, calls = asked_next(region)
+            visits.append(region.visits[case])
+            called.add(calls)
+            region.seconds[visits[-1].at] += 1.0  # whatever is called
+            region.widening += visits[-1].widens
+        return visits, called
 
-    glanced, calls = bands()
-    assert sorted(glanced) == list(range(count))
+    glanced, calls = bands(count)
+    assert sorted(visit.at for visit in glanced) == list(range(count))
     assert calls == {GLANCE}
-    later, calls = bands()
+    later, calls = bands(3 * count)
     assert calls == {CALLS, CALLS - GLANCE}
-    assert len(set(later[1::2])) == count // 2
-    assert max(later[::2]) < count // 2 < max(later[1::2])
+    widening = [visit.at for visit in later if visit.widens]
+    assert abs(len(widening) - 4 * count / 3) <= 1
+    assert widening == sorted(widening)
+    others = [visit.at for visit in later if not visit.widens]
+    assert max(widening) < max(others)
+    assert len(set(others)) > count // 2
+
+
+@pytest.mark.exact
+def test_where_calls_take_long_a_case_has_fewer() -> None:
+    region = region_of("V=1000,gamma=7")
+    assert asked_next(region)[-1] == CALLS
+    region.times = [(8000, 0.005)]
+    assert asked_next(region)[-1] == 40
+    region.times = [(8000, 0.5)]
+    assert asked_next(region)[-1] == FEWEST_CALLS
 
 
 @pytest.mark.exact
@@ -63,7 +83,7 @@ def test_a_band_is_called_in_shapes_that_were_not_called_before_as_long_as_a_few
 def test_a_shape_that_only_seemed_slow_is_called_after_all() -> None:
     """A call takes 50 ms whatever its shape; at first that seems to be far more in large ones."""
     region = region_of("V=7,gamma=1", "V=200000,gamma=7", "V=20000,gamma=7")
-    called_on(region, 4, lambda size: 0.05)
+    called_on(region, 10, lambda size: 0.05)
     assert region.evidence_of(1).skipped > 0
     called_on(region, 6, lambda size: 0.05)
     assert region.evidence_of(1).skipped == 0

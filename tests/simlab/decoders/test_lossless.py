@@ -2,7 +2,7 @@
 
 Hypothesis draws the options and the worlds: random tables of the whole prefix, with and without zeros, in a line and on
 a grid, behind processors, and such that an end may fall inside a block of accepted drafts. That decoders which are
-wrong are seen is shown in :mod:`tests.simlab.mutants.test_mutants`.
+wrong are seen is shown in :mod:`tests.theory.symbolic.test_prove` and :mod:`tests.simlab.mutants.test_mutants`.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Deliberately wrong variants are told from the right ones by enumeration alone.
 
-The losslessness check of ``test_sequences`` must be able to fail: wrong rules (MUTANTS 10 to 14 and 18), trees (30 to
-35) and randomness (16, 17 and 28) change the exact law on at least one of a few small worlds on which the right variant
-is exact. Wrong decoders are refuted in ``tests/theory/symbolic/test_prove.py``, which enumerates them on the rows that
-refute them and misses none; wrong samplers by the claim ``samplers.processors``. What laws the mutants have is in
+The losslessness check of ``test_sequences`` must be able to fail: wrong trees and randomness change the exact law on
+at least one of a few small worlds on which the right variant is exact. Wrong rules and decoders are refuted in
+``tests/theory/symbolic/test_prove.py``, which enumerates them on the rows that refute them and misses none; wrong
+samplers by the claim ``samplers.processors``. What laws the mutants have is in
 :mod:`tests.simlab.mutants.test_faults_match_rules`. Some leave the acceptance rate as it is, which is no evidence.
 """
 
@@ -20,7 +20,7 @@ from simlab.decoders import Decoder, make_decoder
 from simlab.rules import Rule, Speculative
 from theory.acceptance import alpha
 from theory.distances import aligned, tv
-from theory.exact import acceptance, sequence_law, step_law, target_law
+from theory.exact import acceptance, sequence_law, target_law
 from theory.example_processes import random_process
 
 pytestmark = pytest.mark.exact
@@ -30,7 +30,6 @@ Q = (F(1, 6), F(1, 3), F(1, 2))
 LOSSLESS = Speculative()
 
 SAME = ("residual = p", "residual = [q - p]+", "residual not renormalised", "p zeroed in place")
-by_rule = pytest.mark.parametrize("rule", mutants.RULES.values(), ids=mutants.RULES)
 
 
 def worlds() -> list[Any]:
@@ -52,18 +51,9 @@ def deviation(decoder: Decoder, rule: Rule = LOSSLESS) -> F:
 
 
 @pytest.mark.parametrize("name", mutants.RULES)
-def test_a_wrong_rule_emits_another_law_and_may_accept_as_often(name: str) -> None:
+def test_a_wrong_rule_may_accept_as_often(name: str) -> None:
     rule = mutants.RULES[name]
-    assert tuple(step_law(rule, P, Q)) != P
     assert (acceptance(rule, P, Q) == alpha(P, Q)) == (name in SAME)
-
-
-@by_rule
-@pytest.mark.parametrize(("name", "parameters"), [("speculative", {"gamma": 2}), ("sjd", {"window": 2})])
-def test_wrong_rules_change_the_law_of_sequences(rule: Rule, name: str, parameters: dict[str, Any]) -> None:
-    decoder = make_decoder(name, **parameters)
-    assert deviation(decoder) == 0
-    assert deviation(decoder, rule) > 0
 
 
 @pytest.mark.parametrize("tree", ["comb", "full"])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from simlab.decoders import make_decoder, run
-from simlab.processes import Ending
+from simlab.processes import Ending, Processed
 from simlab.randomness import Tape
 from simlab.rules import Speculative
 from tests.support.cases import PAC, by_decoder
@@ -49,3 +49,14 @@ def test_a_run_stops_at_the_end(name: str, parameters: dict[str, Any]) -> None:
     if name == "autoregressive":
         assert (found.steps == np.minimum(ends + 1, N)).all()
         assert len(kept) == found.steps.max()
+
+
+def test_a_processed_one_stops_there_too() -> None:
+    process = DenseProcess(random_process(1, 3, N, None, zeros=0))
+    one, other = (
+        run(make_decoder("autoregressive"), each, Speculative(), Tape(3, 64))
+        for each in (Processed(Ending(process, 2), temperature=2), Ending(Processed(process, temperature=2), 2))
+    )
+    assert (one.tokens == other.tokens).all()
+    assert (one.steps == other.steps).all()
+    assert one.steps.min() < N

@@ -1,7 +1,7 @@
 """A tape that lets two decisions share a number is caught, as it is run.
 
-Each broken tape drops one part of the counter, or gives two purposes one number (MUTANTS 26 to 28 and 35). Its runs are
-the same every time, and the G-test rejects them at the level of :mod:`tests.support.runs`.
+Each broken tape drops one part of the counter, or gives two purposes one number. Its runs are the same every
+time, and the G-test rejects them at the level of :mod:`tests.support.runs`.
 """
 
 from __future__ import annotations

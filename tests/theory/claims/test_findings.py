@@ -21,7 +21,7 @@ pytestmark = pytest.mark.exact
 
 HERE = Path(theory.claims.__file__).parent
 MODULES = sorted(str(path.relative_to(HERE)) for path in HERE.glob("*/*.py") if path.name != "__init__.py")
-CONDITIONED = {"holds_if", "holds_under_assumptions_if", "not_refuted_if", "refuted_if"}
+CONDITIONED = {"holds_if", "not_refuted_if", "refuted_if"}
 REQUIRES = {"require", "require_found"}
 PLAIN = {"max", "min", "abs", "sum", "first", "float", "int", "len", "bool", "all", "any", "zip", "tv", "fmt", "range"}
 

@@ -1,3 +1,3 @@
 """Baselines: block verification, several candidates, optimal lossy rules, processed rows."""
 
-MODULES = "baselines"
+MODULES = ("baselines",)

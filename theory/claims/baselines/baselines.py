@@ -24,7 +24,6 @@ from theory.claims.evidence import (
     example,
     first,
     holds_if,
-    holds_under_assumptions_if,
     identity,
     refuted_if,
     rejects_mutants,
@@ -361,7 +360,7 @@ def processors(seed: int) -> Finding:
     wrong = {name: (lambda a, b, u, name=name: samplers(a, b, u, 2)[name]) for name in names}
     traps = max(_misses(trap, a, u) for a, b, u in found[:4] for trap in harmless(a, b, u, 2).values())
     require(traps == 0, "a sampler that is right is said to be wrong")
-    return holds_under_assumptions_if(
+    return holds_if(
         right == 0,
         enumeration(
             "sequence law of the processed target in rationals (guidance 2, temperature 1/2, top-3, top-p 4/5; "

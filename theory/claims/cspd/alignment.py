@@ -17,7 +17,7 @@ from simlab.continuous.rules import Path, Rule
 from theory.claims.base import Claims, Evidence, Finding
 from theory.claims.cspd.bias import near
 from theory.claims.cspd.ratios import COMMON_START, FULL
-from theory.claims.evidence import example, holds_if, holds_under_assumptions_if, identity, rejects_mutants, require
+from theory.claims.evidence import example, holds_if, identity, rejects_mutants, require
 from theory.claims.format import fmt, numbers
 from theory.claims.sources import derived, said
 from theory.continuous.example_processes import UNCONDITIONAL
@@ -114,7 +114,7 @@ def helps_near(seed: int) -> Finding:
     largest = [largest_acceptance(count) for count in counts]
     again = [expected_acceptance(moment_of_independent(0, count, 0)) for count in counts]
     require(np.allclose(largest, again, atol=NEAR), f"the bound is {again}, in closed form {largest}")
-    return holds_under_assumptions_if(
+    return holds_if(
         fails(nearby) == 0,
         identity(
             f"{len(nearby)} random pairs of 2 to 4 steps, 0.001 apart in all means and deviations: shared noise "
@@ -226,7 +226,7 @@ def centred(seed: int) -> Finding:
         "means 8 deviations apart": [(affine_chain(2, 1.0, [1.0, 3.0]), affine_chain(2, 1.0, [1.0, 3.0], [8.0, 0.0]))],
         "slopes of opposite sign, a gap more spread": [(affine_chain(1, 1.0, 1.0), affine_chain(1, -1.0, 1.0))],
     }
-    return holds_under_assumptions_if(
+    return holds_if(
         lowers([*pairs, one]) == 0,
         identity(
             f"{len(pairs)} pairs: shared noise accepts {min(found):.2f} to {max(found):.2f} times as much; "
@@ -302,7 +302,7 @@ def shape(seed: int) -> Finding:
     printed = -2 * float(scipy.stats.norm.ppf(0.32 / 2))
     third = rates(printed * (1 - a))
     require(third[0] < third[2] < third[1] and abs(third[2] - 0.32) < NEAR, f"at 32 % the rates are {third}")
-    return holds_under_assumptions_if(
+    return holds_if(
         out_of_order(0.5) == 0,
         example(
             f"T = {MAR['steps']}, d = {MAR['dimension']}, slope {a}, means half a deviation apart in every step (x = "

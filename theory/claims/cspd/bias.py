@@ -15,15 +15,7 @@ from simlab.continuous.models.trajectories import TrajectoryPair
 from simlab.continuous.rules import Path
 from theory.claims.base import Claims, Finding
 from theory.claims.cspd.ratios import FULL, mean_ratio
-from theory.claims.evidence import (
-    counterexample,
-    example,
-    holds_under_assumptions_if,
-    identity,
-    refuted_if,
-    rejects_mutants,
-    require,
-)
+from theory.claims.evidence import counterexample, example, holds_if, identity, refuted_if, rejects_mutants, require
 from theory.claims.format import fmt, numbers
 from theory.claims.sources import said
 from theory.continuous.example_processes import UNCONDITIONAL
@@ -136,7 +128,7 @@ def eq_15_first_order(seed: int) -> Finding:
 
     ratios = {d: bounds(SP, (1 + d) * SP)[0] / d for d in (0.1, 0.01, 0.001)}
     require(all(ratio >= 1 / (1 + d) for d, ratio in ratios.items()), "by hand it is more")
-    return holds_under_assumptions_if(
+    return holds_if(
         stays(shared_end) == 0,
         identity(
             f"{len(tried)} random pairs of 2 to 4 steps, diagonal and dense: what the bias is beside E_q[grad p' "

@@ -21,7 +21,6 @@ from theory.claims.evidence import (
     enumeration,
     example,
     holds_if,
-    holds_under_assumptions_if,
     refuted_if,
     rejects_mutants,
     require,
@@ -128,7 +127,7 @@ def bounds_of_the_mean(seed: int) -> Finding:
     chain = {gamma: counted(chained(LAZY), chained(GUESS), gamma, POSITIONS) for gamma in (1, 2, 3)}
     within = [low <= one.mean <= high for g, one in chain.items() for low, high in [verified_bounds(one.rate, g)]]
     require(len({found.mean for found in chain.values()}) == 1, "the mean depends on gamma")
-    return holds_under_assumptions_if(
+    return holds_if(
         proven("cspd.draft-length.bounds") and all(within),
         example(
             "two tokens; quarters after the last one: target 3, 1 after 0 and 1, 3 after 1, draft 2, 2 and 4, 0, at "

@@ -14,16 +14,7 @@ from simlab.continuous.models.chains import Chain
 from simlab.continuous.rules import Path, TwoPath
 from theory.claims.base import Claims, Evidence, Finding
 from theory.claims.cspd.ratios import FULL, mean_ratio
-from theory.claims.evidence import (
-    counterexample,
-    example,
-    holds_if,
-    holds_under_assumptions_if,
-    largest,
-    refuted_if,
-    rejects_mutants,
-    require,
-)
+from theory.claims.evidence import counterexample, example, holds_if, largest, refuted_if, rejects_mutants, require
 from theory.claims.evidence import identity as checked
 from theory.claims.format import fmt, numbers
 from theory.claims.sources import said
@@ -172,7 +163,7 @@ def own_end_sign(seed: int) -> Finding:
         """By how much Delta l falls below a multiple of the divergence somewhere."""
         return max(0.0, *(times * value.divergence - value.own_end for value in tried))
 
-    return holds_under_assumptions_if(
+    return holds_if(
         below(wider) == 0,
         checked(
             f"{len(wider)} random pairs with H(q) >= H(p): Delta l is at least {fmt(min(v.own_end for v in wider))}"

@@ -27,16 +27,7 @@ from theory.claims.base import Claims, Evidence, Finding
 from theory.claims.cspd.assumed import LAST_NOISE, UNBOUNDED
 from theory.claims.cspd.output import LOSSLESS, ROUGH, WRONG, excess
 from theory.claims.cspd.sequences import FALSE_ALARMS, SEQUENCES, beyond, finished
-from theory.claims.evidence import (
-    example,
-    holds_under_assumptions_if,
-    identity,
-    over,
-    rejects_mutants,
-    require,
-    simulation,
-    small_scale,
-)
+from theory.claims.evidence import example, holds_if, identity, over, rejects_mutants, require, simulation, small_scale
 from theory.claims.format import fmt, numbers
 from theory.claims.sources import derived
 from theory.continuous.cell_tests import even, sequence_p
@@ -108,7 +99,7 @@ def judged(off: float, rules: tuple[Rule, ...], seed: int, seen: Evidence, wrong
     with shared and with independent noise, are tested on every third pair, those of ``wrong`` rules on the first.
     """
     tried, tests = pairs(), len(rules) * len(pairs()[::3])
-    return holds_under_assumptions_if(
+    return holds_if(
         off == 0 and max(alarm(rule, case, seed, tests) for rule in rules for case in tried[::3]) == 0,
         identity(
             f"by quadrature, {len(tried)} pairs on the line, k = 2 and k = T + 1: no law of the token is more than "
@@ -241,7 +232,7 @@ def merging(seed: int) -> Finding:
     ends += [
         last_step_acceptance(quieter(target, by), quieter(draft, by), UNCONDITIONAL, True) for by in (1, 0.1, 0.01)
     ]
-    return holds_under_assumptions_if(
+    return holds_if(
         falls(ladder) == 0,
         identity(
             f"{len(cases)} pairs on the line, by quadrature: acceptance does not fall by more than {NEAR} anywhere"
@@ -311,7 +302,7 @@ def cut_blocks(seed: int) -> Finding:
     tape = Tape(seed, SEQUENCES)
     runs = [(simulate(decoder, target, draft, rule, tape), law) for decoder, law in laws.items() for rule in rules]
     calls = [float(made.calls.mean()) for made, _ in runs[:3]]
-    return holds_under_assumptions_if(
+    return holds_if(
         max(deviation(made.tokens, law) for made, law in runs) == 0 and calls[0] == target.length,
         simulation(
             f"{target.length} tokens, T = 2, kernels and last means of the two models differ: all {tests} runs, cut at "

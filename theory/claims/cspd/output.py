@@ -21,7 +21,7 @@ from theory.claims.evidence import (
     counterexample,
     example,
     first,
-    holds_under_assumptions_if,
+    holds_if,
     identity,
     over,
     refuted_if,
@@ -248,7 +248,7 @@ def last_step(seed: int) -> Finding:
     whole += [(start, draft, UNCONDITIONAL, VarianceProduct()) for draft in of_one_volume]
     exact = max(one.tv for one in found) < LOSSLESS and first(excess(off(*each)) for each in whole) == 0
     rates = {aligned: last_step_acceptance(TARGET, DRAFT, UNCONDITIONAL, aligned) for aligned in (True, False)}
-    return holds_under_assumptions_if(
+    return holds_if(
         exact and trials < 1 + 1e-9,
         identity(
             f"by quadrature, {len(found)} mismatches, half of them aligned: given both trajectories, the emitted token "
@@ -307,7 +307,7 @@ def marginal(seed: int) -> Finding:
         for case in cases
     ]
     apart, rate = marginal_tv(TARGET, DRAFT, UNCONDITIONAL, Marginal())
-    return holds_under_assumptions_if(
+    return holds_if(
         proven("cspd.output-law.marginal") and excess(apart) == 0 and min(lost) > -1e-6,
         identity(
             f"by quadrature, {len(cases)} mismatches: the last step accepts {min(lost):.3f} to {max(lost):.3f} less, "

@@ -16,7 +16,7 @@ from simlab.rules import Speculative
 from theory.acceptance import alpha
 from theory.claims.base import Claims, Finding
 from theory.claims.cspd.assumed import UNBOUNDED
-from theory.claims.evidence import example, holds_under_assumptions_if, identity, over, rejects_mutants
+from theory.claims.evidence import example, holds_if, identity, over, rejects_mutants
 from theory.claims.format import fmt, numbers
 from theory.claims.sources import said
 from theory.continuous.paths import log_path
@@ -88,7 +88,7 @@ def path_rule(seed: int) -> Finding:
     tokens = [(row[0] + row[2], row[1] + row[3]) for row in rows]
     accepts, alone = alpha(*rows), alpha(*tokens)
     law = step_law(Speculative(), *rows)
-    return holds_under_assumptions_if(
+    return holds_if(
         apart(Path()) == 0 and tv(law, rows[0]) == 0,
         identity("the rule that is simulated, T = 1 on the line, on a grid of x_1 and x_0: TV below 1e-4"),
         example(

@@ -16,17 +16,7 @@ from simlab.continuous.models.diffusion import ddpm_chain, schedule
 from simlab.continuous.models.gaussians import root_of
 from simlab.continuous.models.trajectories import TrajectoryPair
 from theory.claims.base import Claims, Evidence, Finding
-from theory.claims.evidence import (
-    example,
-    holds_if,
-    holds_under_assumptions_if,
-    identity,
-    largest,
-    over,
-    rejects_mutants,
-    require,
-    search,
-)
+from theory.claims.evidence import example, holds_if, identity, largest, over, rejects_mutants, require, search
 from theory.claims.format import fmt, numbers
 from theory.claims.sources import derived, said
 from theory.continuous.example_processes import UNCONDITIONAL
@@ -133,7 +123,7 @@ def commuting(seed: int) -> Finding:
         _lowered(affine_chain(2, (s, 0), (1, 1)), affine_chain(2, (r, 0), (1, 1))) for s, r in ((2, -2), (1, 1))
     )
     require(one == other == 2 and opposite < 0 and same > 2 + NEAR, "two steps lower the distance like one")
-    return holds_under_assumptions_if(
+    return holds_if(
         worst == 0,
         identity(
             f"equal in rationals on {len(pairs)} pairs of 2 x 2 covariances, diagonal and turned by a common "
@@ -252,7 +242,7 @@ def corrected(seed: int) -> Finding:
     worst = deviation(predicted)
     slopes, sds = {"p": (0.5, 0.8, 1.0), "q": (-0.4, 0.9, 0.6)}, {"p": (0.5, 1.0, 0.7), "q": (0.8, 0.6, 1.1)}
     line = _lowered(affine_chain(3, slopes["p"], sds["p"]), affine_chain(3, slopes["q"], sds["q"]))[:-1]
-    return holds_under_assumptions_if(
+    return holds_if(
         worst == 0 and least > 0,
         identity(
             f"equal within {NEAR} at every state of {len(tried)} random pairs of chains, 1 to 3 dimensions, 1 to 4 "
@@ -435,7 +425,7 @@ def correlation_of_a_step(seed: int) -> Finding:
         law = joint_states(target, draft, UNCONDITIONAL, aligned=True)[0]
         whole.append(float(correlations(law.covariance)[0]))
     require(max(whole) < 1 - NEAR, "whole trajectories have correlation 1 too")
-    return holds_under_assumptions_if(
+    return holds_if(
         deviation(diagonal) == 0,
         identity(f"1 within {NEAR} in the joint law of a step for {len(diagonal)} random pairs of diagonal kernels"),
         example(

@@ -19,7 +19,7 @@ from simlab.decoders import SpeculativeDecoder
 from simlab.processes import TableProcess
 from simlab.rules import Speculative
 from theory.claims.base import Claims, Evidence, Finding
-from theory.claims.evidence import example, holds_under_assumptions_if, rejects_mutants, require, small_scale
+from theory.claims.evidence import example, holds_if, rejects_mutants, require, small_scale
 from theory.claims.format import fmt, fmt_row, numbers
 from theory.claims.proven import proven
 from theory.claims.sources import said
@@ -159,7 +159,7 @@ def raises(seed: int) -> Finding:
     closed = [float(two_phi(reach * gap * memory**n)) for n in range(length)]
     require(max(abs(x - y) for x, y in zip(row, closed, strict=True)) < 1e-9, "rates are not what the proof says")
     means = [mean_after(row, prefill) for prefill in (0, 3, 10)]
-    return holds_under_assumptions_if(
+    return holds_if(
         deviation(tried) == 0,
         small_scale(f"{len(tried)} pairs of models, three denoising steps: the mean rises with every token pre-filled"),
         example(
@@ -293,7 +293,7 @@ def diminishing(seed: int) -> Finding:
     three, by_hand = fading(chain, 8.0, 0.25, 3), [float(two_phi(2 * u)) for u in (4, 1, 0.25)]
     require(max(abs(a - b) for a, b in zip(three, by_hand, strict=True)) < 1e-9, "not what it is by hand")
     require(gains(three)[1] > gains(three)[0], "the second of three tokens gains no more than the first")
-    return holds_under_assumptions_if(
+    return holds_if(
         proven("cspd.prefill.diminishing"),
         example(
             f"a mismatch that fades by 0.9 a token, 40 tokens: from a first rate of {fmt(near[0])}, where alpha "

@@ -10,7 +10,7 @@ import scipy
 from theory.acceptance import expected_tokens
 from theory.claims.base import Claims, Evidence, Finding
 from theory.claims.cspd.prefill import LENGTHS, falling, rising, table
-from theory.claims.evidence import example, holds_under_assumptions_if, identity, rejects_mutants, require
+from theory.claims.evidence import example, holds_if, identity, rejects_mutants, require
 from theory.claims.format import fmt, numbers
 from theory.claims.published.cspd import best_cost
 from theory.claims.sources import said
@@ -78,7 +78,7 @@ def no_cost(seed: int) -> Finding:
             renewal = max(renewal, abs(left[0] - left[1] - (1 + gamma * 0.05) / tau))
         thresholds[gamma] = scipy.optimize.brentq(lambda a, g=gamma: expected_tokens(a, g) - 1 - 0.05 * g, 0.0, 1.0)
     require(renewal < 1e-6 and count > 100, "the cost of a token far from the end is not that of renewal theory")
-    return holds_under_assumptions_if(
+    return holds_if(
         worst == 0,
         identity(
             f"{count} positions of {len(cases)} rows of rates that meet the assumptions, gamma = 1 to 4, c up to "
@@ -169,7 +169,7 @@ def batch_cost(seed: int) -> Finding:
     fits = {name: full_block_costs(model) for name, model in models.items()}
     falls = all(sooner > later for fit in fits.values() for sooner, later in pairwise(fit.values()))
     require(falls, "the costs of blocks that are always full do not fall")
-    return holds_under_assumptions_if(
+    return holds_if(
         wrong == 0,
         identity(f"all {most} steps from a batch size to the next in {len(rows)} rows: the printed speedup rises"),
         example(

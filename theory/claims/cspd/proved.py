@@ -16,7 +16,7 @@ from theory.claims.evidence import (
     control,
     counterexample,
     example,
-    holds_under_assumptions_if,
+    holds_if,
     identity,
     refuted_if,
     rejects_mutants,
@@ -100,7 +100,7 @@ def biased(seed: int) -> Finding:
     law = emitted(near, wide, UNCONDITIONAL, VarianceProduct(), inf)
     tv, bound = tv_from_target(law, near, UNCONDITIONAL), law.acceptance * (1 - 1 / sigma)
     require(tv < bound, f"the law is off by {tv}, beyond {bound}")
-    return holds_under_assumptions_if(
+    return holds_if(
         farther(VarianceProduct()) == 0,
         identity(
             f"by quadrature, {len(tried)} pairs, T = 4, Sigma from {min(sigmas):.2f} to {max(sigmas):.2f}: no law of a "

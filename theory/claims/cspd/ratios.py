@@ -19,7 +19,7 @@ from theory.claims.base import Claims, Evidence, Finding
 from theory.claims.evidence import (
     counterexample,
     example,
-    holds_under_assumptions_if,
+    holds_if,
     identity,
     largest,
     refuted_if,
@@ -108,7 +108,7 @@ def ratio_collapse(seed: int) -> Finding:
     noise = (0.4, -1.1, 0.7, 0.2)  # of x_3, then of the steps to x_2, x_1 and the draft's x_0
     pair = Coupling(p, q, UNCONDITIONAL).trajectories(np.array([[noise[0], *noise[:0:-1]]]))
     found = float(full.log_draft_ratio(pair)[0])
-    return holds_under_assumptions_if(
+    return holds_if(
         log_ratios(Coupling, short) == 0,
         identity(
             f"{len(tried)} pairs of chains: diagonal, dense with triangular roots, DDPM of three variances, "
@@ -208,7 +208,7 @@ def unbiased(seed: int) -> Finding:
     slope, sd = {"p": (0.8, 0.9), "q": (0.7, 1.0)}, {"p": (0.5, 0.8), "q": (0.6, 0.9)}
     p, q = affine_chain(2, slope["p"], sd["p"], (0.3, 0)), affine_chain(2, slope["q"], sd["q"])
     ratio = Coupling(p, q, UNCONDITIONAL).quadratic(Path().log_draft_ratio)
-    return holds_under_assumptions_if(
+    return holds_if(
         proven("cspd.path-ratio.unbiased") and _off(ratio.mean_exp, 1) == 0,
         example(
             "d = 1, T = 2, slopes .8, .9 (target) and .7, 1 (draft) from the last step on, deviations .5, .8 and .6, "
@@ -307,13 +307,11 @@ def two_path(seed: int) -> Finding:
     same = [mean_ratio(aligned, Coupling(p, replace(q, factor=p.factor), c)) for p, q, c in tried]
     p, q = affine_chain(2), affine_chain(2, 1, (1, 2))
     ratio = independent_noise(p, q, UNCONDITIONAL).quadratic(aligned.log_draft_ratio)
-    acceptance_rates = [
-        ratio.given(2, value).mean_exp * np.exp(-(value**2) / 2) / sqrt(2 * pi) for value in (0, 1, -3, 6)
-    ]
+    densities = [ratio.given(2, value).mean_exp * np.exp(-(value**2) / 2) / sqrt(2 * pi) for value in (0, 1, -3, 6)]
     level = 2 / (2 * sqrt(pi))  # Sigma = 2
-    require(max(abs(share - level) for share in acceptance_rates) < NEAR, "contributions are not what the proof says")
+    require(max(abs(share - level) for share in densities) < NEAR, "contributions are not what the proof says")
     mean = mean_ratio(aligned, Coupling(p, q, UNCONDITIONAL))
-    return holds_under_assumptions_if(
+    return holds_if(
         deviation(aligned) == 0 and endless and all(_off(value, 1) == 0 for value in same),
         identity(
             f"shared noise: E = Sigma within {NEAR} on {len(tried)} random pairs, and 1 if their variances are "
@@ -324,7 +322,7 @@ def two_path(seed: int) -> Finding:
             f"d = 1, T = 2, slopes 1, deviations 1, but x_1 of the draft with 2: with shared noise the mean is Sigma = "
             f"{fmt(mean)}; with independent noise every value of the draft's e_2 contributes the same density 1 / "
             f"sqrt(pi) = {fmt(level)}, so |e_2| <= r gives {fmt(2 * level)} r",
-            numbers(sd_p=(1, 1), sd_q=(1, 2), mean=mean, densities=acceptance_rates, at=(0, 1, -3, 6)),
+            numbers(sd_p=(1, 1), sd_q=(1, 2), mean=mean, densities=densities, at=(0, 1, -3, 6)),
         ),
         rejects_mutants(
             {

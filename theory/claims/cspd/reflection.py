@@ -15,7 +15,7 @@ from simlab.continuous.rules.base import log_acceptance
 from simlab.randomness import Tape
 from theory.claims.base import Claims, Finding
 from theory.claims.cspd.assumed import INDEPENDENT_LAST_NOISE, LAST_NOISE
-from theory.claims.evidence import holds_under_assumptions_if, identity, largest, rejects_mutants
+from theory.claims.evidence import holds_if, identity, largest, rejects_mutants
 from theory.claims.sources import derived
 from theory.continuous.gaussian_overlap import two_phi
 from theory.continuous.quadrature import normal_pdf, panels
@@ -137,7 +137,7 @@ def reflection(seed: int) -> Finding:
     drafts are kept with probability $\int \min(\varphi(s), \varphi(s + |D|)) ds = 2 \Phi(-|D| / 2)$, which is 1 - TV.
     """
     kept = max(abs(accepted(gap) - two_phi(gap)) for gap in GAPS)
-    return holds_under_assumptions_if(
+    return holds_if(
         off(Reflection()) == 0 and kept < NEAR,
         identity(
             f"isotropic, diagonal and dense covariances in 2, 3 and 8 dimensions, {len(cases())} of them with "

@@ -18,7 +18,6 @@ from theory.claims.evidence import (
     counterexample,
     example,
     holds_if,
-    holds_under_assumptions_if,
     identity,
     refuted_if,
     rejects_mutants,
@@ -127,7 +126,7 @@ def two_path(seed: int) -> Finding:
     exact = acceptance_rates(1.0, 0.0)
     agree = abs(float(exact.acceptance + exact.proposal_acceptance) - 1) < 1e-12
     share = acceptance_rates(1.0, log(2.0))
-    return holds_under_assumptions_if(
+    return holds_if(
         proven("cspd.corollary-1") and agree,
         example(
             "last steps N(1, 1) (target) and N(0, 1) (draft), Sigma = 2: a proposal is accepted with probability "
@@ -287,7 +286,7 @@ def without_sigma(seed: int) -> Finding:
     short = all(value <= 1 / (exp(1) * n) for value, n in zip(left, limits, strict=True))
     worst = [1 / (n + 1) * (n / (n + 1)) ** n for n in limits]
     require(max(abs(a - b) / b for a, b in zip(left, worst, strict=True)) < 1e-4, "the most that is left is elsewhere")
-    return holds_under_assumptions_if(
+    return holds_if(
         more_than_one(LastStep()) == 0 and short,
         identity(f"proposals a token in the mean over {len(cases) + 1} mismatches, by quadrature: at most one"),
         example(

@@ -19,7 +19,7 @@ from theory.claims.cspd.assumed import UNBOUNDED
 from theory.claims.evidence import (
     counterexample,
     example,
-    holds_under_assumptions_if,
+    holds_if,
     identity,
     largest,
     refuted_if,
@@ -114,7 +114,7 @@ def stochastic(seed: int) -> Finding:
     cosine = {eta: ddim_chain([1.0], schedule("cosine", steps=100), eta) for eta in (0.0, 0.5, 1.0)}
     noiseless = {f"{eta:g}": _noiseless(chain) for eta, chain in cosine.items()}
     require(min(noiseless.values()) > 0 == _noiseless(noisy(cosine[1.0])), f"steps without noise are {noiseless}")
-    return holds_under_assumptions_if(
+    return holds_if(
         holds,
         identity(
             "eta = 1/4, 1/2, 1, dense data, 5 steps, noise at the end: the product is the joint normal density "
@@ -266,7 +266,7 @@ def marginal(seed: int) -> Finding:
             gaps.append((emitted_mass(p, q, log_ratio).mass - p) / dx)
         return largest(gaps, 1e-6)  # of the grid at the two places where the densities cross
 
-    return holds_under_assumptions_if(
+    return holds_if(
         deviation() == 0,
         identity(
             f"{len(pairs)} pairs of noiseless samplers, 4 steps: the emitted density, integrated on {len(x)} "

@@ -23,7 +23,7 @@ from theory.claims.cspd.assumed import CODE
 from theory.claims.evidence import (
     counterexample,
     example,
-    holds_under_assumptions_if,
+    holds_if,
     identity,
     powers_below,
     refuted_if,
@@ -301,7 +301,7 @@ def token(seed: int) -> Finding:
 
     require(colder(LastStep()) == 0, "the last-step rule does not preserve the law of a token")
     last = autoregressive(tried[0][0].target).token(1), in_place(tried[0][0].target, 2).token(1)
-    return holds_under_assumptions_if(
+    return holds_if(
         worst < 1e-12 and not seen,
         identity(
             f"marginals of the law in place equal the target's in {len(tried)} cases of one and two dimensions, "
@@ -365,7 +365,7 @@ def mend(seed: int) -> Finding:
         for w in cases()
         for rule in LOSSLESS
     ]
-    return holds_under_assumptions_if(
+    return holds_if(
         not any(runs) and after > 0 and covariance < 0.5,
         simulation(
             f"both changes: whole sequences of the decoder that ends blocks follow the target's law in {tests} runs "

@@ -7,7 +7,7 @@ from itertools import pairwise, product
 from simlab.continuous import affine_chain
 from simlab.continuous.models.diffusion import guided, tempered
 from theory.claims.base import Claims, Finding
-from theory.claims.evidence import example, holds_under_assumptions_if, identity, rejects_mutants
+from theory.claims.evidence import example, holds_if, identity, rejects_mutants
 from theory.claims.format import fmt_row, numbers
 from theory.claims.sources import said
 from theory.continuous.example_processes import UNCONDITIONAL
@@ -58,7 +58,7 @@ def temperature(seed: int) -> Finding:
         return [last_step_acceptance(target, draft, UNCONDITIONAL, True) for target, draft in warmed]
 
     found = {gap: rates(gap) for gap in (0.05, 0.1, 0.3)}
-    return holds_under_assumptions_if(
+    return holds_if(
         max(not_falling(row[::-1]) for row in found.values()) == 0,
         identity(f"drafts whose means are 0.05, 0.1 and 0.3 higher in {STEPS} steps, {len(TEMPERATURES)} temperatures"),
         example(
@@ -110,7 +110,7 @@ def guidance(seed: int) -> Finding:
 
     tried = [(c, u) for c, u in product((-0.2, -0.05, 0.05, 0.2), (-0.1, 0.0, 0.1)) if c * (c - u) > 0]
     found = rates(0.1, 0.05)
-    return holds_under_assumptions_if(
+    return holds_if(
         max(not_falling(rates(*gaps)) for gaps in tried) == 0,
         identity(f"{len(tried)} pairs of mismatches with and without the condition, at {len(SCALES)} scales"),
         example(

@@ -22,7 +22,6 @@ from theory.claims.evidence import (
     enumeration,
     example,
     holds_if,
-    holds_under_assumptions_if,
     identity,
     refuted_if,
     rejects_mutants,
@@ -479,7 +478,7 @@ def dynamic_partition(seed: int) -> Finding:
     as it stands.
     """
     (p, q), labels = OVERLAPPING, (0, 0, 1, 1)
-    return holds_under_assumptions_if(
+    return holds_if(
         proven("gsd.dynamic.partition"),
         example(
             f"on the pair of gsd.dynamic.centred runs of two ranks accept "

@@ -22,7 +22,6 @@ from theory.claims.evidence import (
     described,
     example,
     holds_if,
-    holds_under_assumptions_if,
     identity,
     refuted_if,
     rejects_mutants,
@@ -261,7 +260,7 @@ def support_printed(seed: int) -> Finding:
     parameters = windowed("printed", size)
     leak = emits_impossible(make_rule("dynamic-grouped", **parameters), p, q)
     require(leak > 0, "the check does not see the leak of a vocabulary smaller than assumed")
-    return holds_under_assumptions_if(
+    return holds_if(
         proven("gsd.support.printed"),
         over_more_tokens("gsd.support.printed", seed),
         example(

@@ -14,7 +14,6 @@ from theory.claims.evidence import (
     described,
     example,
     holds_if,
-    holds_under_assumptions_if,
     identity,
     refuted_if,
     rejects_mutants,
@@ -121,7 +120,7 @@ def greedy_code(seed: int) -> Finding:
     found = differences(LanternGreedy)
     p, lists, delta = (Fraction(1, 4), Fraction(5, 16), Fraction(7, 16)), [[1, 2], [0, 2], [0, 1]], Fraction(2, 5)
     accepts = [in_code(lists, delta, p, x) for x in range(3)]
-    return holds_under_assumptions_if(
+    return holds_if(
         found == 0,
         identity(f"every draft over {len(tried)} rows: code and criterion agree ({found} differences)"),
         example(

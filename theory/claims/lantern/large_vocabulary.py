@@ -28,7 +28,7 @@ CLAIMS = Claims("lantern")
 VOCABULARY = 4096
 COUNTS, DELTAS = (100, 300, 1000), (0.05, 0.1, 0.2, 0.4)  # Table 2
 SHARE = 0.06  # of the vocabulary: what Table 4's k = 1000 is of 16384 tokens
-TABLE_4 = 0.2  # its delta
+DELTA = 0.2  # of Table 4
 TEMPERATURES = {"flat": 0.2, "peaked": 0.05, "sharp": 0.02}
 CANDIDATES = ("sampled", "likeliest")
 MEASURES = ("l2", "cosine", "random")
@@ -120,7 +120,7 @@ def neighbours_empirical(seed: int) -> Finding:
     count = round(SHARE * VOCABULARY)
     cases = list(product(TEMPERATURES, CANDIDATES))
     found = {
-        (*case, measure): accepted(seed, Setting(*case, measure, count, TABLE_4))
+        (*case, measure): accepted(seed, Setting(*case, measure, count, DELTA))
         for case in cases
         for measure in MEASURES
     }
@@ -138,7 +138,7 @@ def neighbours_empirical(seed: int) -> Finding:
     return not_refuted_if(
         wrong == 0,
         search(
-            f"V = {VOCABULARY}, k = {count}, delta = {TABLE_4}, {CONTEXTS} contexts each, mean acceptance with "
+            f"V = {VOCABULARY}, k = {count}, delta = {DELTA}, {CONTEXTS} contexts each, mean acceptance with "
             "nearest by L2, by cosine, random: "
             + "; ".join(
                 f"{rows} rows ({entropies(candidates(rows, seed)[candidate]).mean():.1f} bits), "
@@ -160,7 +160,7 @@ def _distances(seed: int, count: int) -> Evidence:
     for name, contexts in candidates("peaked", seed).items():
         few = Contexts(*(side[:FEW] for side in contexts))
         for measure in MEASURES:
-            rule = Lantern(shortest(neighbours()[measure], count), TABLE_4)
+            rule = Lantern(shortest(neighbours()[measure], count), DELTA)
             (least, most), found = bounds(few, rule), means(few, rule)
             gained = found.acceptance - few.lossless
             lines.append(

@@ -7,15 +7,7 @@ from fractions import Fraction
 from simlab.rules import Lantern
 from theory.acceptance import alpha
 from theory.claims.base import Claims, Finding
-from theory.claims.evidence import (
-    counterexample,
-    described,
-    example,
-    holds_if,
-    refuted_if,
-    rejects_mutants,
-    require,
-)
+from theory.claims.evidence import counterexample, described, example, holds_if, refuted_if, rejects_mutants, require
 from theory.claims.format import fmt, fmt_row, numbers
 from theory.claims.lantern.relaxation import parameters
 from theory.claims.sources import derived, said

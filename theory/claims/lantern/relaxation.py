@@ -17,15 +17,7 @@ from simlab.arrays import Array
 from simlab.rules import Amplify, Lantern, Rule, Speculative
 from simlab.rules.lantern import NeighbourhoodRule
 from theory.claims.base import Claims, Finding
-from theory.claims.evidence import (
-    described,
-    example,
-    holds_if,
-    holds_under_assumptions_if,
-    identity,
-    rejects_mutants,
-    require,
-)
+from theory.claims.evidence import described, example, holds_if, identity, rejects_mutants, require
 from theory.claims.format import fmt, fmt_row, numbers
 from theory.claims.proven import over_more_tokens, proven
 from theory.claims.sources import derived, said
@@ -34,7 +26,6 @@ from theory.exact import acceptance
 from theory.example_processes import point_mass, random_row
 
 CLAIMS = Claims("lantern")
-POINT = point_mass(0, 4)
 Case = tuple[tuple[Fraction, ...], tuple[Fraction, ...], Any, Fraction]
 
 
@@ -171,7 +162,7 @@ def monotone(seed: int) -> Finding:
     by_k = [acceptance(Lantern([row[:k] for row in lists], Fraction(2, 5)), p, q) for k in range(5)]
     deltas = [Fraction(k, 5) for k in range(6)]
     by_delta = [acceptance(Lantern(lists, delta), p, q) for delta in deltas]
-    return holds_under_assumptions_if(
+    return holds_if(
         proven("lantern.monotone") and all(a <= b for row in (by_k, by_delta) for a, b in pairwise(row)),
         example(
             f"p = {fmt_row(p)}, token 0 drafted, its neighbours 1, 2, 3, 4: acceptance {fmt_row(by_k)} for k = 0 to 4 "

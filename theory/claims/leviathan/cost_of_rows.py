@@ -14,7 +14,7 @@ from simlab.processes import Process, TableProcess
 from simlab.rules import Speculative
 from theory.acceptance import alpha, expected_tokens, speedup
 from theory.claims.base import Claims, Finding
-from theory.claims.evidence import enumeration, example, holds_if, holds_under_assumptions_if, identity, rejects_mutants
+from theory.claims.evidence import enumeration, example, holds_if, identity, rejects_mutants
 from theory.claims.format import fmt, numbers
 from theory.claims.leviathan.speculative_rule import constant
 from theory.claims.proven import proven
@@ -214,7 +214,7 @@ def speedup_is(seed: int) -> Finding:
     worst = deviation(formula)
     renewal = max(abs(finished_a_call(steps) - 1 / float(mean(steps))) for steps in laws)
     constant = max(_off_equation_51(Fraction(k, 8), gamma) for k in range(9) for gamma in (1, 2, 4, 8))
-    return holds_under_assumptions_if(
+    return holds_if(
         worst == 0 and constant == 0 and renewal < 1e-9,
         enumeration(
             f"cost of calls that are followed one by one, over all outcomes, in rationals: {len(cases)} decoders and "

@@ -12,15 +12,7 @@ import numpy as np
 from simlab.processes import Pair, make_process
 from theory.acceptance import expected_tokens
 from theory.claims.base import Claims, Finding
-from theory.claims.evidence import (
-    enumeration,
-    example,
-    holds_under_assumptions_if,
-    not_refuted_if,
-    rejects_mutants,
-    search,
-    small_scale,
-)
+from theory.claims.evidence import enumeration, example, holds_if, not_refuted_if, rejects_mutants, search, small_scale
 from theory.claims.format import fmt, numbers
 from theory.claims.proven import proven
 from theory.claims.sources import derived
@@ -57,7 +49,7 @@ def constant_within_blocks(seed: int) -> Finding:
         for w in np.linspace(0.05, 0.95, 91).tolist()
     )
     low, high = (expected_tokens(rate, 3) for rate in (half.rate, half.verified_rate))
-    return holds_under_assumptions_if(
+    return holds_if(
         proven("leviathan.expected-tokens.block") and low <= half.tokens <= high,
         example(
             f"gamma = 3, half of the blocks accepted whole and half rejected at once: {fmt(half.tokens)} tokens; "

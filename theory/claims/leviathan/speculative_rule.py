@@ -12,16 +12,7 @@ from simlab.processes import TableProcess
 from simlab.rules import Addition, Amplify, Speculative
 from theory.acceptance import alpha, expected_tokens, speedup, trials_per_rejection, trials_per_token
 from theory.claims.base import Claims, Evidence, Finding
-from theory.claims.evidence import (
-    described,
-    enumeration,
-    example,
-    holds_if,
-    holds_under_assumptions_if,
-    identity,
-    rejects_mutants,
-    require,
-)
+from theory.claims.evidence import described, enumeration, example, holds_if, identity, rejects_mutants, require
 from theory.claims.format import fmt, fmt_row, numbers
 from theory.claims.proven import proven
 from theory.claims.sources import derived, said
@@ -198,7 +189,7 @@ def expected_tokens_iid(seed: int) -> Finding:
     worst = deviation(SpeculativeDecoder)
     rate, gamma, c = Fraction(9, 10), 5, Fraction(1, 20)
     best = speedup(rate, gamma, c)
-    return holds_under_assumptions_if(
+    return holds_if(
         worst == 0,
         enumeration(
             f"mean tokens of a block over a context-free pair equal the formula in rationals for "

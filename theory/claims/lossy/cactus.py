@@ -19,13 +19,12 @@ from theory.claims.evidence import described, example, holds_if, identity, over,
 from theory.claims.format import fmt, fmt_row, numbers
 from theory.claims.leviathan.speculative_rule import random_pairs
 from theory.claims.proven import proven
-from theory.claims.sources import Repository, derived, said
+from theory.claims.sources import derived, said
 from theory.distances import kl, tv
 from theory.exact import acceptance, step_law
 from theory.search import Pmf
 
 CLAIMS = Claims("lossy")
-CODE = Repository("MANGA-UOFA/Cactus", "3b01b816d18bf1e02ce93d0c5d43b42d8814427b")
 ROUNDING = 1e-12  # of a divergence
 NINE_TENTHS: Pmf = (Fraction(9, 10), Fraction(1, 10))
 BUDGET = Fraction(1, 18)  # at which 9/10 is raised to 1

@@ -15,7 +15,6 @@ from theory.exact import acceptance, step_law
 from theory.search import Pmf
 
 CLAIMS = Claims("lossy")
-THRESHOLDS = (Fraction(0), Fraction(1, 4), Fraction(1, 2), Fraction(1))
 PAIR: tuple[Pmf, Pmf] = (
     (Fraction(1, 2), Fraction(3, 10), Fraction(1, 5)),
     (Fraction(1, 5), Fraction(3, 10), Fraction(1, 2)),

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from theory.claims.base import Evidence, Finding, Verdict
+from theory.claims.base import Evidence, Finding
 from theory.claims.evidence import control, require
 from theory.claims.format import numbers
 from theory.published.ledger import Ledger, Row, published
@@ -45,10 +45,8 @@ Check = Callable[[Ledger], Iterable[Comparison]]
 Words = tuple[str, str, str]  # what is compared, what those that agree do, what the others do
 
 
-def judged(
-    check: Check, words: Words, altered: Mapping[str, Ledger], more: Sequence[Evidence] = (), agreed: Verdict = "holds"
-) -> Finding:
-    """``refuted`` if some comparison does not agree, else ``agreed``; with the rows and the numbers of each.
+def judged(check: Check, words: Words, altered: Mapping[str, Ledger], more: Sequence[Evidence] = ()) -> Finding:
+    """``refuted`` if some comparison does not agree, else ``holds``; with the rows and the numbers of each.
 
     Raises ``CheckFailed`` if there is nothing to compare, or if ``check`` answers the same on a copy of the ledger
     that was altered so that the answer is another.
@@ -65,7 +63,7 @@ def judged(
     if off and len(off) < len(compared):
         rest = [comparison for comparison in compared if comparison.agrees]
         evidence.append(_evidence(f"{len(rest)} of {len(compared)} {what} {fit}", rest, "example"))
-    return Finding("refuted" if off else agreed, [*evidence, *more, turned(check, altered)])
+    return Finding("refuted" if off else "holds", [*evidence, *more, turned(check, altered)])
 
 
 def together(first: Finding, *others: Finding) -> Finding:

@@ -76,7 +76,6 @@ def accepted_length_tree(seed: int) -> Finding:
             _trees,
             ("lengths", "are within reach of a tree of 60", "are out of reach of a tree of 60"),
             {"a length of 2.20 for EAGLE-2": ledger.altered({row.line: 2.2})},
-            agreed="holds-under-assumptions",
         ),
         judged(
             _orders,

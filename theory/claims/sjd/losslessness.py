@@ -15,14 +15,7 @@ from simlab.processes import Process, TableProcess
 from simlab.randomness.enumerator import Path
 from simlab.rules import Rule, Speculative
 from theory.claims.base import Claims, Evidence, Finding
-from theory.claims.evidence import (
-    enumeration,
-    example,
-    holds_if,
-    holds_under_assumptions_if,
-    rejects_mutants,
-    require_found,
-)
+from theory.claims.evidence import enumeration, example, holds_if, rejects_mutants, require_found
 from theory.claims.format import fmt, numbers
 from theory.claims.proven import proven
 from theory.claims.sources import derived, said
@@ -269,7 +262,7 @@ def independence(seed: int) -> Finding:
         "one uniform for all draws of a call does not change the law",
     )
     process = two_tokens(first, then)
-    return holds_under_assumptions_if(
+    return holds_if(
         proven("sjd.independence"),
         example(
             f"two tokens, two drafts, all draws of a call from one uniform: the law of the sequence is off by TV "
@@ -423,7 +416,7 @@ def initialisation(seed: int) -> Finding:
         "neighbour scored with uniform q, " + initial: mutants.NeighbourScoredUniform(2, initial)
         for initial in ("repeat-left", "repeat-above", "sample-left", "sample-above")
     }
-    return holds_under_assumptions_if(
+    return holds_if(
         worst == 0,
         enumerated,
         rejects_mutants(wrong, lambda d: max(deviation(d, process) for process in tables), "initialisation"),

@@ -12,15 +12,7 @@ from simlab.decoders import Decoder, Sjd, make_decoder
 from simlab.decoders.sjd_reference import PointMassSjd
 from simlab.processes import TableProcess
 from theory.claims.base import Claims, Finding
-from theory.claims.evidence import (
-    example,
-    holds_if,
-    holds_under_assumptions_if,
-    rejects_mutants,
-    require,
-    require_found,
-    small_scale,
-)
+from theory.claims.evidence import example, holds_if, rejects_mutants, require, require_found, small_scale
 from theory.claims.format import fmt, fmt_row, numbers
 from theory.claims.proven import over_more_tokens, proven
 from theory.claims.sjd.losslessness import LOSSLESS, mean_steps, random_tables, sequences, two_tokens
@@ -89,7 +81,7 @@ def reference_lossless(seed: int) -> Finding:
         "point mass, and a draft from the row behind the window": RowBehind(2),
     }
     found = ", ".join(f"{name} {float(mean_steps(decoder, small)):.3f}" for name, decoder in decoders.items())
-    return holds_under_assumptions_if(
+    return holds_if(
         proven("sjd-reference.lossless") and worst == 0,
         enumerated,
         small_scale(f"exact mean calls for 4 tokens, V = 3, two drafts and a bonus: {found}"),
@@ -130,7 +122,7 @@ def reference_residual(seed: int) -> Finding:
     require((_top(residual, K) != residual).any(), "a tie changes nothing")
     kept = np.minimum(filtered_p, filtered_q)
     tied_law = kept + (1 - kept.sum()) * _top(residual, K)
-    return holds_under_assumptions_if(
+    return holds_if(
         proven("sjd-reference.residual"),
         over_more_tokens("sjd-reference.residual", seed),
         example(

@@ -129,15 +129,6 @@ def test_a_pair_of_networks(rule: str) -> None:
     assert (alike.calls == -(-SMALL.length // 4)).all()
 
 
-@pytest.mark.slow
-def test_an_image_is_the_same_whatever_its_batch() -> None:
-    sampler = Sampler(3, noisy_end=True, guidance=2.0)
-    rule, decoder = make_rule("last-step"), Truncating(3)
-    whole = decoder.run(tokens_of(sampler), tokens_of(sampler, 9), rule, Tape(3, 4))
-    part = [NetworkTokens(MarNetwork(loaded(seed)[0], CLASSES[2:], ORDER[2:], sampler)) for seed in (4, 9)]
-    np.testing.assert_allclose(decoder.run(*part, rule, Tape(3, [2, 3])).tokens, whole.tokens[2:], rtol=1e-6, atol=1e-6)
-
-
 def test_ddim_is_refused_by_name_where_it_has_no_density() -> None:
     def run(rule: str, **changed: Any) -> None:
         model = tokens_of(Sampler(STEPS, **{"variances": "ddim", "noisy_end": True, **changed}))
