@@ -1,4 +1,4 @@
-"""Mutants: deliberately wrong rules, randomness, decoders, trees and samplers, each with one known bug.
+"""Mutants: deliberately wrong rules, randomness, decoders and trees, each with one known bug.
 
 Checks are seen failing on them. This package lists what can be put in place of the parts of simlab; the callables that
 ``simlab certify`` is tested with are in :mod:`simlab.mutants.catalogue`.

@@ -117,7 +117,7 @@ def test_too_few_calls_are_inconclusive_and_nothing_of_an_earlier_certificate_is
 def test_misbehaviour_is_told_and_returns_1(
     name: str, kind: str, told: str, folder: Path, undrawn: None, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What else may be returned, and is no tokens, is in tests/simlab/certify/test_certify_exact.py."""
+    """What else may be returned, and is no tokens, is in tests/simlab/certify/test_certify_answers.py."""
     assert main(["certify", f"mine:{name}", *FEW, "--limit", "1"]) == 1
     found = certificate(folder)
     assert found["verdict"] == "breaks"
