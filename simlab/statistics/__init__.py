@@ -2,13 +2,13 @@
 
 Every test is made from what is known before the data, and answers these questions:
 
-    test.p_value(data)                         how surprising the data are under the null hypothesis (of a sequential
-                                               test, ``test.p_value``: those so far)
+    test.p_value(data)                         how surprising the data are under the null hypothesis
     test.power(n, level, deviation)            the least probability of an alarm at any deviation of that size
     test.detectable(n, level, power)           the smallest deviation detected with that power: what a pass is worth
     test.sample_size(deviation, level, power)  how many observations a wanted deviation takes
 
-``test.stated(n, level)`` is the line that stands beside a result: n, the false-alarm rate and the detectable deviation.
+Of a sequential test ``test.p_value`` is of the data so far; the test of pairs has none. ``test.stated(n, level)`` is
+the line that stands beside a result: n, the false-alarm rate and the detectable deviation.
 A law is a mapping from outcomes to probabilities, or a row ``[V]``; counts are a mapping from outcomes to whole numbers
 (:func:`tally` makes one), or an array ``[..., V]``. An outcome that the law excludes gives p-value 0. Errors are
 ``ValueError``.
