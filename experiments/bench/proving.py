@@ -51,13 +51,8 @@ def proofs(quick: bool, watch: Watch) -> Results:
         except ArithmeticError:
             results.notes.append(f"{what} was not proven within {LIMITS.seconds:.0f} s")
             continue
-        _found(
-            results,
-            {OWN: own, MINUTE: Time(NAME, what, MINUTE, {"proofs": 1.0}, LONGEST, None, [])},
-            MINUTE,
-            1.0,
-            watch,
-        )
+        minute = Time(NAME, what, MINUTE, {"proofs": 1.0}, LONGEST, None, [])
+        _found(results, {OWN: own, MINUTE: minute}, MINUTE, 1.0, watch)
     return results
 
 

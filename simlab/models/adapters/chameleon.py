@@ -23,15 +23,7 @@ from torch import Tensor
 
 from simlab.models.adapters.codes import chameleon_codes
 from simlab.models.adapters.grammars import Layout
-from simlab.models.adapters.hugging_face import (
-    NO_TOKENIZER,
-    HuggingFace,
-    check_kind,
-    configured,
-    fitted,
-    named,
-    with_weights,
-)
+from simlab.models.adapters.hugging_face import NO_TOKENIZER, HuggingFace, check_kind, configured, fitted, loaded, named
 from simlab.models.checkpoints import CheckpointError, read_folder, read_json, read_weights
 
 MODEL = "ChameleonForConditionalGeneration"
@@ -83,7 +75,7 @@ def load_chameleon(
     """
     names, config, weights = _of_meta(folder) if is_meta(folder) else _of_library(folder)
     heads = {"q": config.num_attention_heads, "k": config.num_key_value_heads}
-    model = with_weights(MODEL, config, norms_of_heads(weights, heads), folder, dtype)
+    model = loaded(MODEL, config, norms_of_heads(weights, heads), folder, dtype)
     return fitted(folder, model, layout, prefix, unconditional, chameleon_codes(names))
 
 

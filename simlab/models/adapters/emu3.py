@@ -20,15 +20,7 @@ import torch
 
 from simlab.models.adapters.codes import emu3_codes
 from simlab.models.adapters.grammars import Layout
-from simlab.models.adapters.hugging_face import (
-    NO_TOKENIZER,
-    HuggingFace,
-    check_kind,
-    configured,
-    fitted,
-    named,
-    with_weights,
-)
+from simlab.models.adapters.hugging_face import NO_TOKENIZER, HuggingFace, check_kind, configured, fitted, loaded, named
 from simlab.models.checkpoints import CheckpointError, read_folder, read_json
 
 OWN, LIBRARY = "Emu3", "emu3"  # types of a model that the two layouts name
@@ -72,7 +64,7 @@ def load_emu3(
         config = configured("Emu3Config", sizes, folder / "config.json")
     else:
         name, config = "Emu3ForCausalLM", _own_config(described, folder)
-    model = with_weights(name, config, read_folder(folder), folder, dtype)
+    model = loaded(name, config, read_folder(folder), folder, dtype)
     return fitted(folder, model, layout, prefix, unconditional, emu3_codes(names))
 
 

@@ -189,7 +189,7 @@ def padded(prompts: Sequence[Sequence[int]], length: int) -> Tensor:
 # checkpoints ---------------------------------------------------------------------------------------------------
 
 
-def with_weights(name: str, config: Any, weights: Mapping[str, Tensor], folder: Path, dtype: torch.dtype) -> Any:
+def loaded(name: str, config: Any, weights: Mapping[str, Tensor], folder: Path, dtype: torch.dtype) -> Any:
     """The library's model called ``name`` with these ``weights``, all of which it needs and no others.
 
     Raises :class:`CheckpointError`, naming what of a ``folder`` is missing, unexpected or of another shape.
