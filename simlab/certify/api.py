@@ -48,6 +48,7 @@ def certify(
     shapes: Sequence[str] = (),
     at_most: str = "",
     strict: bool = False,
+    explain: bool = True,
     subject: str | None = None,
     progress: Progress | None = None,
 ) -> Certificate:
@@ -64,7 +65,7 @@ def certify(
         ``cuda``, followed by ``.float32`` (the usual one), ``.float64``, ``.float16`` or ``.bfloat16``. On CUDA all
         calls are made in this process.
     budget
-        Seconds. A fault ends it earlier; a pass uses it. Shrinking a failure may take some seconds more.
+        Seconds. A fault ends it earlier; a pass uses it. Explaining a failure may take some seconds more.
     epsilon, confidence
         A pass is ``lossless`` if, at this confidence, TV from the target is at most epsilon in the principal cases of
         the contract, and at most 0.4 in every other: of all tokens together in small ones, of windows and of classes of
@@ -86,6 +87,9 @@ def certify(
         The largest shapes that it takes, such as ``V=65536,gamma=16``: beyond them none is drawn.
     strict
         Whether what shows only where a coin is 0 or the largest float below 1 is a failure.
+    explain
+        Whether a failure is told apart from known bugs and reduced to the smallest case that fails, which takes about
+        as long again as finding it. The verdict is the same without.
     subject
         What it is called in the certificate; its module and name, unless given.
     progress
@@ -120,7 +124,7 @@ def certify(
     if large:
         processes = min(processes, 1)
     search = Search(
-        function, named_contract, drawing, budget, epsilon, confidence, seed, calls, processes, limit, progress
+        function, named_contract, drawing, budget, epsilon, confidence, seed, calls, processes, limit, progress, explain
     )
     search.notes += [f"one process made all calls: two with rows of {name} would not fit 2 GiB" for name in large]
     with np.errstate(all="ignore"):  # whatever is set where this is called

@@ -42,7 +42,7 @@ class Failing:
             counts = found.counts if found.events == 0 else None
             first = Smallest(case, int(found.counts.sum()), counts, None)
         simple = chain(self.search.contract.simplest(), (case for case in evidence.cases if case.branches))
-        small = smallest_lossy_case(simple, self.search, diagnosis) or first
+        small = (self.search.explain and smallest_lossy_case(simple, self.search, diagnosis)) or first
         target = small.case.events[0].law
         exact = None if small.law is None else float(total_variation(small.law, target))
         measured: float | None = None
@@ -54,7 +54,7 @@ class Failing:
         return Failure(
             kind="law",
             found_in=case.name,
-            told=f"TV from the target is {size} in the smallest case that fails ({small.case.name})",
+            told=f"TV from the target is {size} in {self._which} ({small.case.name})",
             case=small.case.name,
             arguments=self._arguments(small.case),
             calls=small.calls,
@@ -65,6 +65,10 @@ class Failing:
             known=diagnosis.names,
             script=self._script(small),
         )
+
+    @property
+    def _which(self) -> str:
+        return "the smallest case that fails" if self.search.explain else "a case that fails"
 
     def _measured(self, found: Finding) -> float:
         """TV of what was counted of the events that were found to deviate."""
@@ -84,7 +88,7 @@ class Failing:
         """It raises, hangs, ends its process, or returns what it must not."""
         where = self.search.drawing[fault.task.case]
         small = Smallest(where, fault.call + 1, None, None, fault)
-        if fault.kind in ("broken", "raises", "declines", "edge"):
+        if self.search.explain and fault.kind in ("broken", "raises", "declines", "edge"):
             small = smallest_faulty_case(iter(self.search.contract.simplest()), self.search, fault) or small
         smallest = small.fault or fault
         given = self._given(small.case, smallest)

@@ -64,6 +64,7 @@ class Search:
     processes: int
     limit: float
     progress: Progress | None
+    explain: bool = True
     notes: list[str] = field(default_factory=list)
     laws: dict[int, Exact] = field(default_factory=dict)
     exact: str = "not reached"
@@ -103,7 +104,7 @@ class Search:
                     if not (isinstance(found, Fault) and found.at_the_ends):
                         break
                     edge, found = edge or found, None
-            if isinstance(found, Finding):
+            if self.explain and isinstance(found, Finding):
                 self.report("explaining")
                 self._explained(pool)
                 found = self._counted_on(found, pool)
@@ -154,7 +155,7 @@ class Search:
             if self._deviating and self._sure:
                 sure_since = sure_since or time.monotonic()
                 explained = self.calls is None and time.monotonic() - sure_since > NAMING
-                if explained or len(self.laws) >= DISTINGUISHING or self._spent() > 0.2:
+                if explained or not self.explain or len(self.laws) >= DISTINGUISHING or self._spent() > 0.2:
                     break
         return self._made_sure(pool) or edge
 

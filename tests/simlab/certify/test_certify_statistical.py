@@ -310,6 +310,16 @@ def test_a_stream_that_is_not_fresh_is_found_by_sampling() -> None:
     assert quick(Hidden(wrong("uniforms used in two calls")), calls=500).verdict == "lossy"
 
 
+@pytest.mark.parametrize("function", [wrong("ratio inverted"), Hidden(wrong("ratio inverted"))], ids=("law", "counts"))
+def test_an_explanation_changes_no_verdict(function: Any) -> None:
+    explained, plain = (quick(function, calls=500, explain=explain) for explain in (True, False))
+    assert (plain.verdict, plain.calls_to_finding) == (explained.verdict, explained.calls_to_finding)
+    assert plain.failure
+    assert plain.failure.case == plain.failure.found_in
+    assert "in a case that fails" in plain.summary
+    assert "in the smallest case that fails" in explained.summary
+
+
 @pytest.mark.usefixtures("of_few_cases")
 def test_a_row_of_the_self_test() -> None:
     number, bug = next(
