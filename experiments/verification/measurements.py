@@ -27,7 +27,12 @@ from simlab.processes.digits import DigitsPair, fit_digits
 
 SEQUENCES = 128  # digits a decoder x rule pair
 FIT = "digits: fit"
-SECONDS = {FIT: 100.0, "digits pac: random": 5.0, "codebook": 10.0}  # of long tasks, and of those that follow them
+SECONDS = {  # of long tasks, and of those that follow them
+    FIT: 100.0,
+    "codebook": 4.0,
+    "digits: sjd, repeat-above": 3.0,
+    "draft length: rates": 3.0,
+}
 
 
 def measurements(seed: int) -> list[Task]:
@@ -63,7 +68,7 @@ def after_fit(done: Done, seed: int) -> list[Task]:
             for initial in digits_pac.INITIALS
         },
     }
-    return [Task({name: job}, seconds=SECONDS.get(name, 10.0)) for name, job in jobs.items()]
+    return [Task({name: job}, seconds=SECONDS.get(name, 1.5)) for name, job in jobs.items()]
 
 
 def save(results: dict[str, Any], out: Path) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.resources import files
+from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,24 +53,46 @@ class Report:
 
     def save(self, out: Path) -> Path:
         """Write ``report.html`` to ``out``, a page a claim under ``claims``, and one of printed numbers."""
-        claim_pages.build(out, self.verdicts, papers(self.verdicts["claims"]))
-        published_page.build(out, self.verdicts)
+        _write_claims(out, self.verdicts)
         return save(out / FILE, self.text)
 
 
 def build(out: Path) -> Path:
     """Write the report and the pages that belong to it beside the results in ``out``; raises as :func:`report`."""
-    drawn = report(out)
-    path = drawn.save(out)
+    found = _verdicts(out)
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:  # the report alone takes as long as they do
+        beside = pool.submit(_write_beside, out, found)
+        text = report(out).text
+        beside.result()
+    return save(out / FILE, text)
+
+
+def _write_beside(out: Path, found: dict[str, Any]) -> None:
+    """Write a page a claim, one of printed numbers, and those of tables that there are."""
+    _write_claims(out, found)
     entries = [("Claims", FILE), ("Printed numbers", published_page.FILE)]
     for beside in BESIDE:
         if any(out.glob(f"{beside}-*.parquet")):  # what draws figures is loaded where there are some
             from reports.pages import tables
 
-            tables.build(tables.PAGES[beside], out, drawn.verdicts["claims"], entries)
+            tables.build(tables.PAGES[beside], out, found["claims"], entries)
         else:
             remove(out / f"{beside}.html")
-    return path
+
+
+def _write_claims(out: Path, found: dict[str, Any]) -> None:
+    claim_pages.build(out, found, papers(found["claims"]))
+    published_page.build(out, found)
+
+
+def _verdicts(out: Path) -> dict[str, Any]:
+    """What ``verdicts.json`` holds, if it is one of today's."""
+    found: dict[str, Any] = read_json(out / SOURCE, COMMAND)
+    if not isinstance(found.get("claims"), list):
+        raise Unreadable(f"{out / SOURCE} cannot be read: it has no claims; run `{COMMAND}` again")
+    if "headlines" not in found:
+        raise Unreadable(f"{out / SOURCE} is of an earlier version of simlab; run `{COMMAND}` again")
+    return found
 
 
 def report(out: Path, draw: Draw = inline, indexed: bool = False) -> Report:
@@ -77,11 +101,7 @@ def report(out: Path, draw: Draw = inline, indexed: bool = False) -> Report:
     It leads to the index of the site if there is one, or will be: ``indexed``. Raises ``FileNotFoundError`` where
     results are missing, and :class:`~reports.data.files.Unreadable` where one cannot be read.
     """
-    found, manifest = (read_json(out / name, COMMAND) for name in (SOURCE, "manifest.json"))
-    if not isinstance(found.get("claims"), list):
-        raise Unreadable(f"{out / SOURCE} cannot be read: it has no claims; run `{COMMAND}` again")
-    if "headlines" not in found:
-        raise Unreadable(f"{out / SOURCE} is of an earlier version of simlab; run `{COMMAND}` again")
+    found, manifest = _verdicts(out), read_json(out / "manifest.json", COMMAND)
     figures: dict[str, Markup] = {}  # by name: the story takes its pictures from those that are drawn
 
     def kept(name: str, figure: Figure, title: str) -> Markup:

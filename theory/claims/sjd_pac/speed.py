@@ -33,7 +33,7 @@ from theory.published import ledger
 
 CLAIMS = Claims("sjd-pac")
 SIMULATES = "SJD-PAC on the image-like process"
-SOME, MANY = 14, 28  # images of SJD, and of the others in Table 2, whose steps are smaller
+SOME, MANY = 14, 28  # images of SJD and of PD, and of the full method in Table 2, whose last step is smaller
 GLIMPSE = 6  # images where nothing is decided, and where differences are large
 ALARMS, POWER = 1e-4, 0.9
 VERDICT_OF: dict[int, Verdict] = {1: "not-refuted", 0: "not-decided", -1: "refuted"}  # what is surely so, or surely not
@@ -122,7 +122,7 @@ FITTED = {"a comb": ("SJD, L = 32", "+ PD + AC, L = 64"), "the tree of the publi
 def rows_of(tree: Tree) -> dict[str, tuple[Decoder, int]]:
     """The decoder of each row of the table with that tree, and images."""
     decoders = Sjd(32), tree(SjdPd, 32), tree(SjdPac, 32), tree(SjdPac, 64)
-    return dict(zip(PLACES, zip(decoders, (SOME, MANY, MANY, MANY), strict=True), strict=True))
+    return dict(zip(PLACES, zip(decoders, (SOME, SOME, MANY, MANY), strict=True), strict=True))
 
 
 @CLAIMS.claim(
