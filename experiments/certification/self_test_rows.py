@@ -33,7 +33,11 @@ class Rows:
 
     def drawn(self, names: tuple[Any, ...], find: Callable[[], Row]) -> Row:
         """The row of one that is drawn."""
-        return self.row("drawn", *map(str, names), find=find)
+        return self.row(*_drawn(names), find=find)
+
+    def has_drawn(self, names: tuple[Any, ...]) -> bool:
+        """Whether that row is there."""
+        return _drawn(names) in self.found
 
     def side_by_side(self, tasks: dict[tuple[str, ...], Callable[[], Row]]) -> dict[tuple[str, ...], Row]:
         """The rows of these names, found two at a time, in processes that may start others."""
@@ -46,3 +50,7 @@ class Rows:
             finally:
                 pool.shutdown(cancel_futures=True)  # after an interrupt, no others begin
         return {names: self.found[names] for names in tasks}
+
+
+def _drawn(names: tuple[Any, ...]) -> tuple[str, ...]:
+    return "drawn", *map(str, names)

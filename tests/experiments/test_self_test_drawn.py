@@ -146,6 +146,16 @@ def test_it_goes_on_where_it_was_stopped(tmp_path: Path, monkeypatch: pytest.Mon
         drawn_self_test(tmp_path, range(3), 2.0, contracts=FEW)
 
 
+@pytest.mark.usefixtures("quickly")
+def test_gates_of_a_single_shape_come_last(tmp_path: Path) -> None:
+    single = [GATES[drawn(number, 1, FEW).gate].single for number in range(20)]
+    assert sorted(single) != single  # some are drawn before others
+    names = list[str]()
+    table = drawn_self_test(tmp_path, range(20), 1.0, 1, 0, contracts=FEW, tell=lambda name, done: names.append(name))
+    assert names == [f"wrong {number}" for number in sorted(range(20), key=single.__getitem__)]
+    assert [row["single"] for row in table["wrong"]] == single
+
+
 @pytest.mark.cli
 @pytest.mark.usefixtures("quickly")
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -152,17 +152,18 @@ def rows_of_calls(seed: int) -> dict[str, Estimate]:
     found: dict[str, list[float]] = {name: [] for name in ("kept", "kept, mean", "again", "again, mean")}
     for number in range(WHOLE):
         target = image(number).target
-        pairs: list[tuple[np.ndarray, np.ndarray]] = []
+        calls: dict[str, list[np.ndarray]] = {"kept": [], "again": []}
 
-        def watch(before, after, info, pairs=pairs, target=target):  # type: ignore[no-untyped-def]
+        def watch(before, after, info, calls=calls, target=target):  # type: ignore[no-untyped-def]
             moved = int(after.length[0] - before.length[0])
             old, new = before.q[0, moved:], after.q[0, : before.q.shape[1] - moved]
-            inside = np.arange(len(old)) + after.length[0] < target.length
-            pairs.append((old[inside & (np.ptp(old, axis=1) > 0)], new[inside & (np.ptp(old, axis=1) > 0)]))
+            known = (np.arange(len(old)) + after.length[0] < target.length) & (np.ptp(old, axis=1) > 0)
+            old, new = old[known], new[known]
+            calls["kept"].append(np.minimum(old, new).sum(axis=1))
+            calls["again"].append((old * new).sum(axis=1))
 
         run(SjdAc(BUDGET), target, LOSSLESS, Tape(seed, [number]), watch=watch)
-        old, new = (np.concatenate(rows) for rows in zip(*pairs, strict=True))
-        for name, values in (("kept", np.minimum(old, new).sum(axis=1)), ("again", (old * new).sum(axis=1))):
+        for name, values in ((name, np.concatenate(each)) for name, each in calls.items()):
             found[name].append(float(np.median(values)))
             found[f"{name}, mean"].append(float(values.mean()))
     return {name: estimate(values) for name, values in found.items()}
