@@ -82,7 +82,8 @@ def check_pmf(rows: Array, what: str) -> None:
     if not is_exact(rows) and not bool(xp.all(xp.isfinite(rows))):
         found = "NaN" if bool(xp.any(xp.isnan(rows))) else "infinity"
         raise ValueError(f"{what} holds {found}; expected probabilities")
-    total = xp.sum(rows, axis=-1, keepdims=True)
+    kind = None if is_exact(rows) else xp.float64  # in float32 the order, which is the memory's, would matter
+    total = xp.sum(rows, axis=-1, keepdims=True, dtype=kind)
     if bool(xp.any(rows < 0)):
         raise ValueError(f"{what} holds {rows[rows < 0].ravel()[0]}; expected probabilities >= 0")
     off = total != 1 if is_exact(rows) else abs(total - 1) > TOLERANCE

@@ -94,7 +94,7 @@ def given_candidates_law(rule: Rule, p: np.ndarray, q: np.ndarray, candidates: S
     Raises
     ------
     ValueError
-        If the rule has no compiled form.
+        If the rule has no compiled form, or a table of another vocabulary.
 
     Notes
     -----
@@ -102,6 +102,7 @@ def given_candidates_law(rule: Rule, p: np.ndarray, q: np.ndarray, candidates: S
     """
     from simlab.rules.compiled.dispatch import accept, compiled, residual
 
+    rule.check_vocabulary(len(p))
     verifier = compiled(rule)
     left, scored = p.astype(np.float64), q.astype(np.float64)
     law, reached = np.zeros(len(left)), 1.0

@@ -82,9 +82,9 @@ def js(p: Any, q: Any) -> Any:
         If p or q is no pmf, or their shapes differ.
     """
     p, q = _floats(p, q)
-    middle = (p + q) / 2
+    both = p + q  # not halved, which takes the smallest masses to 0
     return np.maximum(
-        (scipy.special.rel_entr(p, middle) + scipy.special.rel_entr(q, middle)).sum(axis=-1) / 2, 0.0
+        (scipy.special.rel_entr(2 * p, both) + scipy.special.rel_entr(2 * q, both)).sum(axis=-1) / 4, 0.0
     )  # rounding may go below
 
 
@@ -124,7 +124,7 @@ def wasserstein1_line(p: Any, q: Any, values: Any) -> Any:
     p, q
         Rows ``[..., V]``, floats or ``Fraction``.
     values
-        Where the tokens stand, ``float[V]``, in any order.
+        Where the tokens stand, ``float[V]``, finite, in any order.
 
     Returns
     -------
@@ -134,10 +134,12 @@ def wasserstein1_line(p: Any, q: Any, values: Any) -> Any:
     Raises
     ------
     ValueError
-        If p or q is no pmf, or their shapes differ.
+        If p or q is no pmf, their shapes differ, or there is not one place a token.
     """
     p, q = _floats(p, q)
     places = np.asarray(values, dtype=np.float64)
+    if places.shape != p.shape[-1:] or not np.isfinite(places).all():
+        raise ValueError(f"values is {values!r}; expected {p.shape[-1]} finite numbers, one a token")
     order = np.argsort(places)
     moved = abs(np.cumsum((p - q)[..., order], axis=-1))[..., :-1]  # past each place but the last
     return moved @ np.diff(places[order])

@@ -34,6 +34,10 @@ class KSeq(Verifier):
         if self.rho is not None:
             check_number("rho", self.rho, least=1)
 
+    @property
+    def lossless(self) -> bool:
+        return self.rho is None  # a number is valid for some rows, and for some K
+
     def verify(self, p: Array, q: Array, x: Array, candidates: Candidates) -> Verified:
         count = x.shape[-1]
         if self.rho is None and count > 1 and is_exact(p):

@@ -41,7 +41,7 @@ def drafted_steps(
 ) -> Walked:
     """Tokens from their noise ``start[B, d]``, in the steps of the target's kernels.
 
-    Raises ``ValueError`` for a ``gamma`` below 1.
+    Raises ``ValueError`` for a ``gamma`` below 1, or deviations that a density does not have.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def drafted_steps(
     start
         x_T.
     deviations
-        ``float64[T]``: of kernels 1 to T.
+        ``float64[T]``: of kernels 1 to T, > 0; that of kernel 1, which is never drafted, may be 0.
     gamma
         Steps drafted for a call, >= 1.
     rng
@@ -60,6 +60,8 @@ def drafted_steps(
         Whether drafts are verified as a block; else step by step.
     """
     check_at_least("gamma", gamma, 1)
+    if not (np.isfinite(deviations).all() and (deviations >= 0).all() and (deviations[1:] > 0).all()):
+        raise ValueError(f"deviations is {deviations!r}; expected finite numbers > 0; the first may be 0")
     steps = len(deviations)
     x, t = start.copy(), np.full(len(start), steps)
     calls, accepted, drafted = (np.zeros(len(start), np.int64) for _ in range(3))

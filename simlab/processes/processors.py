@@ -29,8 +29,11 @@ def guided(conditional: Array, unconditional: Array, scale: Number) -> Array:
     A token that the conditional row excludes stays excluded; one that only the unconditional row excludes counts as
     having its conditional mass there, because a ratio to 0 is undefined.
     """
-    xp = namespace(conditional)
-    base = xp.where(unconditional > 0, unconditional, xp.where(conditional > 0, conditional, number(1, conditional)))
+    xp, there = namespace(conditional), conditional > 0
+    base = xp.where(unconditional > 0, unconditional, xp.where(there, conditional, number(1, conditional)))
+    if 0 <= scale <= 1:  # between the two rows: a ratio might be too small for what it is to be divided by
+        weights = _power(wide(conditional), scale, "guidance") * _power(wide(base), 1 - scale, "guidance")
+        return normalised(xp.where(there, weights, number(0, conditional)), conditional)
     ratio = wide(conditional) / wide(base)
     ratio = ratio / xp.max(ratio, axis=-1, keepdims=True)  # a power of at most 1 cannot overflow
     return normalised(wide(conditional) * _power(ratio, scale - 1, "guidance"), conditional)

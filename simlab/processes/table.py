@@ -22,7 +22,8 @@ class TableProcess(Process):
         V and the number of tokens, both >= 1.
     pmf
         From a prefix (a tuple of fewer than ``length`` tokens) to V numbers that sum to one. The process is
-        exact if the first row holds only integers and ``Fraction``, and float64 otherwise.
+        exact if the first row is a list, or an array of objects, of integers and ``Fraction`` alone, and float64
+        otherwise, as where it is an array of integers.
     shape
         The grid ``(rows, columns)``; one row of ``length`` columns by default.
 

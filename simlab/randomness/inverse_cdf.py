@@ -26,6 +26,7 @@ def inverse_cdf(pmf: Array, uniform: Array) -> Array:
     upto = running_sums(block_sums(rows))
     goal = xp.reshape(uniform, (-1, 1)) * upto[:, -1:]
     block = xp.sum(xp.astype(upto <= goal, xp.int64), axis=1, keepdims=True)
+    block = xp.clip(block, None, upto.shape[1] - 1)  # the goal is the total where that is too small to be divided
     before = xp.where(block > 0, slots(upto, xp.clip(block - 1, 0, None)), 0.0)
 
     # the token in it: where rounding leaves none beyond the goal, the last one with mass

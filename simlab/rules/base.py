@@ -113,6 +113,9 @@ class Rule(ABC):
         """
         return self.residual_rows(*_checked(p, q, x))
 
+    def check_vocabulary(self, size: int) -> None:  # noqa: B027 - most rules have no table
+        """Raise ``ValueError`` where the rule has a table of the tokens of another vocabulary than one of ``size``."""
+
     # The same for rows that are known to be pmfs, as a process vouches for its own: no checks, no waiting.
 
     @abstractmethod

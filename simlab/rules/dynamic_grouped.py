@@ -68,6 +68,10 @@ class DynamicGrouped(RatioRule):
             check_number("max_gap", self.max_gap)
         object.__setattr__(self, "_table", as_table(self.max_distance, self.distances))
 
+    def check_vocabulary(self, size: int) -> None:
+        if self.max_distance is not None:
+            check_distances(self._table, size)
+
     def _masses(self, p: Array, q: Array, x: Array) -> tuple[Array, Array]:
         rank = ranks(p)
         first, stop = self._window(p, rank, x)
@@ -132,21 +136,20 @@ def member_masses(p: Array, q: Array, group: Array, member: Array) -> tuple[Arra
 
 def distances_within(table: Constant | None, p: Array, group: Array) -> Array:
     """``[..., V, G]``: the distances from every token to the tokens of ``group[..., V, G]``."""
-    assert table is not None, "max_distance needs distances; the constructor checks it"
-    _check_distances(table, p)
-    return table.beside(group)[indices(p.shape[-1], group)[:, None], group]
+    return check_distances(table, p.shape[-1]).beside(group)[indices(p.shape[-1], group)[:, None], group]
 
 
 def distance_rows(table: Constant | None, p: Array, x: Array) -> Array:
     """``[..., V]``: the distances from each drafted token to every token."""
+    return check_distances(table, p.shape[-1]).beside(x)[x]
+
+
+def check_distances(table: Constant | None, size: int) -> Constant:
+    """The table, which is of that many tokens."""
     assert table is not None, "max_distance needs distances; the constructor checks it"
-    _check_distances(table, p)
-    return table.beside(x)[x]
-
-
-def _check_distances(table: Constant, p: Array) -> None:
-    if len(table.values) != p.shape[-1]:
-        raise ValueError(f"distances has shape {list(table.values.shape)}; expected [V, V] with V = {p.shape[-1]}")
+    if len(table.values) != size:
+        raise ValueError(f"distances has shape {list(table.values.shape)}; expected [V, V] with V = {size}")
+    return table
 
 
 def as_table(max_distance: Number | None, distances: Any) -> Constant | None:

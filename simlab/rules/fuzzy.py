@@ -22,16 +22,16 @@ BEYOND = ("target", "speculative")
 
 def kl(p: Array, q: Array) -> Array:
     """``[...]``: the sum of p log(p/q), in nats and in floating point; infinite where q has none of p's mass."""
-    xp = namespace(p)
-    ratio = xp.where(p > 0, p, 1.0) / xp.where(q > 0, q, 1.0)
+    xp, there = namespace(p), (p > 0) & (q > 0)
+    ratio = xp.where(there, p, 1.0) / xp.where(there, q, 1.0)
     terms = xp.where(p > 0, p * xp.log(ratio), 0.0)
     return total(xp.where((p > 0) & (q <= 0), float("inf"), terms))
 
 
 def js(p: Array, q: Array) -> Array:
     """``[...]``: the mean of KL of p and of q from their mean, in nats and in floating point; at most log 2."""
-    middle = (p + q) / 2
-    return (kl(p, middle) + kl(q, middle)) / 2
+    both = p + q  # not halved, which takes the smallest masses to 0
+    return (kl(2 * p, both) + kl(2 * q, both)) / 4
 
 
 DIVERGENCES: dict[str, Callable[[Array, Array], Array]] = {"tv": total_variation, "js": js, "kl": kl}

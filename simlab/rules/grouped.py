@@ -63,9 +63,12 @@ class Grouped(RatioRule):
 
     def _labels(self, p: Array) -> Array:
         """``int[V]``: the group of every token, numbered 0, 1, ... without gaps."""
-        if len(self.labels) != p.shape[-1]:
-            raise ValueError(
-                f"labels names the group of {len(self.labels)} tokens; expected V = {p.shape[-1]}, "
-                "a partition of the vocabulary"
-            )
+        self.check_vocabulary(p.shape[-1])
         return self._group.beside(p)
+
+    def check_vocabulary(self, size: int) -> None:
+        if len(self.labels) != size:
+            raise ValueError(
+                f"labels names the group of {len(self.labels)} tokens; expected V = {size}, a partition of the "
+                "vocabulary"
+            )

@@ -15,6 +15,7 @@ from simlab.checks import check_at_least, check_number
 from simlab.rules.base import RatioRule, acceptance_ratio, group_masses, mass
 from simlab.rules.dynamic_grouped import (
     as_table,
+    check_distances,
     distance_rows,
     distances_within,
     gaps,
@@ -58,6 +59,10 @@ class GsdReference(RatioRule):
         if self.max_gap is not None:
             check_number("max_gap", self.max_gap)
         object.__setattr__(self, "_table", as_table(self.max_distance, self.distances))
+
+    def check_vocabulary(self, size: int) -> None:
+        if self.max_distance is not None:
+            check_distances(self._table, size)
 
     def _masses(self, p: Array, q: Array, x: Array) -> tuple[Array, Array]:
         xp, rank = namespace(p), ranks(p)

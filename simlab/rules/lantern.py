@@ -97,6 +97,9 @@ class NeighbourhoodRule(RatioRule):
     def __post_init__(self) -> None:
         object.__setattr__(self, "_near", Neighbours(self.neighbours))
 
+    def check_vocabulary(self, size: int) -> None:
+        self._near.check_vocabulary(size)
+
     def _masses(self, p: Array, q: Array, x: Array) -> tuple[Array, Array]:
         return self._mass(p, x, *self.joined_rows(p, x)), mass(q, x)
 

@@ -40,10 +40,14 @@ class Neighbours:
         ``p``: ``float[..., V]``: rows over the same vocabulary. ``x``: ``int[...]``: tokens. Returns ``int[..., K]``,
         filled up with ``NO_NEIGHBOUR``. Raises ``ValueError`` where p has another vocabulary.
         """
-        size = len(self.table.values)
-        if size != p.shape[-1]:
-            raise ValueError(f"neighbours lists {size} tokens; expected V = {p.shape[-1]}, a list for each")
+        self.check_vocabulary(p.shape[-1])
         return self.table.beside(x)[x]
+
+    def check_vocabulary(self, size: int) -> None:
+        """Raise ``ValueError`` unless there is a list for each of so many tokens."""
+        listed = len(self.table.values)
+        if listed != size:
+            raise ValueError(f"neighbours lists {listed} tokens; expected V = {size}, a list for each")
 
 
 def _is_table(lists: Any) -> bool:

@@ -16,13 +16,16 @@ A law is a mapping from outcomes to probabilities, or a row ``[V]``; counts are 
 ============================  ==============================================  ========================================
 test                          data, null hypothesis                           false-alarm rate
 ============================  ==============================================  ========================================
-``GTest(law)``                counts follow the law; rare outcomes pooled     within 10 % of a level down to 1e-6
+``GTest(law)``                counts follow the law; rare outcomes pooled     within 10 % of a level down to 1e-6 [1]_
 ``Sequential(law)``           the same after every batch, stop at any time    at most the level, at all times
 ``Paired()``                  pairs, one of either sample, follow one law     at most the level, at all times
-``TwoSampleG(cells)``         two samples of counts follow one law            within 10 % of a level down to 1e-6
+``TwoSampleG(cells)``         two samples of counts follow one law            within 10 % of a level down to 1e-6 [1]_
 ``ProportionTest(rate)``      successes among n have the rate                 at most the level
 ``MeanTest(mean, ...)``       bounded numbers have the mean                   at most, and far below, the level
 ============================  ==============================================  ========================================
+
+.. [1] Over four cells or more. Over two it is at most the level, over three within a half of it: given the count of the
+   rarest, chi-square is asked of what is binomial.
 
 After a pass, :func:`tv_upper` bounds how far the true law can still be, and ``Sequential.tv_upper`` does at all times.
 Intervals are :func:`proportion_interval` and :func:`mean_interval`, with guaranteed coverage, and Student's, of

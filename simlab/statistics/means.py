@@ -160,7 +160,7 @@ class MeanTest(Planned):
         check_number("mean", mean, least, most)
         if most <= least:
             raise ValueError(f"most is {most}; expected more than least = {least}")
-        self.mean, self.least, self.range = mean, least, most - least
+        self.mean, self.bounds, self.range = mean, (least, most), most - least
         self.spread = self.range / 2 if spread is None else spread
         check_number("spread", self.spread, most=self.range / 2)
         self.most = max(mean - least, most - mean)
@@ -171,7 +171,7 @@ class MeanTest(Planned):
         ``values``: ``float[n]``, n >= 2, within the bounds. Returns an upper bound that holds at any n. Raises
         ``ValueError`` if n is below 2, or a number is out of bounds.
         """
-        numbers = _numbers(values, self.least, self.least + self.range)
+        numbers = _numbers(values, *self.bounds)
         n, spread = len(numbers), float(numbers.std(ddof=1))
         log = _solved(7 * self.range / (3 * (n - 1)), spread * np.sqrt(2 / n), abs(float(numbers.mean()) - self.mean))
         return float(min(1.0, 4 * np.exp(-log)))

@@ -110,8 +110,9 @@ class ProportionTest(Planned):
         n.
         """
         check_at_least("n", n, 1)
-        if np.any(np.asarray(successes) < 0) or np.any(np.asarray(successes) > n):
-            raise ValueError(f"successes is {successes!r}; expected numbers from 0 to n = {n}")
+        counts = np.asarray(successes)
+        if not np.all((counts >= 0) & (counts <= n) & (counts == np.rint(counts))):
+            raise ValueError(f"successes is {successes!r}; expected whole numbers from 0 to n = {n}")
         return binomial_p_value(successes, n, self.rate)
 
     def _power(self, n: int, level: float, deviation: float) -> float:

@@ -24,6 +24,7 @@ Rising = Callable[[np.ndarray, np.ndarray], np.ndarray]
 Limit = Callable[[np.ndarray, int], np.ndarray]  # from counts k[...] among n to upper confidence limits of a rate
 SLACK = 1e-4  # a bound is at most this much too large, in relative terms
 WHOLE = 7  # outcomes that an event holds or does not hold; rarer ones may be split
+UNITS = 64  # of a count, where counts are not whole
 STRETCHES = 64
 HALVINGS = 36  # of the interval a limit is in; its upper end is taken, so that no limit is too small
 
@@ -108,13 +109,16 @@ def event_bound(law: Law, seen: np.ndarray, excluded: np.ndarray, limit: Limit) 
     holding = np.cumsum(np.concatenate([[0, excluded], seen[order]]))  # what the law excludes costs nothing
     costing = np.cumsum(np.concatenate([[0.0, 0.0], law.mass[order]]))
 
+    whole = bool((holding == np.rint(holding)).all())
+    units, wider = (1, 0) if whole else (UNITS, 1)  # an event holds what is between one unit and the next
+
     def upper(choice: np.ndarray, more: np.ndarray) -> np.ndarray:
-        return limit(np.minimum(held[choice] + more, n), n)
+        return limit(np.minimum(held[choice] + more / units, n), n)
 
     def least(choice: np.ndarray, more: np.ndarray) -> np.ndarray:
-        return cost[choice] + np.interp(more, holding, costing)
+        return cost[choice] + np.interp(np.maximum(more - wider, 0) / units, holding, costing)
 
-    return min(1.0, _most(upper, least, len(chosen), ceil(holding[-1])))
+    return min(1.0, _most(upper, least, len(chosen), ceil(holding[-1] * units)))
 
 
 def mean_bound(law: Any, means: np.ndarray, confidence: float) -> float:
@@ -152,7 +156,7 @@ def between(first: np.ndarray, second: np.ndarray, limit: Limit) -> float:
     order = np.argsort(-first / np.maximum(second, 1e-9), kind="stable")
     holding = np.concatenate([[0], np.cumsum(first[order])])
     costing = np.concatenate([[0], np.cumsum(second[order])])
-    distinct = np.append(np.diff(holding) > 0, True)  # behind these, the first sample holds no more
+    distinct = np.insert(np.diff(holding) > 0, 0, True)  # what holds no more of the first sample only costs more
 
     def upper(choice: np.ndarray, held: np.ndarray) -> np.ndarray:
         return limit(held, n)

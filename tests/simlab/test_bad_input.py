@@ -18,9 +18,10 @@ import pytest
 import torch
 
 from simlab import continuous as tokens
-from simlab.candidates import Greedy, Independent, KSeq, make_verifier, verified_law
+from simlab.candidates import Greedy, Independent, KSeq, Recursive, make_verifier, verified_law
 from simlab.checks import as_pmf
 from simlab.continuous.compiled import simulate as simulate_tokens
+from simlab.continuous.drafted_steps import drafted_steps
 from simlab.continuous.models.chains import LearnedRange
 from simlab.continuous.models.diffusion import ddim_chain, ddpm_chain, guided, learned_range, schedule, tempered
 from simlab.continuous.models.gaussians import as_vector, root_of
@@ -37,6 +38,7 @@ from simlab.models.process.grammar import Grammar
 from simlab.processes import Ending, Processed, TableProcess, make_process
 from simlab.randomness import Tape
 from simlab.rules import codebook_distances, codebook_neighbours, make_rule
+from simlab.rules.compiled import compiled_step
 from simlab.statistics import (
     GTest,
     MeanTest,
@@ -51,9 +53,10 @@ from simlab.statistics import (
 from tests.support.refusals import refused, refuses
 from theory.acceptance import expected_tokens, speedup
 from theory.candidates import candidates_law
-from theory.distances import kl, tv, wasserstein1
+from theory.distances import kl, tv, wasserstein1, wasserstein1_line
 from theory.exact import acceptance, block_acceptance, block_law, sequence_law, step_law, transitions
 from theory.example_processes import random_process
+from theory.symbolic import prove
 
 pytestmark = pytest.mark.property
 
@@ -306,6 +309,14 @@ def test_a_value_that_cannot_be_is_named_with_what_was_expected(call: Callable[.
 
 
 FEW = partial(Processed, WORLD)
+RNG = np.random.default_rng(0)
+
+
+def _simulated(rule: Any) -> Any:
+    decoder, target, draft = make_decoder("speculative", gamma=1), *2 * [table(tuple(HALF))]
+    return simulate(decoder, target, rule, Tape(0, 1), draft)
+
+
 OF_SEVERAL: list[tuple[Callable[[], Any], tuple[str, ...]]] = [  # and what a message names of it
     (partial(FEW, temperature=F(2, 3)), ("1/temperature", "3/2", "exact rows")),
     (partial(FEW, unconditional=WORLD, guidance=1.5), ("guidance", "0.5", "exact rows")),
@@ -326,6 +337,29 @@ OF_SEVERAL: list[tuple[Callable[[], Any], tuple[str, ...]]] = [  # and what a me
         for ask in (lambda rule: rule.accept(HALF, HALF, 0), lambda rule: step_law(rule, HALF, HALF))
     ),
     *(
+        (partial(ask, make_rule(name, **tables)), (told, "V = 2"))
+        for name, tables, told in (
+            ("grouped", {"labels": [0, 0, 1]}, "3 tokens"),
+            ("dynamic-grouped", {"size": 2, "max_distance": 1, "distances": np.ones((3, 3))}, "[3, 3]"),
+            *((name, {"neighbours": [[1], [0], []]}, "3 tokens") for name in LANTERNS),
+        )
+        for ask in (_simulated, lambda rule: compiled_step(rule, np.array(HALF), np.array(HALF)))
+    ),
+    *(
+        (partial(wasserstein1_line, HALF, HALF, places), ("values", "2 finite numbers"))
+        for places in ([0], [0, 1, 2], [0, float("nan")])
+    ),
+    *(
+        (
+            lambda sd=sd: drafted_steps(*(2 * [lambda k, x, _: x]), np.zeros((1, 1)), np.array(sd), 2, RNG),
+            ("deviations", "expected finite numbers > 0"),
+        )
+        for sd in ([0.1, 0.0], [0.1, -1.0], [0.1, float("nan")])
+    ),
+    (lambda: prove(Recursive(), "lossless", 2, count=0), ("count", "0", ">= 1")),
+    (lambda: prove(SPECULATIVE, "lossless", 0), ("size", "0", ">= 1")),
+    (lambda: prove(make_decoder("sjd", window=2), "lossless", length=0), ("length", "0", ">= 1")),
+    *(
         (partial(law, "speculative", HALF, HALF), ("rule", "'speculative'", "expected a Rule"))
         for law in (acceptance, step_law)
     ),
@@ -337,6 +371,7 @@ OF_SEVERAL: list[tuple[Callable[[], Any], tuple[str, ...]]] = [  # and what a me
                 partial(call, 11, 10)
                 for call in (ProportionTest(0.5).p_value, partial(proportion_interval, confidence=0.9))
             ),
+            *(partial(ProportionTest(0.5).p_value, count, 10) for count in (2.5, float("nan"))),
             *(partial(mean_interval, [0.5], 0.9, 0, 1), partial(paired, [1, 2], [1, 2, 3])),
             partial(tv_upper, [[1, 2, 3]], THREE, 0.9),
         )
@@ -379,6 +414,12 @@ BAD_ROWS: list[tuple[Any, str]] = [  # and what a message shows of one
 @pytest.mark.parametrize(("row", "shown"), BAD_ROWS)
 def test_rows_that_are_no_pmf(row: Any, shown: str) -> None:
     refused(lambda: as_pmf(row, "the row"), "the row", shown)
+
+
+def test_the_order_of_a_row_in_memory_is_no_error() -> None:
+    rows = np.exp(np.random.default_rng(0).normal(size=(4, 65_536)).astype(np.float32))
+    rows = np.asfortranarray(rows / rows.sum(axis=-1, keepdims=True))
+    assert SPECULATIVE.accept(rows, rows, np.zeros(4, int)).tolist() == [1.0] * 4
 
 
 def test_rounding_of_a_float_row_is_no_error() -> None:

@@ -18,7 +18,8 @@ from scipy.special import rel_entr
 from scipy.stats import wasserstein_distance
 
 from simlab.processes import make_process
-from simlab.rules import Addition, Amplify, Grouped, codebook_distances
+from simlab.rules import Addition, Amplify, Fuzzy, Grouped, codebook_distances
+from simlab.rules.compiled import compiled_step
 from tests.support.cases import line
 from tests.support.strategies import Row, pairs, rows
 from theory.contexts import visited
@@ -59,6 +60,13 @@ def test_jensen_shannon_is_its_definition(pair: tuple[Row, Row]) -> None:
 def test_jensen_shannon_of_rows_that_almost_agree_is_about_zero(gap: float) -> None:
     """Rounding can take the sum below zero; that is no reason for NaN."""
     assert 0 <= js([0.5 + gap, 0.5 - gap], [0.5, 0.5]) <= gap
+
+
+def test_jensen_shannon_of_the_smallest_mass_is_no_infinity() -> None:
+    p, q = np.array([1.0, 5e-324]), np.array([1.0, 0.0])
+    assert js(p, q) == js(q, p) == 0
+    assert Fuzzy(1e-9, "js").near(p, q)
+    assert compiled_step(Fuzzy(1e-9, "js"), p, q).acceptance == 1
 
 
 @given(pairs(), st.data())

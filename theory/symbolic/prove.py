@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from simlab.candidates import Candidates, Verifier
+from simlab.checks import check_at_least
 from simlab.decoders import Decoder
 from simlab.rules import Rule
 from theory.symbolic.answers import Answer, Progress
@@ -65,12 +66,14 @@ def prove(
     Raises
     ------
     ValueError
-        If the statement is none, there are several sizes for a decoder, or the frontier is asked of what has more
-        than one draft.
+        If the statement is none, a size, a length or a count is below 1, there are several sizes for a decoder, or the
+        frontier is asked of what has more than one draft.
     Refused
         If the code asks for something that numbers that are not known do not have, such as ``float()``.
     """
-    sizes = (size,) if isinstance(size, int) else tuple(size or ())
+    sizes = tuple(check_at_least("size", one, 1) for one in ((size,) if isinstance(size, int) else size or ()))
+    check_at_least("length", length, 1)
+    check_at_least("count", count, 1)
     if that.strip() == FRONTIER and isinstance(subject, Decoder | Verifier):
         raise ValueError(f"that is {that!r}; expected lossless or a comparison: the frontier is of rules, of one draft")
     if isinstance(subject, Decoder):

@@ -30,6 +30,7 @@ from math import inf
 from typing import Any
 
 LOSSLESS, FRONTIER = "lossless", "frontier"
+LONGEST = 500  # characters of a statement
 OF_ROWS = "accepts", "tv", "alpha"  # what is known of a rule and of a verifier
 OF_SEQUENCES = "accepts", "calls", "tv"  # and of a decoder
 OPERATIONS: dict[type, Callable[[Any, Any], Any]] = {
@@ -99,7 +100,9 @@ def read_statement(text: str, others: tuple[str, ...] = (), own: tuple[str, ...]
     ValueError
         If it is no comparison of numbers and these names, saying what would be.
     """
-    written = {LOSSLESS: "tv == 0", FRONTIER: "accepts == alpha + tv"}.get(text.strip(), text)
+    if len(text) > LONGEST:
+        raise ValueError(f"that has {len(text)} characters; expected at most {LONGEST}")
+    written = {LOSSLESS: "tv == 0", FRONTIER: "accepts == alpha + tv"}.get(text.strip(), text.strip())
     for name in sorted(others, key=len, reverse=True):
         written = written.replace(name, name.replace("-", "_"))
     names = {name.replace("-", "_"): name for name in (*own, *others)}
@@ -107,7 +110,7 @@ def read_statement(text: str, others: tuple[str, ...] = (), own: tuple[str, ...]
     known = f"expected lossless, {frontier}or a comparison of numbers and {', '.join(names.values())}"
     try:
         tree = ast.parse(written, mode="eval").body
-    except SyntaxError:
+    except (SyntaxError, RecursionError, MemoryError):
         raise ValueError(f"that is {text!r}; {known}") from None
     if not isinstance(tree, ast.Compare):
         raise ValueError(f"that is {text!r}; {known}")
@@ -121,13 +124,20 @@ def read_statement(text: str, others: tuple[str, ...] = (), own: tuple[str, ...]
                 raise ValueError(f"that is {text!r}: {name} is not known; {known}")
             case ast.Constant(value=value) if type(value) not in (int, float) or value == inf:
                 raise ValueError(f"that is {text!r}: {value!r} is no number; {known}")
-            case ast.BinOp(op=ast.Div(), right=right) if not (isinstance(right, ast.Constant) and right.value):
+            case ast.BinOp(op=ast.Div(), right=right) if not _is_divisor(right):
                 raise ValueError(f"that is {text!r}: {ast.unparse(right)} may be 0, or is; {known}")
             case ast.Compare() if node is not tree:
                 raise ValueError(f"that is {text!r}: it compares twice; {known}")
             case _ if type(node) not in ALLOWED:
                 raise ValueError(f"that is {text!r}; {known}")
     return Statement(text.strip(), tuple(dict.fromkeys(found)), tree)
+
+
+def _is_divisor(node: ast.expr) -> bool:
+    """Whether it is a number that is not 0, or such a one less than 0."""
+    if isinstance(node, ast.UnaryOp):
+        return _is_divisor(node.operand)
+    return isinstance(node, ast.Constant) and bool(node.value)
 
 
 def _number(node: ast.expr, value: Callable[[str], Any]) -> Any:

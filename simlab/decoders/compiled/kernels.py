@@ -24,7 +24,11 @@ for module in iter_modules([str(Path(__file__).parent)]):  # each says which dec
 
 
 def kernel_of(decoder: Decoder, process: Process, rule: Rule, draft: Process | None) -> Kernel[Any]:
-    """The kernel of a decoder with a rule; where one of them has no compiled form, one that runs both as they are."""
+    """The kernel of a decoder with a rule; where one of them has no compiled form, one that runs both as they are.
+
+    Raises ``ValueError`` for a rule with a table of another vocabulary, which a kernel would read beyond its end.
+    """
+    rule.check_vocabulary(process.vocabulary)
     if type(decoder) in KERNELS and type(rule) in COMPILERS:
         return KERNELS[type(decoder)](decoder, process, compiled(rule), draft)
     return Reference(decoder, process, rule, draft)  # type: ignore[arg-type]

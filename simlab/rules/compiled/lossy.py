@@ -201,8 +201,8 @@ def _divergence(kind: int, p: np.ndarray, q: np.ndarray) -> float:
         return total(np.abs(p - q)) / 2.0
     if kind == KL:
         return _kl(p, q)
-    middle = (p + q) / 2.0
-    return (_kl(p, middle) + _kl(q, middle)) / 2.0
+    both = p + q
+    return (_kl(2.0 * p, both) + _kl(2.0 * q, both)) / 4.0
 
 
 @njit(nogil=True, cache=True)

@@ -218,6 +218,15 @@ def test_verifiers_say_the_same_in_every_arithmetic_and_of_each_row_alone(name: 
             np.testing.assert_array_equal(single[0], several[k])
 
 
+@pytest.mark.parametrize("name", VERIFIERS)
+def test_a_verifier_says_whether_it_is_lossless(name: str) -> None:
+    """K-SEQ with a number of its own is where that is too small: of rho = 1 tokens that q has too often stay so."""
+    assert make_verifier(name).lossless
+    law = verified_law(KSeq(F(1)), Independent(), array([F(1, 2), F(1, 2)]), array([F(9, 10), F(1, 10)]), 2)
+    assert (law.accepted + law.drawn).tolist() == [F(7, 10), F(3, 10)]
+    assert not KSeq(F(1)).lossless
+
+
 def test_nothing_is_drawn_where_nothing_is_left() -> None:
     assert drawn_law(WithoutReplacement(), array([F(1), F(0)]), 2) == {(0, NONE): F(1)}
     assert drawn_law(Greedy(), array(Q), 3) == {(2, 1, 0): F(1)}

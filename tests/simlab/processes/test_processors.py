@@ -76,6 +76,12 @@ def test_guidance_by_hand(make: Any) -> None:
     )
 
 
+@pytest.mark.parametrize(("scale", "wanted"), [(0, (1.0, 1e-200)), (0.5, (0.5, 0.5)), (1, (1e-200, 1.0))])
+def test_guidance_between_the_rows_loses_no_token(scale: float, wanted: tuple[float, float]) -> None:
+    conditional, unconditional = np.array([[1e-200, 1.0]]), np.array([[1.0, 1e-200]])
+    assert processors.guided(conditional, unconditional, scale)[0] == pytest.approx(np.array(wanted), rel=1e-12, abs=0)
+
+
 @by_library
 def test_a_mask_by_hand(make: Any) -> None:
     allowed = np.array([[False, True, False, True]])

@@ -18,6 +18,7 @@ import torch
 
 from simlab.arrays import running_sums
 from simlab.randomness.inverse_cdf import inverse_cdf
+from simlab.randomness.inverse_cdf_compiled import inverse_cdf as compiled_inverse_cdf
 
 pytestmark = pytest.mark.parity
 
@@ -102,3 +103,10 @@ def test_rows_need_not_be_normalised_and_may_have_any_shape(make: Any) -> None:
     rows = [[[0.0, 2.0, 2.0], [4.0, 0.0, 0.0]], [[1.0, 1.0, 2.0], [0.0, 0.0, 1e-300]]]
     found = inverse_cdf(make(rows), make([[0.5, LAST], [0.25, 0.0]]))
     assert found.tolist() == [[2, 0], [1, 2]]
+
+
+@by_library
+def test_a_mass_too_small_to_be_divided_is_drawn(make: Any) -> None:
+    for size in (3, 700):
+        assert inverse_cdf(make([[0.0] * (size - 1) + [5e-324]]), make([0.9])).tolist() == [size - 1]
+        assert compiled_inverse_cdf(np.array([0.0] * (size - 1) + [5e-324]), 0.9) == size - 1

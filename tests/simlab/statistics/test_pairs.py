@@ -62,8 +62,9 @@ def test_what_is_said_to_be_detected_is() -> None:
 def test_the_bound_is_the_most_over_all_events() -> None:
     rng = np.random.default_rng(1)
     limit = always(0.9995)
-    for _ in range(5):
-        x, y = rng.integers(0, 40, 5), rng.integers(0, 40, 5)
+    drawn = [(rng.integers(0, 40, 5), rng.integers(0, 40, 5)) for _ in range(5)]
+    without = [(x * (np.arange(5) % 2), y) for x, y in drawn]  # outcomes that the first sample has not
+    for x, y in drawn + without + [(y, x) for x, y in without]:
         n, m = x.sum(), y.sum()
         events = (np.array(bits, bool) for bits in product((False, True), repeat=5))
         most = max(

@@ -184,6 +184,10 @@ def test_a_mean_is_in_its_interval_just_when_its_p_value_says_so() -> None:
         assert MeanTest(edge, 0, 1).p_value(values) == pytest.approx(0.01)
 
 
+def test_a_number_at_its_bound_is_within() -> None:
+    assert MeanTest(3.6, 3.6, 7.8).p_value([7.8, 3.6]) == 1  # 3.6 + (7.8 - 3.6) is less than 7.8
+
+
 @pytest.mark.parametrize("seen", [0, 1, 30, 100])
 def test_each_end_of_the_interval_of_a_rate_leaves_half_of_the_level(seen: int) -> None:
     """Clopper and Pearson's definition: at an end what was seen, or more extreme, has a probability of 1/40."""

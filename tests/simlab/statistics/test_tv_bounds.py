@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -89,6 +89,16 @@ def test_a_bound_on_whole_numbers_is_that_of_counts() -> None:
         counts = generator(47).multinomial(300, law)
         assert mean_bound(law, counts / 1.0, 0.999) == tv_upper_always(counts, law, 0.999)
         assert mean_bound(law, counts * 0.999, 0.999) == pytest.approx(tv_upper_always(counts, law, 0.999), rel=0.05)
+
+
+def test_a_bound_on_means_is_no_less_than_the_limit_of_any_event() -> None:
+    rng, limit = generator(48), always(0.99)
+    for _ in range(60):
+        size, n = int(rng.integers(9, 12)), int(rng.integers(2, 8))  # more outcomes than are chosen one by one
+        law, means = rng.dirichlet(np.full(size, 0.7)), rng.dirichlet(np.full(size, 0.7)) * n
+        events = np.array(list(product((0.0, 1.0), repeat=size)))
+        most = float((limit(np.minimum(events @ means, n), n) - events @ law).max())
+        assert most - 1e-9 <= mean_bound(law, means, 0.99) <= 1
 
 
 # The e-value ---------------------------------------------------------------------------------------------------

@@ -30,6 +30,7 @@ from theory.symbolic import Limits, Refused, prove, prove_decoders, prove_rule, 
 from theory.symbolic.decoders import commits_nothing, first_difference, first_failure, one_step
 from theory.symbolic.prove_decoders import prove_steps
 from theory.symbolic.rows import Table, contexts, row_name
+from theory.symbolic.statements import read_statement
 
 pytestmark = pytest.mark.exact
 DEFAULT_EVERY = 3
@@ -416,6 +417,7 @@ def test_a_rule_that_catches_the_limit_is_not_proven_by_it() -> None:
 NONE = [
     *("losless", "accepts", "accepts >= nothing", "__import__('os') == 1", "tv <= 'a'", "tv <= True", "tv <= 1e999"),
     *("(tv == 0) == 1", "tv <= 1/0", "tv <= 1 / (1 - 1)", "1 / tv >= 1", "not tv <= 1", "+tv <= 1", "tv <= 2 ** 3"),
+    *("tv <= 1/(-0)", "tv <= " + "-" * 480 + "nothing"),
 ]
 
 
@@ -423,6 +425,14 @@ NONE = [
 def test_a_statement_that_is_none_is_told(that: str) -> None:
     with pytest.raises(ValueError, match="expected lossless, frontier"):
         prove(LOSSLESS, that)
+
+
+def test_a_statement_may_have_space_around_it_and_numbers_below_0() -> None:
+    values = {"tv": Fraction(0), "alpha": Fraction(1)}
+    for text, true in ((" tv == 0 ", True), ("tv >= 1/-10", True), ("tv == 1 / -(-2)", False), ("\ttv<alpha", True)):
+        assert read_statement(text).holds(values.__getitem__) == true
+    with pytest.raises(ValueError, match="expected at most 500"):
+        read_statement("-" * 3000 + "tv <= 1")
 
 
 def test_steps_of_two_decoders_are_one_in_law_or_not() -> None:
