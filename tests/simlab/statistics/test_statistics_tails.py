@@ -102,6 +102,16 @@ def test_the_level_of_g_is_right_beside_a_rare_cell(rare: float) -> None:
     assert off({level: float(chance[as_if_frequent <= level].sum() / level) for level in LEVELS}) != []
 
 
+@pytest.mark.parametrize(("law", "n"), [([0.001, 0.4995, 0.4995], 51), ([0.004, 0.498, 0.498], 60), ([1 / 3] * 3, 75)])
+def test_the_level_of_g_over_three_cells_is_right_within_a_half(law: list[float], n: int) -> None:
+    """By enumeration. Where one of them is rare, the two others are binomial, and are asked by chi-square."""
+    counts = all_counts(n, 3)
+    p_values, chance = GTest(law).p_value(counts), multinomial.pmf(counts, n, law)
+    found = {level: float(chance[p_values <= level].sum() / level) for level in (1e-2, 1e-3, 1e-4, 1e-6)}
+    assert all(0.5 < rate < 1.5 for rate in found.values()), found
+    assert law[0] > 0.1 or max(found.values()) > 1.2  # a half is needed
+
+
 @pytest.mark.parametrize("cells", [64, 256, 1024, 4096])
 def test_the_level_of_g_is_right_for_thousands_of_cells(cells: int) -> None:
     counts = np.arange(LEAST + 150)
