@@ -11,6 +11,7 @@ import json
 import zipfile
 import zlib
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ class Kept:
 
     def __init__(self, folder: Path, content: Mapping[str, Any]) -> None:
         self.folder, self.content = folder, dict(content)
+        self._own: set[Path] = set()  # what is removed in the end
 
     def has(self, what: Mapping[str, Any]) -> bool:
         """Whether there is a file of a piece."""
@@ -35,7 +37,7 @@ class Kept:
 
     def piece(self, what: Mapping[str, Any], make: Callable[[], Arrays]) -> Arrays:
         """The arrays that ``make`` gives, or gave an earlier run; ``what`` is all else that they depend on."""
-        path = self._path(what)
+        path = self.claim(what)
         try:
             with np.load(path, allow_pickle=False) as saved:
                 return dict(saved)
@@ -48,5 +50,24 @@ class Kept:
         """The same of what can be written as JSON."""
         return json.loads(str(self.piece(what, lambda: {"document": np.array(json.dumps(make()))})["document"]))
 
+    def claim(self, what: Mapping[str, Any]) -> Path:
+        """Where a piece of this run is; called for one that it does not ask for, but an earlier run may have left."""
+        path = self._path(what)
+        self._own.add(path)
+        return path
+
+    def remove(self) -> None:
+        """Remove the pieces of this run, and the folder where nothing else is in it."""
+        for path in self._own:
+            with suppress(OSError):
+                path.unlink()
+        remove_empty(self.folder)
+
     def _path(self, what: Mapping[str, Any]) -> Path:
         return self.folder / f"{hashlib.sha256(canonical(self.content | dict(what)).encode()).hexdigest()[:32]}.npz"
+
+
+def remove_empty(folder: Path) -> None:
+    """Remove a folder, unless there is something in it."""
+    with suppress(OSError):
+        folder.rmdir()

@@ -81,7 +81,11 @@ def write_arrays(path: Path, arrays: dict[str, np.ndarray]) -> None:
     """Named arrays, compressed, without pickles."""
     import numpy as np
 
-    write(path, lambda temporary: np.savez_compressed(temporary, **arrays))  # type: ignore[arg-type]
+    def fill(temporary: Path) -> None:
+        with temporary.open("wb") as handle:  # to a name without .npz NumPy would append it
+            np.savez_compressed(handle, **arrays)  # type: ignore[arg-type]
+
+    write(path, fill)
 
 
 def versions() -> dict[str, str]:

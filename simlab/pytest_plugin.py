@@ -88,6 +88,8 @@ class Certified(pytest.Item):
 
     def runtest(self) -> None:
         where, *more = self.name.split("@")
+        if len(more) > 2:
+            raise pytest.UsageError(f"--simlab-certify {self.name}: expected MODULE:FUNCTION[@CONTRACT[@ARRAYS]]")
         module, _, function = where.partition(":")
         sys.path.insert(0, str(self.config.invocation_params.dir))
         try:

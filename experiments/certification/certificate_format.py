@@ -12,6 +12,7 @@ from math import ceil
 from typing import Any
 
 from simlab.certify.certificate import OF_ALL
+from simlab.certify.engine.mapping import CUT
 from simlab.certify.engine.planning import LOOSE
 
 
@@ -174,9 +175,12 @@ def _ends(coins: list[float]) -> str:
 
 
 def clauses(document: dict[str, Any]) -> list[str]:
-    """The summary, a line a clause where nothing fails, without what is told elsewhere: own shapes, and the edge."""
+    """The summary, a line a clause where nothing fails, without what is told elsewhere: own shapes, and the edge.
+
+    Of an own shape that was cut it stays: nothing else says so.
+    """
     if document["failure"] or not document.get("shapes"):
         return [document["summary"]]
     parts = document["summary"].partition("; with an edge: ")[0].split("; ")
-    kept = [part for part in parts if not part.startswith("in shapes of ")]
+    kept = [part for part in parts if not part.startswith("in shapes of ") or CUT in part]
     return [*kept, "with an edge"] if document.get("edge") else kept

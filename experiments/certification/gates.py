@@ -1,7 +1,8 @@
 """Certificates for merge gates: JUnit XML, SARIF, and what is new against an earlier certificate.
 
 A *finding* is a certificate whose verdict is ``lossy`` or ``breaks``. It is that of a baseline if it is of the same
-kind, shows at the same coins, and is explained by the same bug; without a known bug, if it is in the same case.
+kind of the same subject and contract, shows at the same coins, and is explained by the same bug; without a known bug,
+if it is in the same case.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import json
+import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -150,9 +152,27 @@ def read_baseline(path: Path) -> dict[str, Any]:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise ValueError(f"--baseline {path} cannot be read: {error}") from None
-    if not isinstance(found, dict) or not {"verdict", "contract", "failure"} <= set(found):
+    if not isinstance(found, dict) or not _certificate(found):
         raise ValueError(f"--baseline {path} is no certificate; expected what --json wrote")
     return found
+
+
+def _certificate(found: dict[str, Any]) -> bool:
+    """Whether it has what a certificate is compared by."""
+    if "failure" not in found or not all(
+        isinstance(found.get(name), str) for name in ("subject", "contract", "verdict")
+    ):
+        return False
+    failure = found["failure"]
+    if not isinstance(failure, dict):
+        return failure is None
+    known = failure.get("known")
+    return (
+        all(isinstance(failure.get(name), str) for name in ("kind", "case"))
+        and isinstance(failure.get("at_the_ends"), bool)
+        and isinstance(known, list)
+        and all(isinstance(name, str) for name in known)
+    )
 
 
 def identity(certificate: dict[str, Any]) -> list[Any]:
@@ -166,9 +186,9 @@ def is_new(certificate: dict[str, Any], baseline: dict[str, Any]) -> bool:
     """Whether a certificate says anything worse than an earlier one.
 
     ``certificate``, ``baseline``: the content of certificate.json, now and then. Returns True for a finding that was
-    not there, for an inconclusive one where nothing was open before, and if the contracts differ.
+    not there, for an inconclusive one where nothing was open before, and if the subjects or contracts differ.
     """
-    if certificate["contract"] != baseline["contract"]:
+    if certificate["contract"] != baseline["contract"] or _subject(certificate) != _subject(baseline):
         return True
     if not certificate["failure"]:
         return bool(certificate["verdict"] == "inconclusive" and baseline["verdict"] == "lossless")
@@ -177,6 +197,14 @@ def is_new(certificate: dict[str, Any], baseline: dict[str, Any]) -> bool:
     both = set(certificate["failure"]["known"]) & set(baseline["failure"]["known"])
     ours, theirs = identity(certificate), identity(baseline)
     return ours[:3] != theirs[:3] if both else ours != theirs
+
+
+def _subject(certificate: dict[str, Any]) -> str:
+    """What was certified; ``path/to/file.py:function`` as ``path.to.file:function``, which may be the same."""
+    where, _, name = certificate["subject"].rpartition(":")
+    if not where.endswith(".py"):
+        return str(certificate["subject"])
+    return f"{os.path.relpath(where).removesuffix('.py').replace(os.sep, '.')}:{name}"
 
 
 @dataclass(frozen=True)
@@ -211,5 +239,5 @@ class GateFiles:
             write_json(self.sarif, sarif(certificate))
 
     def known(self, certificate: dict[str, Any]) -> bool:
-        """Whether there is a baseline that says the same."""
+        """Whether there is a baseline against which nothing is new."""
         return self.baseline is not None and not is_new(certificate, self.baseline)

@@ -77,11 +77,8 @@ class Request(Effort):
         sizes = {name: int(size) for name, size in re.findall(r"(\w+) = (\d+)", failure["case"])}
         if not set(shapes["axes"]) <= sizes.keys():
             return ""
-        own = (
-            one for one in shapes["own"] if all(low <= sizes[name] <= high for name, (low, high) in one["of"].items())
-        )
-        dtype = next((one["dtype"] for one in own if one["dtype"]), "")
-        shape = [f"{name}={sizes[name]}" for name in shapes["axes"]] + ([f"dtype={dtype}"] if dtype else [])
+        dtype = [f"dtype={failure['dtype']}"] if failure["dtype"] else []
+        shape = [f"{name}={sizes[name]}" for name in shapes["axes"]] + dtype
         return shlex.join([*self._what, "--shape", ",".join(shape), "--budget", f"{AGAIN}", "--seed", f"{self.seed}"])
 
     @property

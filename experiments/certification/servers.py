@@ -56,8 +56,11 @@ class ServerRequest(Effort):
     def __post_init__(self) -> None:
         if not self.reference:
             raise ValueError("--url needs --reference URL: the same server without speculation")
-        Endpoint(self.url, self.limit)
-        Endpoint(self.reference, self.limit)
+        for option, url in (("--url", self.url), ("--reference", self.reference)):
+            try:
+                Endpoint(url, self.limit)
+            except ValueError as error:
+                raise ValueError(f"{option} {error}") from None
         self.check()
         check_number("--rate", self.rate, LEAST)
         check_number("--temperature", self.temperature, LEAST)

@@ -39,6 +39,7 @@ STATUS = {"lossless": 0, "lossy": 1, "breaks": 1, "inconclusive": 3}
 WORST = 5  # lines that are printed; the page has all
 REASONS = 3  # why shapes were left out; the page has all
 MOST_OUTCOMES = 16  # that are printed; the page has more
+WRITTEN = "certificate.json", "certificate.html", "reproduce.py", "completions.jsonl"  # to --out
 
 
 def _server(metavar: str, text: str) -> Any:
@@ -106,7 +107,9 @@ def certify_command(
     calls: Annotated[
         int | None, option("calls of each case instead of a budget: repeatable", "N", section=Effort.section)
     ] = None,
-    processes: Annotated[int, option("that call it; 0: this one", "N", section=Effort.section)] = 2,
+    processes: Annotated[
+        int | None, option("that call it; 0: this one (default: 2)", "N", section=Effort.section)
+    ] = None,
     copy: Annotated[Path | None, file_option("--json", "write certificate.json here as well")] = None,
     junit: Annotated[Path | None, file_option("--junit", "write JUnit XML here")] = None,
     sarif: Annotated[Path | None, file_option("--sarif", "write SARIF here")] = None,
@@ -139,10 +142,16 @@ def certify_command(
         raise UsageError("certify: expected a SPEC, --command, --url, --list or --self-test, and only one of them")
     if quick and not self_test:
         raise UsageError("certify: --quick belongs to --self-test")
-    own = {"shape": shape, "at-most": at_most, "strict": strict}
-    given = next((name for name, value in own.items() if value or value == ""), None)
+    own: dict[str, Any] = {"shape": shape or None, "at-most": at_most, "strict": strict or None, "contract": contract}
+    own |= {"arrays": arrays, "calls": calls, "processes": processes}
+    given = _first_given(own)
     if given and (listing or self_test or url is not None):
         raise UsageError(f"certify: --{given} belongs to a SPEC or --command")
+    if at_most == "":
+        raise UsageError("certify: --at-most is ''; expected sizes such as V=65536,gamma=16")
+    beside = _first_given({"junit": junit, "sarif": sarif, "baseline": baseline, "json": copy if listing else None})
+    if beside and (listing or self_test):
+        raise UsageError(f"certify: --{beside} belongs to a certificate")
     if checkout is not None and spec is None:
         raise UsageError("certify: --checkout belongs to a SPEC")
     if listing:
@@ -171,7 +180,7 @@ def certify_command(
             spec=named,
             contract=contract,
             calls=calls,
-            processes=processes,
+            processes=2 if processes is None else processes,
             arrays=arrays,
             shapes=tuple(shape or ()),
             at_most=at_most or "",
@@ -181,6 +190,11 @@ def certify_command(
             **effort.effort,
         )
     return _certify(request, out, files)
+
+
+def _first_given(options: dict[str, Any]) -> str | None:
+    """The first of these options that was given."""
+    return next((name for name, value in options.items() if value is not None), None)
 
 
 def _certify(request: Request, out: Path, files: GateFiles) -> int:
@@ -216,10 +230,15 @@ def _certify_server(request: ServerRequest, out: Path, files: GateFiles) -> int:
 
 
 def _check_files(out: Path, files: GateFiles) -> None:
-    """Raise :class:`UsageError` where something that is asked for cannot be written."""
+    """Raise :class:`UsageError` where something that is asked for cannot be written, or would be written over."""
     check_writable("--out", out)
+    taken = {(out / name).resolve(): f"--out {out}" for name in WRITTEN}
     for name, path in files.written.items():
         check_copy(name, path)
+        place = path.resolve()
+        if place in taken and not (name == "--json" and place == (out / WRITTEN[0]).resolve()):  # which is the same
+            raise UsageError(f"certify: {name} {path} is written by {taken[place]} too; expected another file")
+        taken[place] = f"{name} {path}"
 
 
 def _show(document: dict[str, Any], out: Path, files: GateFiles) -> int:
@@ -238,7 +257,7 @@ def _show(document: dict[str, Any], out: Path, files: GateFiles) -> int:
     print_text(console, f"\n{where(**written)}")
     status = STATUS[document["verdict"]]
     if status and files.known(document):
-        print_text(console, "\nnothing new: the baseline says the same")
+        print_text(console, "\nnothing new against the baseline")
         status = 0
     return status or (0 if complete else 1)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from shutil import rmtree
 from statistics import median
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -80,6 +79,7 @@ def compare_command(
     """
     check_kind(model, rows, vectors, drafts=drafts)
 
+    from experiments.kept import remove_empty
     from experiments.models.compare import Comparison, Outcome, Request, compare, sizes, table
     from experiments.models.grid import write_grid
     from experiments.models.own import load_models
@@ -110,6 +110,7 @@ def compare_command(
         with held_interrupts():  # all are of as many images
             for each, path in zip(made, files, strict=True):
                 each.replace(path)
+        remove_empty(made[0].parent)
         shown(console, found.document)
 
     try:
@@ -133,7 +134,6 @@ def compare_command(
     except KeyboardInterrupt:
         print_text(error_output(), f"simlab: interrupted; what is finished is in {parts}, the same command goes on")
         return 130
-    rmtree(parts, ignore_errors=True)
     print_text(console, "\n".join(f"{path.suffix[1:]:<9}{path}" for path in files))
     return 0
 

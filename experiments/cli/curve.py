@@ -97,12 +97,14 @@ def draw_choice(chosen: Choice, batch: int) -> None:
 
 def compression(models: Path | None, device: str, out: Path) -> int:
     """``--compression``: tokens a step of each method by its window."""
-    from experiments.models.compression import GUIDANCE, IMAGES, candidates, measure, named, of_sampling
+    from experiments.models.compression import GUIDANCE, IMAGES, candidates, measure, named, of_sampling, possible
     from simlab.models.process.sampling import Sampling
 
     samplings = [Sampling(scale) for scale in GUIDANCE]
     found = measure_and_write(
-        lambda loaded, _, notify: measure(loaded, samplings, list(candidates()), IMAGES, notify=notify),
+        lambda loaded, _, notify: measure(
+            loaded, samplings, possible(loaded, candidates()), IMAGES, notify=notify
+        ),
         DISCRETE, models, device, 1.0, out,
     )  # fmt: skip
     tables = [of_sampling(found, sampling) for sampling in samplings]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from shutil import rmtree
 from typing import Annotated, Any
 
 from experiments.cli.options import DISCRETE, GUIDANCE, Model, Models, Small
@@ -81,7 +80,6 @@ def _parts(device: str, small: bool, out: Path) -> int:
     except OutOfMemory as error:
         print_text(error_output(), f"simlab: --device {device}: {error}")
         return 1
-    rmtree(parts, ignore_errors=True)
     _print(found, out)
     return 0
 

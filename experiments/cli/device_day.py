@@ -44,7 +44,8 @@ def device_day_command(
     unknown = [each for each in only or () if each not in {step.name for step in asked}]
     if unknown:
         raise UsageError(f"--step {unknown[0]}: is no step; expected {', '.join(step.name for step in asked)}")
-    prepare(folder, models)
+    with wrong_usage("--models "):
+        prepare(folder, models)
     errors = error_output()
     try:
         found = run_day(

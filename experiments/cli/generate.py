@@ -41,7 +41,7 @@ from simlab.registry import meant
 
 AUTO, UNMEASURED = "auto", "sjd-ac"  # what auto takes where nobody has measured what a model's steps commit
 CHOICE = "Choice of --method auto"
-LOSSLESS = "last-step"  # what it takes for continuous tokens
+LOSSLESS = "last-step", "autoregressive"  # for continuous tokens it takes the first that there is
 TOKENS = Path("out/tokens.npz")  # where tokens go that no image is made of
 
 
@@ -93,7 +93,8 @@ def generate_command(
 
     The tokens of fashion-continuous are vectors, each made by denoising steps. Its METHODs are autoregressive,
     algorithm-1, algorithm-1-unaligned, two-path, path, published-code, last-step, last-step-unaligned, last-noise,
-    target-end and, with --variances posterior or upper, reflection; auto takes last-step.
+    target-end and, with --variances posterior or upper, reflection; auto takes last-step, or autoregressive where no
+    step adds noise, as with --temperature 0 or --variances ddim.
     """
     check_kind(model, rows, vectors, prompt=prompt, size=size, settings=settings, curve=curve)
     if model in PAINTERS:
@@ -118,11 +119,11 @@ def generate_command(
         if method == AUTO:
             print_text(output(), unmeasured(model))
         return status
+    if is_own(model):
+        refuse_given(model, curve=curve)
     why = ""
     if is_own(model) and method == AUTO:
         method, why = UNMEASURED, f"{unmeasured(model)}\n"
-    elif model == CONTINUOUS and method == AUTO:
-        method = LOSSLESS
     elif not is_own(model) and model not in KINDS:
         known = *KINDS, *PAINTERS
         expected = f"{meant(model, known)}expected {', '.join(known)}, module:factory or file.py:factory"
@@ -136,14 +137,15 @@ def generate_command(
         loaded = load_models(model, models, session.check_device(run.device))
         labels = session.labels_of(label, count, loaded.labels)
         loaded.check(sampling)
+        if method == AUTO and model == CONTINUOUS:
+            method = next(name for name in LOSSLESS if name in loaded.names(sampling))
         if method == AUTO:
             assert isinstance(loaded, Discrete)
             _check_free(settings)
             batch = min(run.batch, count)
             with advancing("auto") as tell:
                 chosen = choice.choice(loaded, sampling, batch, curve, lambda what: tell(description=f"auto: {what}"))
-            costs = curve or choice.curve_file(loaded, sampling)
-            print_text(output(), f"{chosen.reason}\n{chosen.offer}\ncosts   {costs if costs.exists() else 'not kept'}")
+            print_text(output(), f"{chosen.reason}\n{chosen.offer}\ncosts   {chosen.costs or 'not kept'}")
             if explain:
                 draw_choice(chosen, batch)
             made = loaded.method(chosen.candidate.method, chosen.candidate.settings)
@@ -166,6 +168,12 @@ def generate_command(
                 notify=lambda images: tell(completed=images), stepped=stepped, failed=lost.__setitem__,
             )  # fmt: skip
             seconds = perf_counter() - begun
+    if not loaded.draws:
+        tokens = tokens or TOKENS
+    if tokens is not None:  # before pixels are made of them, which may fail
+        drawn = np.delete(labels, list(lost))
+        write_arrays(tokens, {"labels": drawn, **{name: getattr(samples, name) for name in samples.saved}})
+    with usage_errors(min(run.batch, count)):
         pictures = loaded.pictures(samples, run.batch) if loaded.draws else None
     console = output()
     print_text(console, f"{why}{summary(made, samples, seconds)}")
@@ -175,11 +183,8 @@ def generate_command(
         write_grid(out, pictures)
         print_text(console, f"images  {out}")
     else:
-        tokens = tokens or TOKENS
         print_text(console, "images  none: the model has no pixels(tokens)")
     if tokens is not None:
-        drawn = np.delete(labels, list(lost))
-        write_arrays(tokens, {"labels": drawn, **{name: getattr(samples, name) for name in samples.saved}})
         print_text(console, f"tokens  {tokens}")
     for image, why in lost.items():
         print_text(error_output(), f"simlab: image {image}: {why}")

@@ -86,13 +86,13 @@ def draw_texts(
             print_text(error_output(), f"simlab: {prompts[each.prompt]!r}: {each.error}")
     if not done:
         return 1
-    write_grid(
-        out, torch.stack([each.image for each in done if each.image is not None]).movedim(1, -1).numpy(), scale=1
-    )
     steps = np.array([each.steps for each in done])
     if tokens is not None:
         own = {"tokens": np.stack([each.tokens for each in done if each.tokens is not None]), "steps": steps}
         write_arrays(tokens, own | {"prompts": np.array([prompts[each.prompt] for each in done])})
+    write_grid(
+        out, torch.stack([each.image for each in done if each.image is not None]).movedim(1, -1).numpy(), scale=1
+    )
     console = output()
     print_text(
         console,

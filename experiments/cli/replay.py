@@ -36,11 +36,13 @@ def replay_command(
         with advancing("rules through a recording") as tell:
             found = replay(saved, rule or [], rows, lambda done, total: tell(completed=done, total=total))
     document = {"recording": saved.manifest, **found.counts, "rules": found.rules, "versions": versions()}
-    written = [out / "replay.json"]
+    written, table = [out / "replay.json"], out / "replay.parquet"
     if found.table is not None:
-        write_table(out / "replay.parquet", found.table)
-        written.append(out / "replay.parquet")
+        write_table(table, found.table)
+        written.append(table)
     write_json(written[0], document)
+    if found.table is None:
+        table.unlink(missing_ok=True)  # that of another recording
     (_print_rows if saved.holds == "rows" else _print_kernels)(document)
     print_text(output(), f"written   {f'{chr(10):<11}'.join(map(str, written))}")
     return 0

@@ -23,7 +23,6 @@ from experiments.models import compression, curve
 from experiments.models.compression import Candidate, Compression, named
 from experiments.models.curve import Curve, Notify
 from experiments.models.discrete.kind import Discrete, sampling_record
-from experiments.models.discrete.methods import METHODS
 from experiments.results import write_json
 from simlab.models.process.sampling import Sampling
 from theory.cost_of_rows import speedup_by_rows
@@ -42,13 +41,15 @@ class Predicted(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """A method, and why it is this one; and what is predicted of all, here and of one image at a time."""
+    """A method, and why it is this one; what is predicted of all, here and of one image at a time; and where what calls
+    cost is written, if it is."""
 
     best: Predicted
     reason: str
     cost: Curve
     here: tuple[Predicted, ...]
     alone: tuple[Predicted, ...]
+    costs: Path | None = None
 
     @property
     def offer(self) -> str:
@@ -116,15 +117,16 @@ def choice(
 ) -> Choice:
     """Choose for a model on its device, from a file of costs or from what is known of the machine, or measured now.
 
-    Raises ``ValueError`` for a file that holds something else.
+    Raises ``ValueError`` for a file that holds something else, or the costs of another model.
     """
-    costs = _read(cost) if cost else None  # before anything is measured
-    steps = known_steps(models, sampling, notify)
+    costs = _of_file(cost, models) if cost else None  # before anything is measured
+    steps, where = known_steps(models, sampling, notify), cost
     if costs is None:
-        costs = _known_costs(models, sampling, batch, max(step.tokens for step in steps), notify)
+        costs, where = _known_costs(models, sampling, batch, max(step.tokens for step in steps), notify)
     found = choose(steps, curve.curve_of(costs), batch)
     busy = "; what calls cost was timed on a busy machine" if curve.disturbed(costs) else ""
-    return found._replace(reason=found.reason + busy)
+    away = _timed_elsewhere(costs, curve.identity(models, sampling)) + _committed_elsewhere(models, sampling)
+    return found._replace(reason=found.reason + busy + away, costs=where)
 
 
 def folder() -> Path:
@@ -140,7 +142,7 @@ def curve_file(models: Discrete, sampling: Sampling) -> Path:
 
 
 def known_steps(models: Discrete, sampling: Sampling, notify: Notify = lambda what: None) -> list[Compression]:
-    """The step compression that comes with the models, or that of a few images, measured once."""
+    """The step compression that comes with the models, at any sampling, or that of a few images, measured once."""
     return compression.of_sampling(_known_steps(models, sampling, notify), sampling)
 
 
@@ -151,15 +153,56 @@ def _known_steps(models: Discrete, sampling: Sampling, notify: Notify) -> dict[s
     path = _file("compression", {**own, **sampling_record(sampling)})
     kept = _kept(path, lambda document: compression.of_sampling(document, sampling))
     if kept is None:
-        there = {None, *models.drafters}
-        asked = [each for each in compression.few_candidates() if METHODS[each.method].drafter in there]
+        asked = compression.possible(models, compression.few_candidates())
         kept = compression.measure(models, [sampling], asked, compression.FEW, notify=notify)
         _keep(path, kept)
     return kept
 
 
-def _known_costs(models: Discrete, sampling: Sampling, batch: int, most: float, notify: Notify) -> dict[str, Any]:
-    """The cost of calls at a batch and for one image, and at others that were measured before."""
+def _committed_elsewhere(models: Discrete, sampling: Sampling) -> str:
+    """At which sampling the step compression that comes with the models was measured, where that is another."""
+    known = compression.shipped()
+    if known["model"] != compression.identity(models):
+        return ""
+    own, at = sampling_record(sampling), compression.nearest(known, sampling)["sampling"]
+    if at == own:
+        return ""
+    return f"; tokens a step are those at {_sampled(at)}, this is at {_sampled(own)}"
+
+
+def _sampled(record: dict[str, Any]) -> str:
+    """A sampling in words."""
+    return ", ".join(f"{name.replace('_', '-')} {value}" for name, value in record.items() if value is not None)
+
+
+def _timed_elsewhere(costs: dict[str, Any], own: dict[str, Any]) -> str:
+    """What calls were timed with, where a file of costs says that it was something else."""
+    named = {name: costs.get(name, own[name]) for name in ("device", "processor", "threads")}
+    told = [f"{name} {value}" for name, value in named.items() if value != own[name]]
+    if costs.get("rows_of", own["rows_of"]) != own["rows_of"]:
+        made = [name.replace("_", "-") for name, used in costs["rows_of"].items() if used]
+        told.append(f"rows by {' and '.join(made) or 'no guidance and no filter'}")
+    return f"; not as here, calls were timed with {', '.join(told)}" if told else ""
+
+
+def _of_file(path: Path, models: Discrete) -> dict[str, Any]:
+    """The costs in a file; raises ``ValueError`` where they are none, or of other models than these."""
+    document = _read(path)
+    curve.curve_of(document)
+    for kind, known in {"target": document.get("model"), **document.get("drafters", {})}.items():
+        own = models.fingerprint(kind) if kind in ("target", *models.drafters) else known
+        if known not in (None, own):
+            raise ValueError(
+                f"{path}: the costs are of another {kind}, {str(known)[:12]}...; expected those of {str(own)[:12]}..., "
+                f"which {curve.COMMAND} measures with the same --models"
+            )
+    return document
+
+
+def _known_costs(
+    models: Discrete, sampling: Sampling, batch: int, most: float, notify: Notify
+) -> tuple[dict[str, Any], Path | None]:
+    """The cost of calls at a batch and for one image, and at others that were measured before; and where it is kept."""
     path = curve_file(models, sampling)
     kept = _kept(path, curve.curve_of)
     there = {entry["batch"] for entry in kept["target"]} if kept else set()
@@ -167,11 +210,10 @@ def _known_costs(models: Discrete, sampling: Sampling, batch: int, most: float, 
         now = curve.measure(models, sampling, missing, most, notify)
         joined = now if kept is None else _joined(kept, now)
         if curve.disturbed(now):
-            return joined  # not kept: the next time may be quieter
-        kept = joined
-        _keep(path, kept)
+            return joined, None  # not kept: the next time may be quieter
+        return joined, path if _keep(path, joined) else None
     assert kept is not None
-    return kept
+    return kept, path
 
 
 def _joined(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
@@ -196,12 +238,13 @@ def _kept(path: Path, check: Callable[[dict[str, Any]], object]) -> dict[str, An
     return document
 
 
-def _keep(path: Path, document: dict[str, Any]) -> None:
-    """Keep it; where that cannot be, it is measured again the next time."""
+def _keep(path: Path, document: dict[str, Any]) -> bool:
+    """Keep it, and say whether it is; where that cannot be, it is measured again the next time."""
     try:
         write_json(path, document)
     except OSError:
-        return
+        return False
+    return True
 
 
 def _read(path: Path) -> dict[str, Any]:

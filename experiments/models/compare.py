@@ -35,7 +35,7 @@ from experiments.training.tokenizer import as_images
 from simlab.models.adapters.fashion import CLASSES
 from simlab.statistics import Estimate
 
-# of the document, what all pieces depend on
+# of the document, what all pieces depend on, beside the processor
 DEPENDS = "model", "sampling", "settings", "gamma", "prefill", "asked", "batch", "seed", "device", "threads", "versions"
 FIRST = 16  # images of each method in the first document
 CHUNK = 64  # of a piece, at most
@@ -159,13 +159,14 @@ def sizes(count: int) -> list[int]:
 def compare(own: Comparison, notify: Notify, folder: Path) -> Iterator[Outcome]:
     """Run and measure every method, round by round; finished pieces are kept in ``folder``.
 
-    A round is told of unless the next was finished too, by an earlier run. Raises ``ValueError`` for models that do not
-    fit together.
+    A round is told of unless the next was finished too, by an earlier run. After the last, the pieces are removed; what
+    else is in the folder stays. Raises ``ValueError`` for models that do not fit together.
     """
     request, ends = own.request, sizes(own.request.count)
     held_out = held_out_features(own.models, request)
     head = _head(own)
-    kept = Kept(folder, {name: head[name] for name in DEPENDS if name in head})
+    depends = {name: head[name] for name in DEPENDS if name in head}
+    kept = Kept(folder, depends | {"processor": head["machine"]["processor"]})
     blocks = [list(_blocks(first, end)) for first, end in pairwise([0, *ends])]
     there = [all(kept.has(_known(own, *each, *block)) for each in own.draws for block in of) for of in blocks]
     pieces: dict[tuple[Any, int], list[Arrays]] = {each: [] for each in own.draws}
@@ -179,6 +180,7 @@ def compare(own: Comparison, notify: Notify, folder: Path) -> Iterator[Outcome]:
             continue
         batches = request.timing if end == request.count else request.timing[:number]
         yield _outcome(own, head | {"n": end}, pieces, held_out, batches, kept, notify)
+    kept.remove()
 
 
 def table(document: dict[str, Any]) -> pd.DataFrame:

@@ -7,7 +7,7 @@ The table of the models that come along comes along too (``compression.json``, m
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from math import log
 from pathlib import Path
@@ -17,7 +17,7 @@ import numpy as np
 
 from experiments.models.curve import Entry, Notify
 from experiments.models.discrete.kind import Discrete, sampling_record
-from experiments.models.discrete.methods import Drafter, make_method, nodes
+from experiments.models.discrete.methods import METHODS, Drafter, make_method, nodes
 from experiments.models.session import labels_for
 from experiments.results import versions
 from simlab.models.process.sampling import Sampling
@@ -65,6 +65,12 @@ def few_candidates() -> Iterator[Candidate]:
     """Those that are worth a look where each has to be measured before anything is drawn."""
     few = {("window", 4), ("window", 16), ("gamma", 1), ("gamma", 4)}
     yield from (each for each in candidates() if each.method == "ar" or (few & each.settings.items() and not each.tree))
+
+
+def possible(models: Discrete, asked: Iterable[Candidate]) -> list[Candidate]:
+    """Those that there is all for: not methods whose model that drafts is not there."""
+    there = {None, *models.drafters}
+    return [each for each in asked if METHODS[each.method].drafter in there]
 
 
 # Measuring --------------------------------------------------------------------------------------------------------
@@ -142,10 +148,7 @@ def shipped() -> dict[str, Any]:
 
 def of_sampling(document: dict[str, Any], sampling: Sampling) -> list[Compression]:
     """The rows of the table whose guidance is nearest; raises ``ValueError`` for a document that has none."""
-    scale = float(np.mean(sampling.guidance))
     try:
-        tables = document["tables"]
-        nearest = min(tables, key=lambda table: abs(log(table["sampling"]["guidance"]) - log(max(scale, 1.0))))
         return [
             Compression(
                 Candidate(row["method"], row["settings"]),
@@ -153,7 +156,14 @@ def of_sampling(document: dict[str, Any], sampling: Sampling) -> list[Compressio
                 *(int(row[name]) for name in ("rows", "drafts")),
                 *(float(row[name]) for name in ("tokens", "error")),
             )
-            for row in nearest["rows"]
+            for row in nearest(document, sampling)["rows"]
         ]
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"no step compression is to be read ({error!r}); expected what `{COMMAND}` writes") from None
+
+
+def nearest(document: dict[str, Any], sampling: Sampling) -> dict[str, Any]:
+    """The table whose guidance is nearest."""
+    scale = max(float(np.mean(sampling.guidance)), 1.0)
+    tables: list[dict[str, Any]] = document["tables"]
+    return min(tables, key=lambda table: abs(log(table["sampling"]["guidance"]) - log(scale)))

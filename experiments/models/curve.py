@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from experiments.machine import facts
 from experiments.models.discrete.kind import Discrete
 from experiments.models.discrete.methods import Drafter
 from experiments.results import device_name
@@ -67,12 +68,13 @@ def _read(measured: Measured, batch: int, size: float) -> float:
 
 
 def _line(xs: Sequence[float], ys: Sequence[float], x: float) -> float:
-    """What a line through points says at x; beyond them it goes on as between the last two, and never below 0."""
-    if len(xs) == 1:
+    """What a line through points says at x: before them what the first says; beyond them it goes on as between the last
+    two, but not below the least."""
+    if len(xs) == 1 or x <= xs[0]:
         return ys[0]
-    k = min(max(int(np.searchsorted(xs, x)), 1), len(xs) - 1)
+    k = min(int(np.searchsorted(xs, x)), len(xs) - 1)
     share = (x - xs[k - 1]) / (xs[k] - xs[k - 1])
-    return max(0.0, ys[k - 1] + share * (ys[k] - ys[k - 1]))
+    return max(min(ys), ys[k - 1] + share * (ys[k] - ys[k - 1]))
 
 
 def curve_of(document: Mapping[str, Any]) -> Curve:
@@ -138,10 +140,12 @@ def disturbed(document: Mapping[str, Any]) -> bool:
 
 
 def identity(models: Discrete, sampling: Sampling) -> dict[str, Any]:
-    """What has to be the same for a curve to be of use: model, device, threads, versions, how rows are made."""
+    """What has to be the same for a curve to be of use: models, device, threads, versions, how rows are made."""
     return {
         "model": models.fingerprint("target"),
+        "drafters": {kind: models.fingerprint(kind) for kind in models.drafters},
         "device": device_name(models.device),
+        "processor": facts()["processor"],
         "threads": torch.get_num_threads(),
         "versions": {"simlab": version("simlab"), "torch": torch.__version__},
         "rows_of": {

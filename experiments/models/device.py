@@ -103,7 +103,10 @@ def plan_for(device: str, small: bool) -> Plan:
 
 
 def measure(plan: Plan, folder: Path, notify: Notify = lambda what: None) -> Iterator[Entry]:
-    """A document after each part, of all parts until then, which are kept in ``folder``; the last is of all."""
+    """A document after each part, of all parts until then, which are kept in ``folder``; the last is of all.
+
+    After the last, the parts are removed from the folder; what else is in it stays.
+    """
     with torch.cuda.device(plan.device) if plan.on_cuda else nullcontext():
         yield from _measured(plan, folder, notify)
 
@@ -143,6 +146,7 @@ def _measured(plan: Plan, folder: Path, notify: Notify) -> Iterator[Entry]:
         run = partial(compiled, decoder, vocabulary, plan, speed)
         entry |= kept.document({"part": decoder, "vocabulary": vocabulary, "ways": COMPILED}, run)
         yield document
+    kept.remove()
 
 
 def _of_model(make: Callable[[], Backbone], plan: Plan) -> Entry:

@@ -3,7 +3,7 @@
 A step is a command in a process of its own. It has a time limit; what it wrote by then counts, and is put beside the
 results of the others at once, as ``NAME-...``: each command writes whole files, and goes on where it was when it
 is run again. So the same day, run again, goes on: with steps that nobody has tried, then with those that were stopped
-or failed. ``NAME-day.json`` says what became of each.
+or failed. A step whose command was another begins afresh. ``NAME-day.json`` says what became of each.
 """
 
 from __future__ import annotations
@@ -144,6 +144,9 @@ def run_day(asked: list[Step], name: str, folder: Path, results: Path, seconds: 
     """
     path, ends = results / f"{name}-day.json", time.monotonic() + seconds
     told: Entry = _read_steps(path)
+    for step in asked:
+        if step.name in told and told[step.name].get("command") != list(step.command):
+            del told[step.name]  # of other sizes, or other models
     document: Entry = {"kind": "day", "name": name, "steps": told}
     for step in _waiting(asked, told):
         left = min(step.seconds, ends - time.monotonic() - GRACE)
@@ -151,7 +154,7 @@ def run_day(asked: list[Step], name: str, folder: Path, results: Path, seconds: 
             break
         notify(step.name)
         begun, output = time.monotonic(), folder / f"{step.name}.log"
-        for source in step.results if step.anew else ():
+        for source in step.results if step.anew or step.name not in told else ():
             source.unlink(missing_ok=True)
         status = run_limited(step.command, left, output)
         said = output.read_text("utf-8", errors="replace").splitlines()[-LINES:]
@@ -160,6 +163,7 @@ def run_day(asked: list[Step], name: str, folder: Path, results: Path, seconds: 
             "state": "done" if status in step.answers else "stopped" if status is None else "failed",
             "seconds": told.get(step.name, {}).get("seconds", 0.0) + time.monotonic() - begun,
             "attempts": told.get(step.name, {}).get("attempts", 0) + 1,
+            "command": list(step.command),
             "results": found,
             "said": said,
         }
@@ -168,10 +172,16 @@ def run_day(asked: list[Step], name: str, folder: Path, results: Path, seconds: 
 
 
 def prepare(folder: Path, models: Path | None) -> None:
-    """What a medium target is trained over, and what drafts for it, where the steps of ``folder`` look for them."""
-    for each in ("tokenizer", "draft"):
-        name = f"{each}.safetensors"
-        write(folder / "medium" / name, partial(copyfile, (models or SHIPPED) / name))
+    """What a medium target is trained over, and what drafts for it, where the steps of ``folder`` look for them.
+
+    Raises ``ValueError`` for ``models`` that lack one of them.
+    """
+    sources = [(models or SHIPPED) / f"{each}.safetensors" for each in ("tokenizer", "draft")]
+    for source in sources:
+        if not source.is_file():
+            raise ValueError(f"{source}: there is no such file; expected what the step medium trains and drafts with")
+    for source in sources:
+        write(folder / "medium" / source.name, partial(copyfile, source))
 
 
 def run_limited(command: tuple[str, ...], seconds: float, output: Path) -> int | None:

@@ -106,7 +106,8 @@ class Own(Discrete):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        return tuple(getattr(self.target, "labels", ()))
+        found = getattr(self.target, "labels", None)
+        return () if found is None else tuple(found)
 
     @property
     def draws(self) -> bool:

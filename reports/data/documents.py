@@ -39,7 +39,7 @@ BENCHMARKS = Document(
         times=Rows(having("benchmark", "what", "contender", "work", "fastest", "cores", "seconds"), 0),
     ),
 )
-REPLAY = Document(
+REPLAY = Document(  # of rows
     Path("replay", "replay.json"),
     "simlab replay out/rows.npz --out out/replay",
     having("recording", "rows", "windows", "rules"),
@@ -75,8 +75,8 @@ COMPARISON = Document(
     ),
 )
 PAIR = Document(  # of continuous tokens
-    Path("compare-continuous.json"),
-    "simlab compare --model fashion-continuous",
+    Path("compare", "compare-continuous.json"),
+    "simlab compare --model fashion-continuous --out out/compare",
     having(
         *("model", "shape", "dimension", "settings", "gamma", "prefill", "n", "seed", "device", "testing", "methods")
     ),

@@ -7,12 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from reports.data.documents import COMPARISON, PAIR
-from reports.data.files import read_arrays, unreadable
+from reports.data.documents import COMPARISON, PAIR, REPLAY
+from reports.data.files import read_arrays, read_json, unreadable
 
 MEASURED = Path(__file__).parents[1] / "measured"
 KEPT = MEASURED / "epyc-compare.json"  # comes along, with what is drawn of its images
 KEPT_PAIR = MEASURED / "continuous"  # a comparison of many images of continuous tokens, that comes along
+CONTINUOUS = "continuous"  # in the manifest of a recording of trajectories
 RECORD_COMMAND = "simlab record --out out/rows.npz"
 PARTS = "model", "sampling", "verification", "drafting", "cache"  # of a step
 NAMES = {"method", "labels", "shown", "images", "steps", "kept", "offsets", "locality", "locality_error"}
@@ -59,7 +60,24 @@ def _comparison(path: Path) -> Compared:
 
 def read_pair(out: Path) -> Compared | None:
     """The comparison of continuous tokens in ``out``, if there is one; raises as :func:`read`."""
-    document = PAIR.there(out)
-    if document is None:
+    return _pair(out / PAIR.path)
+
+
+def kept_pair() -> Compared | None:
+    """The one that comes along, if there is one; raises as :func:`read`."""
+    return _pair(KEPT_PAIR / PAIR.path.name)
+
+
+def _pair(path: Path) -> Compared | None:
+    if not path.exists():
         return None
-    return Compared(document, read_arrays((out / PAIR.path).with_suffix(".npz"), PAIR.command, NAMES_OF_PAIR))
+    return Compared(PAIR.at(path), read_arrays(path.with_suffix(".npz"), PAIR.command, NAMES_OF_PAIR))
+
+
+def read_replay(out: Path) -> dict[str, Any] | None:
+    """The replay of rows in ``out``, if there is one and it is not of trajectories; raises as :func:`read`."""
+    path = out / REPLAY.path
+    if not path.exists():
+        return None
+    recording = read_json(path, REPLAY.command).get("recording")
+    return None if isinstance(recording, dict) and CONTINUOUS in recording else REPLAY.at(path)

@@ -57,6 +57,7 @@ def page(certificate: dict[str, Any]) -> str:
         edge_line=edge_line(edge) if edge else "",
         edge_arguments=_arguments(edge),
         failure=failure,
+        smallest=bool(failure) and _made_smaller(failure),
         acceptance=certificate.get("acceptance"),
         lines=lines,
         tones=TONES,
@@ -72,6 +73,11 @@ def page(certificate: dict[str, Any]) -> str:
         worst=max((line["tv_at_most"] for line in lines), default=1.0),
         detects=max((detectable(line) for line in lines), default=1.0),
     )
+
+
+def _made_smaller(failure: dict[str, Any]) -> bool:
+    """Whether a case was looked for that is smaller than that in which it was found, and one fails."""
+    return failure["case"] != failure["found_in"] or "in the smallest case that fails" in failure["told"]
 
 
 def _arguments(failure: dict[str, Any] | None) -> list[tuple[str, str]]:

@@ -6,18 +6,20 @@ smallest case that still fails.
 
 from __future__ import annotations
 
+import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import ceil
 
 import numpy as np
 
-from simlab.certify.certificate import Certificate, Failure, Line, counted
+from simlab.certify.certificate import Certificate, Failure, Line, Map, counted
 from simlab.certify.contracts.base import Function
 from simlab.certify.engine.acceptance import acceptance
 from simlab.certify.engine.evidence import FALSE_ALARMS
 from simlab.certify.engine.failing import Failing
 from simlab.certify.engine.mapping import mapped
+from simlab.certify.engine.region import ENOUGH
 from simlab.certify.engine.search import SHARE, Progress, Search
 from simlab.certify.engine.tasks import Fault
 from simlab.certify.engine.workers import check_processes
@@ -31,6 +33,7 @@ from simlab.statistics.power import check_share
 LIMIT = 10.0  # seconds of a call
 LARGEST_EXPONENT = 9999.0  # of an exponent: what the target excludes has none
 FEW_CALLS = 4  # times what is missing that is said to be, at most, where bounds are of few calls
+TWICE = 2  # a range may have shapes of two classes and of seven, of each of which as many calls are needed
 
 
 def certify(
@@ -84,14 +87,16 @@ def certify(
         of which those that are missing are drawn, or the name of a preset
         (:data:`simlab.certify.shapes.ranges.PRESETS`). For operators ``dtype=bfloat16`` as well.
     at_most
-        The largest shapes that it takes, such as ``V=65536,gamma=16``: beyond them none is drawn.
+        The largest shapes that it takes, such as ``V=65536,gamma=16``: beyond them nothing is called.
     strict
         Whether what shows only where a coin is 0 or the largest float below 1 is a failure.
     explain
-        Whether a failure is told apart from known bugs and reduced to the smallest case that fails, which takes about
-        as long again as finding it. The verdict is the same without.
+        Whether a failure is told apart from known bugs and reduced to a smaller case, which takes about as long again
+        as finding it. Without, the search ends with the first finding that is sure: known bugs are named by what was
+        seen until then, and code that is wrong in two ways may be ``lossy`` where it ``breaks`` with an explanation.
     subject
-        What it is called in the certificate; its module and name, unless given.
+        What it is called in the certificate; its module and name, unless given. One of the form ``module:name`` is what
+        programs import that show a failure; with another, or none, they import the function if it is found by its own.
     progress
         Called with the current step and the share of the budget that is spent.
 
@@ -119,16 +124,28 @@ def certify(
     named_contract = contract_named(contract, arrays)
     if arrays is not None and arrays.startswith("cuda"):  # a device does not survive a fork
         processes = 0
-    drawing = _drawing(named_contract, arrays, shapes, at_most, seed)
+    most = limits(at_most, named_contract.axes) if at_most else {}
+    drawing = _drawing(named_contract, arrays, shapes, most, seed)
     large = [one.name for one in drawing.ranges if one.least(named_contract.axes) > MOST]
     if large:
         processes = min(processes, 1)
     search = Search(
-        function, named_contract, drawing, budget, epsilon, confidence, seed, calls, processes, limit, progress, explain
+        function,
+        named_contract.within(most),
+        drawing,
+        budget,
+        epsilon,
+        confidence,
+        seed,
+        calls,
+        processes,
+        limit,
+        progress,
+        explain,
     )
     search.notes += [f"one process made all calls: two with rows of {name} would not fit 2 GiB" for name in large]
     with np.errstate(all="ignore"):  # whatever is set where this is called
-        return _certificate(search, subject or named(function), strict)
+        return _certificate(search, subject or named(function), _path(function, subject or ""), strict)
 
 
 def rounded(calls: int) -> int:
@@ -147,31 +164,49 @@ def named(function: Function) -> str:
     return f"{getattr(function, '__module__', '?')}:{getattr(function, '__qualname__', type(function).__name__)}"
 
 
-def _drawing(contract: Contract, arrays: str | None, shapes: Sequence[str], at_most: str, seed: int) -> Drawing:
-    """The cases of a contract, with what is drawn beside them."""
-    most = limits(at_most, contract.axes) if at_most else {}
+def _path(function: Function, subject: str) -> str:
+    """By which module and name a program imports it: the subject, if it is of that form; empty where by none."""
+    if subject.partition(":")[2].isidentifier():
+        return subject
+    own = named(function)
+    module, _, name = own.partition(":")
+    there = module != "__main__" and getattr(sys.modules.get(module), name, None) is function
+    return own if there else ""
+
+
+def _drawing(
+    contract: Contract, arrays: str | None, shapes: Sequence[str], most: Mapping[str, int], seed: int
+) -> Drawing:
+    """The cases of a contract that have at most these sizes, with what is drawn beside them."""
+    at_most = ",".join(f"{name}={size}" for name, size in most.items())
     own = [parsed(text, contract.axes) for text in shapes]
     within = [one.within(contract.axes, most) for one in own]
     for one, found in zip(own, within, strict=True):
         if found is None:
             raise ValueError(f"shape {one.name!r} is beyond at-most {at_most!r}, or does not fit memory")
+        beyond = [
+            f"{name} of at most {most[name]}" for name, (_, high) in one.of.items() if high > most.get(name, high)
+        ]
+        if beyond:
+            raise ValueError(f"shape {one.name!r} reaches beyond at-most {at_most!r}; expected {beyond[0]}")
     ranges = (*(one for one in within if one is not None), *cells(contract.axes, most))
     make = {dtype: makes(contract.name, arrays, dtype) for dtype in {one.dtype for one in ranges}}
-    fixed = [case for case in contract.cases() if all(case.sizes.get(name, 0) <= size for name, size in most.items())]
+    limited = contract.within(most)
+    fixed = limited.cases()
     if not fixed:
         least = min(contract.cases(), key=lambda case: sum(case.sizes.values())).sizes
         sizes = ", ".join(f"{name} = {size}" for name, size in least.items())
         raise ValueError(f"at-most {at_most!r} leaves no case of {contract.name}; the smallest has {sizes}")
-    return Drawing((*fixed, *contract.both_ends()), contract.axes, lambda one: make[one.dtype], ranges, seed)
+    return Drawing((*fixed, *limited.both_ends()), contract.axes, lambda one: make[one.dtype], ranges, seed)
 
 
-def _certificate(search: Search, subject: str, strict: bool) -> Certificate:
-    failure, edge = _failure(search, subject, strict)
+def _certificate(search: Search, subject: str, path: str, strict: bool) -> Certificate:
+    failure, edge = _failure(search, path, strict)
     seconds = time.monotonic() - search.start
     shapes = mapped(search.region)
     bounds, detectable = search.evidence.bounds(search.confidence), search.evidence.detectable()
     passed, missing = _passed(search, bounds), search.plan.missing(bounds)
-    more = _more(search, missing, bounds, seconds) if missing and failure is None else ""
+    more = _more(search, missing, bounds, seconds, shapes) if failure is None else ""
     unseen = [one.text for one in shapes.own if not one.seen]
     if failure is None:
         short = missing or search.unsure or unseen or shapes.region is None
@@ -240,10 +275,15 @@ def _passed(search: Search, bounds: list[list[float]]) -> str:
     )
 
 
-def _more(search: Search, missing: dict[int, int], bounds: list[list[float]], seconds: float) -> str:
-    """What would be enough, where so many calls of some cases are missing."""
+def _more(search: Search, missing: dict[int, int], bounds: list[list[float]], seconds: float, shapes: Map) -> str:
+    """What would be enough, where so many calls of some cases are missing, or too few of shapes were made."""
     if search.calls:
-        return f"calls={rounded(max(int(search.evidence.calls[i]) + calls for i, calls in missing.items()))} may do"
+        wanted = [int(search.evidence.calls[i]) + calls for i, calls in missing.items()]
+        short = shapes.region is None or any(not (one.seen or one.why) for one in shapes.own)
+        calls = rounded(max([*wanted, TWICE * ENOUGH if short else 0]))
+        return f"calls={calls} may do" if calls > search.calls else ""
+    if not missing:
+        return ""
     if not search.evidence.calls.all():
         return "some cases were never called: a larger budget is needed"
     each = search.evidence.seconds / search.evidence.calls
@@ -255,11 +295,11 @@ def _more(search: Search, missing: dict[int, int], bounds: list[list[float]], se
     return f"about {_lasting(max(least, min(longer, FEW_CALLS * least)))} more may do"
 
 
-def _failure(search: Search, subject: str, strict: bool) -> tuple[Failure | None, Failure | None]:
+def _failure(search: Search, path: str, strict: bool) -> tuple[Failure | None, Failure | None]:
     """What is wrong, and what shows at the ends of coins only, which with ``strict`` is wrong as well."""
     found, edge = search.found()
     search.report("shrinking")
-    failing = Failing(search, subject)
+    failing = Failing(search, path)
     at_edge = failing.of_fault(edge) if edge else None
     if isinstance(found, Fault):
         if of_tensors(found.message):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from math import ceil
 from typing import Any
 
 from simlab.certify.api import certify, rounded
 from simlab.certify.certificate import Certificate
 from simlab.certify.contracts.base import Function
+from simlab.certify.engine.planning import calls_for
 from simlab.certify.engine.search import FIRST_CALLS
+from simlab.certify.registry import contract_named
 
 LISTED = 12  # outcomes that are listed in text: those off by most
 USEFUL = 0.1  # TV that a test excludes in the principal cases, if it asks for nothing else
@@ -45,15 +46,30 @@ def assert_lossless(function: Function, contract: str = "verify", **options: Any
         return certificate
     asked_for = all(one.seen for one in certificate.shapes.own) if certificate.shapes else True
     if certificate.verdict == "inconclusive" and "epsilon" not in options and not certificate.unsure and asked_for:
-        calls = max(ceil(line.calls * (line.tv_at_most / USEFUL) ** 2) for line in principal)
+        never = sum(not line.calls for line in principal)
+        if never:
+            raise AssertionError(
+                f"{certificate.subject}: nothing was found, but {never} of {len(principal)} lines of principal cases "
+                f"had no call: a larger budget is needed\n{format_certificate(certificate)}"
+            )
+        calls = _enough(certificate, options.get("arrays"))
         if worst <= USEFUL:
-            _check_called(certificate, max(FIRST_CALLS, calls))
+            _check_called(certificate, calls)
             return certificate
         raise AssertionError(
             f"{certificate.subject}: nothing was found, but no TV below {worst:.2g} is excluded; "
             f"calls={rounded(calls)} may exclude {USEFUL:g}\n{format_certificate(certificate)}"
         )
     raise AssertionError(format_certificate(certificate))
+
+
+def _enough(certificate: Certificate, arrays: str | None) -> int:
+    """About how many calls of each case exclude ``USEFUL`` in the principal ones, by what those that were made do."""
+    cases = {case.name: case for case in contract_named(certificate.contract, arrays).cases()}
+    each = (
+        calls_for(cases[line.case], USEFUL, line.calls, line.tv_at_most) for line in certificate.lines if line.principal
+    )
+    return max(FIRST_CALLS, *each)
 
 
 def _check_called(certificate: Certificate, calls: int) -> None:
@@ -84,7 +100,7 @@ def format_certificate(certificate: Certificate) -> str:
             lines.append(f"  tokens {row['outcome']}: {', '.join(numbers)}")
     lines += [f"  {certificate.acceptance.told}"] if certificate.acceptance else []
     lines += [f"  note: {note}" for note in certificate.notes]
-    if failure and failure.script and certificate.subject.rpartition(":")[2].isidentifier():
+    if failure and failure.script:
         lines += ["  to see it, run:", *(f"    {line}" for line in failure.script.splitlines())]
     return "\n".join(lines)
 

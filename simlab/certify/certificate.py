@@ -150,6 +150,8 @@ class Acceptance:
 class Failure:
     """The smallest case found that fails.
 
+    It is the one in which it was found first, unless a smaller one was found to fail as well.
+
     Attributes
     ----------
     kind
@@ -165,17 +167,20 @@ class Failure:
     arguments
         Those of the case.
     calls
-        Calls of the case that were counted.
+        Calls of the case that were counted; 0 where what fails was counted in many shapes together.
     tv_measured, tv_exact
         TV from the target, by counts and by enumeration; None where there is none.
     outcomes
-        What comes out: ``outcome``, ``target``, ``measured``, and ``exact`` where the code can be enumerated.
+        What comes out: ``outcome``, ``target``, ``measured``, and ``exact`` where the code can be enumerated. Of the
+        first kind of events of the case: empty where what fails is another one.
     diagnosis
         The likely cause in plain language.
     known
         Known bugs that explain it.
     script
         Code that shows it, or None.
+    dtype
+        The precision that the case was asked for in; empty where it is that of the contract, or of ``arrays``.
     """
 
     kind: str  # law, edge, broken, raises, hangs, dies
@@ -191,6 +196,7 @@ class Failure:
     diagnosis: str = ""
     known: tuple[str, ...] = ()
     script: str | None = None
+    dtype: str = ""
 
 
 @dataclass(frozen=True)
@@ -212,9 +218,10 @@ class Certificate:
     seed
         Of what was drawn in the cases.
     seconds, calls
-        What it took; calls are those that were counted.
+        What it took; calls are those of the fixed cases that were counted. What was counted of drawn shapes is in
+        ``shapes``.
     seconds_to_finding, calls_to_finding
-        Until the first finding; None without one.
+        Until the first finding, calls of the fixed cases again; None without one.
     lines
         One for each case and kind of events.
     failure
@@ -228,7 +235,7 @@ class Certificate:
     more
         Where it is inconclusive: what would be enough.
     unsure
-        Whether an enumerated law is not the target's, or counts are odd, and there was no time to make sure of it.
+        Whether an enumerated law is not the target's, or counts are odd, and it was not made sure of.
     acceptance
         How often first drafts are kept, against what is possible; None with a failure, and where no drafts are given.
     edge
@@ -282,10 +289,15 @@ def battery_of(contract: str) -> int:
 
 
 def listed(case: Case, counts: Array | None, law: Array | None) -> list[dict[str, Any]]:
-    """Outcomes of the first events of a case that are off by most, at most ``LISTED`` of them in their order."""
+    """Outcomes of the first events of a case that are off by most, at most ``LISTED`` of them in their order.
+
+    None where there are neither counts of them nor a law.
+    """
+    if counts is None and law is None:
+        return []
     target = case.events[0].law
     measured = None if counts is None else counts / max(1, counts.sum())
-    off = np.abs((law if law is not None else measured if measured is not None else target) - target)
+    off = np.abs((measured if law is None else law) - target)
     places = np.sort(np.argsort(-off, kind="stable")[:LISTED])
     return [
         {
@@ -298,10 +310,14 @@ def listed(case: Case, counts: Array | None, law: Array | None) -> list[dict[str
     ]
 
 
-def plain(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments for JSON; arrays that are too long to read by their shape."""
+def plain(arguments: Mapping[str, Any], dtype: str = "float64") -> dict[str, Any]:
+    """Arguments for JSON; arrays that are too long to read by their shape, real ones of calls that give ``dtype``."""
     return {
-        name: (value.tolist() if value.size <= 64 else f"{value.dtype} {list(value.shape)}")
+        name: (
+            value.tolist()
+            if value.size <= 64
+            else f"{dtype if value.dtype.kind == 'f' else value.dtype} {list(value.shape)}"
+        )
         if isinstance(value, np.ndarray)
         else value
         for name, value in arguments.items()

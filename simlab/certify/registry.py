@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from types import ModuleType
 
@@ -58,6 +58,21 @@ class Contract:
     principal: Collection[str]
     axes: tuple[Axis, ...]
     drawn: Drawn
+
+    def within(self, most: Mapping[str, int]) -> Contract:
+        """The same with those of its cases alone that have at most these sizes; drawn ones are as their shapes."""
+        if not most:
+            return self
+
+        def fits(case: Case) -> bool:
+            return all(case.sizes.get(name, 0) <= size for name, size in most.items())
+
+        return replace(
+            self,
+            cases=lambda: tuple(filter(fits, self.cases())),
+            both_ends=lambda: tuple(filter(fits, self.both_ends())),
+            simplest=lambda: filter(fits, self.simplest()),
+        )
 
 
 def _own(of: ModuleType, signature: str, axes: tuple[Axis, ...], made: Drawn) -> Contract:

@@ -63,7 +63,7 @@ def drafted_steps(
     if not (np.isfinite(deviations).all() and (deviations >= 0).all() and (deviations[1:] > 0).all()):
         raise ValueError(f"deviations is {deviations!r}; expected finite numbers > 0; the first may be 0")
     steps = len(deviations)
-    x, t = start.copy(), np.full(len(start), steps)
+    x, t = np.array(start, np.float64), np.full(len(start), steps)
     calls, accepted, drafted = (np.zeros(len(start), np.int64) for _ in range(3))
     offset = np.zeros_like(x)  # of the target's last step, where it drafts for itself
     while (rows := np.flatnonzero(t > 0)).size:

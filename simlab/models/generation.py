@@ -272,6 +272,9 @@ def _sampling(
             )
         if mapped.stage < last or mapped.stage == last != 1:
             raise ValueError(f"{name} comes too late, or twice; expected this order: {', '.join(PROCESSORS)}")
+        others = getattr(processor, "min_tokens_to_keep", 1), getattr(processor, "filter_value", -torch.inf)
+        if others != (1, -torch.inf):
+            raise ValueError(f"{name} keeps more than it says; expected min_tokens_to_keep = 1 and filter_value = -inf")
         mapped.apply(found, processor)
         last = mapped.stage
     masks, context = found.pop("masks"), found.pop("free", None)

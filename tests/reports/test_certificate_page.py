@@ -113,6 +113,20 @@ def test_every_line_is_in_the_table_and_every_outcome_in_its_own(
     assert rows[-len(lossy.failure.outcomes) :] == [row["outcome"] for row in lossy.failure.outcomes]
 
 
+def test_a_case_is_called_the_smallest_only_where_a_smaller_one_was_found(
+    certificates: dict[str, Certificate], tmp_path: Path
+) -> None:
+    lossy = certificates["lossy"]
+    assert lossy.failure
+    as_found = replace(
+        lossy.failure, found_in=lossy.failure.case, told="TV from the target is 0.1 in a case that fails"
+    )
+    for failure, smallest in ((lossy.failure, True), (as_found, False)):
+        text = page(tmp_path, replace(lossy, failure=failure))
+        assert ("The smallest case that fails</h2>" in text, "smallest case found" in text) == (smallest, smallest)
+        assert ("A case that fails</h2>" in text) != smallest
+
+
 @pytest.mark.slow
 def test_it_is_drawn_from_the_file_alone(certificates: dict[str, Certificate], tmp_path: Path) -> None:
     text = page(tmp_path, certificates["lossy"])

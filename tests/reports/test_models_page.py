@@ -17,7 +17,7 @@ from experiments.results import write_arrays, write_json
 from reports.data.documents import COMPARISON, DEVICE, MAP, REPLAY
 from reports.data.files import fits
 from reports.data.measured import read_measured
-from reports.data.models import KEPT, KEPT_PAIR, RECORD_COMMAND, Compared, read_pair
+from reports.data.models import KEPT, RECORD_COMMAND, Compared, kept_pair, read_pair, read_replay
 from reports.figures import models as models_figures
 from reports.figures import payoff as figures
 from reports.figures.plot_style import rule_style, use_style
@@ -160,7 +160,7 @@ def test_comparisons_that_come_along_are_drawn_where_nothing_was_compared(tmp_pa
     page, kept = Page(tmp_path / "models.html"), json.loads(KEPT.read_text(encoding="utf-8"))
     assert all(row["method"] in page.text for row in kept["methods"])
     assert (tmp_path / "figures" / "models-replay.pdf").exists()
-    pair = read_pair(KEPT_PAIR)
+    pair = kept_pair()
     assert pair is not None
     page = Page(tmp_path / "continuous-models.html")
     assert all(row["method"] in page.text for row in pair.document["methods"])
@@ -211,7 +211,8 @@ def test_the_error_of_a_ratio_is_that_of_repeated_runs() -> None:
 
 def test_the_page_of_a_pair_says_what_was_found(tmp_path: Path) -> None:
     assert read_pair(tmp_path) is None
-    found = read_pair(save_pair(tmp_path))
+    save_pair(tmp_path / "compare")
+    found = read_pair(tmp_path)
     assert found is not None
     methods = found.document["methods"]
     html = continuous_models.page(found, [], gallery.inline)
@@ -223,6 +224,13 @@ def test_the_page_of_a_pair_says_what_was_found(tmp_path: Path) -> None:
     rows = continuous_models.told_apart_table(methods).rows
     (told,) = (cells for cells in rows if list(cells[:2]) == [methods[1]["method"], "ranks"])
     assert (told[2], told[5]) == ("yes", "nothing")
+
+
+def test_a_replay_of_trajectories_is_not_on_the_page_of_rows(tmp_path: Path) -> None:
+    write_json(tmp_path / REPLAY.path, {"recording": {"continuous": 1}, "drafts": 3, "rules": []})
+    assert read_replay(tmp_path) is None
+    write_json(tmp_path / REPLAY.path, replay())
+    assert read_replay(tmp_path) == replay()
 
 
 # What cannot be read ----------------------------------------------------------------------------------------------

@@ -75,15 +75,22 @@ def acceptance_rates(gap: Any, log_weight: Any, sp: float = 1.0, sq: float = 1.0
     """
     gap, log_weight = np.broadcast_arrays(np.asarray(gap, float), np.asarray(log_weight, float))
     low, high, inside = region(gap, log_weight, sp, sq)
-    in_p = scipy.special.ndtr((high - gap) / sp) - scipy.special.ndtr((low - gap) / sp)
-    in_q = scipy.special.ndtr(high / sq) - scipy.special.ndtr(low / sq)
-    if not inside:
-        in_p, in_q = 1 - in_p, 1 - in_q
+    (in_p, out_p), (in_q, out_q) = (
+        masses if inside else masses[::-1]
+        for masses in (_masses((low - gap) / sp, (high - gap) / sp), _masses(low / sq, high / sq))
+    )
     # outside W p is at most q, and inside q at most W p: so no weight is too large or too small
     with np.errstate(divide="ignore"):
-        beside = np.minimum(np.exp(np.minimum(log_weight + np.log(np.clip(1 - in_p, 0, 1)), 0)), 1 - in_q)
-        inside = np.minimum(np.exp(np.minimum(np.log(np.clip(in_q, 0, 1)) - log_weight, 0)), in_p)
-    return AcceptanceRates(in_q + beside, in_p - inside)
+        beside = np.minimum(np.exp(np.minimum(log_weight + np.log(out_p), 0)), out_q)
+        taken = np.minimum(np.exp(np.minimum(np.log(in_q) - log_weight, 0)), in_p)
+    return AcceptanceRates(in_q + beside, in_p - taken)
+
+
+def _masses(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """What N(0, 1) has between ``low`` and ``high``, and outside: neither is 1 less the other, which loses tails."""
+    ndtr = scipy.special.ndtr
+    between = np.where(low > 0, ndtr(-low) - ndtr(-high), ndtr(high) - ndtr(low))
+    return between, np.minimum(ndtr(low) + ndtr(-high), 1)
 
 
 def two_phi(gap: Any, sd: float = 1.0) -> Any:

@@ -6,7 +6,7 @@ and |g|^2 / v is a noncentral chi-square with d degrees of freedom.
 
 from __future__ import annotations
 
-from math import log, sqrt
+from math import isnan, log, sqrt
 
 import scipy
 
@@ -49,4 +49,9 @@ def overlap(dimension: int, distance: float, sd: float, other_sd: float) -> floa
 
 def _ball(dimension: int, radius: float, away: float, sd: float) -> float:
     """The mass that N(0, sd^2 I) has in a ball whose centre is ``away`` from 0."""
-    return float(scipy.stats.ncx2.cdf((radius / sd) ** 2, dimension, (away / sd) ** 2))
+    found = float(scipy.stats.ncx2.cdf((radius / sd) ** 2, dimension, (away / sd) ** 2))
+    if not isnan(found):
+        return found
+    # too far for SciPy, which is where the sphere is all but a plane
+    square = away**2 + (dimension - 1) * sd**2
+    return float(scipy.special.ndtr((radius**2 - square) / ((radius + sqrt(square)) * sd)))

@@ -25,6 +25,7 @@ from scipy.special import ndtr
 
 from experiments.kept import Arrays
 from experiments.models.compare import Comparison, Notify, estimate_record
+from experiments.models.continuous.clusters import clustered
 from experiments.models.continuous.kind import Continuous, Samples
 from experiments.models.continuous.methods import AR, Method
 from experiments.models.curve import clock_of
@@ -202,9 +203,10 @@ def verified_drafts(verified: Verified, length: int) -> VerifiedDrafts:
     inside = np.flatnonzero(verified.position < length)
     pair, last = verified.pair.only(inside), verified.pair.target.chain.layout
     own, other = pair.target.kernel(1), pair.draft.kernel(1)
-    away = last.whitened(own.root, own.mean - other.mean)
+    with np.errstate(divide="ignore", invalid="ignore"):  # by deviations that are 0
+        away, sigma = last.whitened(own.root, own.mean - other.mean), pair.log_sigma()
     place = verified.tape.replicates[inside], verified.position[inside]
-    return VerifiedDrafts(*place, own.mean, np.broadcast_to(own.root, own.mean.shape), away, pair.log_sigma())
+    return VerifiedDrafts(*place, own.mean, np.broadcast_to(own.root, own.mean.shape), away, sigma)
 
 
 def rank_counts(samples: Samples, found: VerifiedDrafts, first: int) -> np.ndarray:
@@ -220,13 +222,9 @@ def counted(own: Drawn, shape: tuple[int, int]) -> dict[str, Any]:
     samples = own.samples
     accepted, verified = samples.accepted, samples.verified
     rejected = int((verified & ~accepted).sum())
-    some = verified.any(axis=1)
-    shares = accepted[some].sum(axis=1) / verified[some].sum(axis=1)
+    some = bool(verified.any())
     return {
-        "acceptance": {
-            "mean": float(accepted.sum() / verified.sum()) if some.any() else None,
-            "error": estimate(shares).error if len(shares) > 1 else None,
-        },
+        "acceptance": clustered(np.nonzero(verified)[0], accepted[verified]) if some else {"mean": None, "error": None},
         "by_position": _shares(accepted.sum(axis=0), verified.sum(axis=0)),
         "by_place": _shares(*_by_place(samples, shape)),
         "steps": estimate_record(estimate(samples.calls)),
@@ -254,7 +252,7 @@ def _shares(some: np.ndarray, of: np.ndarray) -> list[float | None]:
 
 
 def _quantiles(values: np.ndarray) -> dict[str, Any] | None:
-    if not len(values):
+    if not len(values) or not np.isfinite(values).all():  # as of deviations that are 0
         return None
     found = np.quantile(values, QUANTILES)
     return {

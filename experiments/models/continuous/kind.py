@@ -100,7 +100,7 @@ class Continuous(Models):
 
     def names(self, sampling: Settings) -> tuple[str, ...]:
         """All methods that its sampler has densities for."""
-        return names_with(sampling.sampler)
+        return tuple(name for name in names_with(sampling.sampler) if self._has_densities(make_method(name), sampling))
 
     def method(self, name: str, settings: Mapping[str, Any]) -> Method:
         """As :func:`~experiments.models.continuous.methods.make_method` has it."""
@@ -143,6 +143,19 @@ class Continuous(Models):
             parts.append(Samples(found.tokens, places, found.outcome, found.trials, found.calls))
             notify(begin + len(own))
         return Samples(*(np.concatenate(values) for values in zip(*parts, strict=True)))
+
+    def _has_densities(self, method: Method, sampling: Settings) -> bool:
+        """Whether the ratio of a method's rule exists."""
+        if method.decoder is None or method.rule is None:
+            return True
+        one = np.zeros(1, np.int64)
+        pair, _ = self.processes(one, one, 0, sampling, sampling.of(method))
+        try:
+            for chain in method.decoder.chains(pair.target):
+                method.rule.check(chain, pair.draft.chain)
+        except ValueError:
+            return False
+        return True
 
     def pictures(self, samples: Samples, batch: int) -> np.ndarray:
         """``float32[n, side, side]`` from 0 to 1: the images of samples."""

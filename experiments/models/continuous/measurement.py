@@ -28,6 +28,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from torch.utils.flop_counter import FlopCounterMode
 
+from experiments.models.continuous.clusters import clustered
 from experiments.models.continuous.kind import Continuous
 from experiments.options import count_option, file_option, run_module, seed_option
 from experiments.results import write_json
@@ -126,17 +127,6 @@ def drafts_of(rule: Rule, verified: Verified) -> Drafts:
         gap = np.linalg.norm((target.mean - draft.mean) / target.root, axis=1)
     images = verified.tape.replicates.astype(int)
     return Drafts(images, chance, sigma, with_sigma, gap)
-
-
-def clustered(images: np.ndarray, values: np.ndarray) -> dict[str, float | None]:
-    """The mean of ``values``, and its standard error with images as clusters, a ratio of means; None of one image."""
-    numbers, at = np.unique(images, return_inverse=True)
-    sums, counts = np.bincount(at, values), np.bincount(at)
-    mean = sums.sum() / counts.sum()
-    if len(numbers) < 2:
-        return {"mean": float(mean), "error": None}
-    spread = (sums - mean * counts).std(ddof=1) / counts.mean() / np.sqrt(len(numbers))
-    return {"mean": float(mean), "error": float(spread)}
 
 
 def cost(models: Continuous) -> dict[str, dict[str, float]]:

@@ -86,7 +86,7 @@ NAMES = (AR, *METHODS)
 
 
 def names_with(sampler: Sampler) -> tuple[str, ...]:
-    """All methods that a sampler has densities for: ``reflection`` needs kernels of one covariance."""
+    """All methods but those whose covariances a sampler has not: ``reflection`` needs one for both models."""
     return tuple(name for name in NAMES if name != "reflection" or sampler.variances in ("posterior", "upper"))
 
 

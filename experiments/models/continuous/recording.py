@@ -27,12 +27,12 @@ from typing import Any
 
 import numpy as np
 
+from experiments.models.continuous.clusters import clustered
 from experiments.models.recording import WRONG, Recording, RecordingError, Replayed, wrong
 from simlab.continuous.models.protocol import FromNoise, Kernel
 from simlab.continuous.models.trajectories import Trajectory, TrajectoryPair
 from simlab.continuous.rules import RULES, make_rule
 from simlab.continuous.rules.base import Rule, log_acceptance
-from simlab.statistics import estimate
 
 KIND, VERSION = "continuous", 1
 FLAT = "replicate", "position", "place", "coin", "accepted"
@@ -122,12 +122,11 @@ class Trajectories(Recording):
             rates = np.exp(log_acceptance(rule.log_draft_ratio(self.pair)))
         except ValueError as error:
             return {"rule": rule.name, **empty, "refused": str(error)}
-        images = np.unique(self.arrays["replicate"], return_inverse=True)[1]
-        means = np.bincount(images, rates) / np.bincount(images)
+        found = clustered(self.arrays["replicate"], rates)
         return {
             "rule": rule.name,
-            "acceptance": float(rates.mean()),
-            "error": estimate(means).error if len(means) > 1 else None,
+            "acceptance": found["mean"],
+            "error": found["error"],
             "decisions": float(((self.arrays["coin"] < rates) == self.arrays["accepted"]).mean()),
             "refused": None,
         }

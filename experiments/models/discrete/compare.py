@@ -15,7 +15,7 @@ import numpy as np
 from experiments.kept import Arrays, Kept
 from experiments.models import curve
 from experiments.models.choice import predict
-from experiments.models.compare import Comparison, Notify, estimate_record
+from experiments.models.compare import Comparison, Notify, estimate_record, sizes
 from experiments.models.compression import Candidate, Compression
 from experiments.models.discrete.kind import Discrete, Samples, sampling_record
 from experiments.models.discrete.methods import NODES, Method, make_method, nodes, rows, with_drafts
@@ -161,6 +161,8 @@ class OfCodes(Comparison):
         """Locality of the target, and where times are taken what its calls and drafts cost at the batches of all."""
         notify("locality")
         few = reference.samples.tokens[:CONTEXT_IMAGES]
+        for n in sizes(self.request.count):  # of rounds that are not told of again
+            kept.claim({"locality": min(n, CONTEXT_IMAGES)})
         arrays = kept.piece({"locality": len(few)}, partial(self._near, few))
         near = Locality(arrays["offsets"], arrays["tv"], arrays["error"], int(arrays["images"]), int(arrays["places"]))
         document = {"locality": _locality_record(near)}

@@ -187,7 +187,7 @@ class Discrete(Models):
     def pictures(self, samples: Samples, batch: int) -> np.ndarray:
         """``float32[n, H, W]`` or ``[n, H, W, 3]`` from 0 to 1: the images of samples."""
         parts = torch.from_numpy(samples.tokens).split(batch)
-        images = torch.cat([self.pixels(part.to(self.device)).cpu() for part in parts])
+        images = torch.cat([self.pixels(part.to(self.device)).float().cpu() for part in parts])
         return np.asarray(images.movedim(1, -1).squeeze(-1))
 
     def _fits(self, kind: str, model: Transformer) -> None:

@@ -63,6 +63,11 @@ class Case(ABC):
         return {}
 
     @property
+    def dtype(self) -> str:
+        """The precision of the rows that a call is given."""
+        return "float64"
+
+    @property
     def kinds(self) -> tuple[str, ...]:
         """What is particular about one that was drawn, and shared by many."""
         return ()

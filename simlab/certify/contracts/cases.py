@@ -75,6 +75,10 @@ class BlocksCase(ArraysCase):
         return found if self.layout.single else found | {"batch": len(self.widths)}
 
     @property
+    def dtype(self) -> str:
+        return self.arrays.dtype
+
+    @property
     def length(self) -> int:  # type: ignore[override]
         return sum(self.widths)
 

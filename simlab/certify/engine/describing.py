@@ -26,8 +26,10 @@ def _size(case: Case) -> int:
     return int(getattr(case, "vocabulary", 0))
 
 
-def deviation(case: Case, k: int, counts: Array) -> str:
+def deviation(case: Case, k: int, counts: Array, where: str = "") -> str:
     """Which event of the kind k of a case is off by most, where they were seen so often, or have these shares.
+
+    It is told as of the case, or of ``where``, if that is given.
 
     One that the target excludes comes first, however rare: nothing else says as plainly that something is wrong.
     """
@@ -38,9 +40,15 @@ def deviation(case: Case, k: int, counts: Array) -> str:
     if excluded.any():
         off[~excluded] = 0
     most = int(off.argmax())
-    return (
-        f"{events.name} of {case.name}: {events.format(most)} comes out with {found[most]:.4g} in place of "
-        f"{law[most]:.4g}"
+    seen, wanted = _told_apart(float(found[most]), float(law[most]))
+    return f"{events.name} of {where or case.name}: {events.format(most)} comes out with {seen} in place of {wanted}"
+
+
+def _told_apart(found: float, law: float) -> tuple[str, str]:
+    """Two shares with four digits, or as many more as tell them apart."""
+    return next(
+        (told for digits in range(4, 18) if len(set(told := (f"{found:.{digits}g}", f"{law:.{digits}g}"))) > 1),
+        (f"{found:.4g}", f"{law:.4g}"),
     )
 
 

@@ -33,12 +33,16 @@ FITS = 1e-3  # a bug explains the counts unless they would be rarer than this un
 
 @dataclass(frozen=True)
 class Finding:
-    """The counts of one kind of events of one case that no lossless callable gives."""
+    """The counts of one kind of events of one case that no lossless callable gives.
+
+    Or ``added`` ones, of many drawn cases together, of which it is one.
+    """
 
     case: int
     events: int
     log_e: float
     counts: Array
+    added: bool = False
 
 
 class Evidence:

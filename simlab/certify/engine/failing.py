@@ -26,10 +26,10 @@ WRITTEN = 64  # numbers of an argument that a program may hold
 
 @dataclass(frozen=True)
 class Failing:
-    """A callable that is called ``subject``, and what a search has found out of it."""
+    """What a search has found out of a callable, which a program imports as ``path``: module and name, or empty."""
 
     search: Search
-    subject: str
+    path: str
 
     def of_law(self, found: Finding | Exact) -> Failure:
         """What comes out does not follow the target."""
@@ -39,8 +39,8 @@ class Failing:
             diagnosis, first = recognised(evidence.cases, laws), Smallest(case, 0, None, found.law)
         else:
             diagnosis = evidence.diagnosis()
-            counts = found.counts if found.events == 0 else None
-            first = Smallest(case, int(found.counts.sum()), counts, None)
+            calls, own = 0 if found.added else int(found.counts.sum()), found.events == 0 and not found.added
+            first = Smallest(case, calls, found.counts if own else None, None)
         simple = chain(self.search.contract.simplest(), (case for case in evidence.cases if case.branches))
         small = (self.search.explain and smallest_lossy_case(simple, self.search, diagnosis)) or first
         target = small.case.events[0].law
@@ -51,10 +51,13 @@ class Failing:
         elif isinstance(found, Finding) and small is first:
             measured = self._measured(found)
         size = f"about {measured:.2g}" if exact is None else f"{exact:.4g}"
+        which = "the smallest case that fails" if small is not first else "a case that fails"
+        added = isinstance(found, Finding) and found.added and small is first
+        place = f"many shapes together, such as {case.name}" if added else f"{which} ({small.case.name})"
         return Failure(
             kind="law",
             found_in=case.name,
-            told=f"TV from the target is {size} in {self._which} ({small.case.name})",
+            told=f"TV from the target is {size} in {place}",
             case=small.case.name,
             arguments=self._arguments(small.case),
             calls=small.calls,
@@ -64,11 +67,13 @@ class Failing:
             diagnosis=diagnosis.summary() if diagnosis.explains else self._described(found, case, diagnosis),
             known=diagnosis.names,
             script=self._script(small),
+            dtype=self._dtype(found.case) if small is first else "",
         )
 
-    @property
-    def _which(self) -> str:
-        return "the smallest case that fails" if self.search.explain else "a case that fails"
+    def _dtype(self, i: int) -> str:
+        """The precision that was asked for in the shape that case i was drawn from."""
+        drawing = self.search.drawing
+        return drawing.range_of(i).dtype if i >= len(drawing) else ""
 
     def _measured(self, found: Finding) -> float:
         """TV of what was counted of the events that were found to deviate."""
@@ -81,7 +86,8 @@ class Failing:
             off = deviation(case, 0, found.law)
         else:
             fails = self.search.evidence.fails
-            off = deviation(case, found.events, found.counts)
+            where = f"shapes such as {case.name}" if found.added else ""
+            off = deviation(case, found.events, found.counts, where)
         return "; ".join(filter(None, (diagnosis.summary(), off, condition(list(self.search.drawing), fails))))
 
     def of_fault(self, fault: Fault) -> Failure:
@@ -92,7 +98,7 @@ class Failing:
             small = smallest_faulty_case(iter(self.search.contract.simplest()), self.search, fault) or small
         smallest = small.fault or fault
         given = self._given(small.case, smallest)
-        arguments = plain(given) | ({"uniforms": list(smallest.uniforms)} if smallest.uniforms else {})
+        coins = {"uniforms": list(smallest.uniforms)} if smallest.uniforms else {}
         at_the_ends = fault.at_the_ends and smallest.at_the_ends
         at = f", but only where {ENDS}" if at_the_ends else ""
         return Failure(
@@ -101,9 +107,10 @@ class Failing:
             told=f"it {smallest.message}, in {small.case.name}{at}",
             at_the_ends=at_the_ends,
             case=small.case.name,
-            arguments=arguments,
+            arguments=plain(given, small.case.dtype) | coins,
             calls=small.calls,
             script=None if smallest.kind in LOST else self._once(small.case, given, smallest.uniforms),
+            dtype=self._dtype(fault.task.case) if small.case is where else "",
         )
 
     def _given(self, case: Case, fault: Fault) -> dict[str, Any]:
@@ -114,27 +121,28 @@ class Failing:
 
     def _arguments(self, case: Case) -> dict[str, Any]:
         inputs = case.inputs(1, np.random.default_rng(self.search.seed))
-        return plain(case.call_arguments(inputs, 0))
+        return plain(case.call_arguments(inputs, 0), case.dtype)
 
     def _script(self, small: Smallest) -> str | None:
-        where, _, name = self.subject.partition(":")
-        return small.case.script(where, name or self.search.contract.name, small.calls)
+        where, _, name = self.path.partition(":")
+        return small.case.script(where, name, small.calls) if name else None
 
     def _once(self, case: Case, given: Mapping[str, Any], uniforms: tuple[float, ...]) -> str | None:
         """A program that calls with these arguments and prints the answer.
 
-        ``None`` if they are too long to write, or the case has no such program.
+        ``None`` if they are too long to write, the case has no such program, or nothing can be imported.
         """
-        if not given or not all(isinstance(one, np.ndarray) and one.size <= WRITTEN for one in given.values()):
+        where, _, name = self.path.partition(":")
+        short = all(isinstance(one, np.ndarray) and one.size <= WRITTEN for one in given.values())
+        if not (name and given and short):
             return None
         called = case.once(self.search.contract.name, tuple(given), uniforms)
         if not called:
             return None
-        where, _, name = self.subject.partition(":")
         scripted = "from simlab.certify.engine.scripted import Scripted  # gives these uniforms"
         lines = [
             "import numpy as np",
-            f"from {where} import {name or self.search.contract.name} as {self.search.contract.name}",
+            f"from {where} import {name} as {self.search.contract.name}",
             *([scripted] if uniforms else []),
             "",
             *(f"{argument} = np.array({one.tolist()})" for argument, one in given.items()),

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import product
+from math import prod
 
 from simlab.certify.certificate import Map, RangeEvidence
 from simlab.certify.engine.region import Region
-from simlab.certify.shapes.ranges import MOST, Axis, Shape, most_numbers, numbers
+from simlab.certify.shapes.ranges import MOST, MOST_ROWS, Axis, Shape, most_numbers, numbers
+
+CUT = ", as far as a call has at most "  # said of a range whose largest shapes are not drawn
 
 
 def mapped(region: Region) -> Map:
@@ -49,13 +52,15 @@ def region_text(
 def _cut(axes: Sequence[Axis], most: Mapping[str, int], limit: int = MOST) -> str:
     """What is left out of a box of shapes, which has the most of every axis at once, as a part of a sentence."""
     fits = numbers(axes, Shape(tuple(most.items()))) <= limit
-    return "" if fits else f", as far as a call has at most {limit:,} numbers of p,"
+    return "" if fits else f"{CUT}{limit:,} numbers of p,"
 
 
 def _cut_of_own(axes: Sequence[Axis], one: RangeEvidence) -> str:
-    """The same of what was asked for, which may be larger."""
+    """The same of what was asked for, which may be larger, and have more rows than are drawn."""
     least, most = ({name: band[k] for name, band in one.of.items()} for k in (0, 1))
-    return _cut(axes, most, most_numbers(numbers(axes, Shape(tuple(least.items())))))
+    rows = prod(axis.rows(most[axis.name]) for axis in axes if axis.name != "V")
+    few = "" if rows <= MOST_ROWS else f"{CUT}{MOST_ROWS:,} rows,"
+    return few + _cut(axes, most, most_numbers(numbers(axes, Shape(tuple(least.items())))))
 
 
 def largest_region(cells: Sequence[RangeEvidence]) -> dict[str, int] | None:

@@ -22,6 +22,22 @@ CLOSE = 0.97  # of what was asked for, so that a bound is not a hair above it
 AGAIN = 1.1  # times as many calls after which a bound is worked out again
 FIRST_NEEDS, PRINCIPAL_NEEDS = 0.4, 0.8  # shares of the time of calls that these may take
 SPREAD, SURENESS = 0.4, 3.0  # a bound is about (SPREAD sqrt(K) + SURENESS) / sqrt(n) with n calls, K events
+LITTLE = 0.3  # a bound above which it says little about how many calls more halve it
+
+
+def enough(case: Case, goal: float) -> int:
+    """About how many calls bound the TV of a case that follows its law by ``goal``."""
+    kinds = (events.of if isinstance(events, Every) else events for events in case.events)
+    most = max(len(events.law) for events in kinds)  # events of the kind that has most
+    groups = max(events.calls for events in case.events)
+    return groups * ceil(((SPREAD * most**0.5 + SURENESS) / goal) ** 2)
+
+
+def calls_for(case: Case, goal: float, calls: int, bound: float) -> int:
+    """The same where so many calls bound it by ``bound``: four times as many halve that, once there are many."""
+    whole = enough(case, goal)
+    by_bound = ceil(min(max(calls, 1) * (bound / goal) ** 2, 1.5 * whole))
+    return max(by_bound, whole) if bound > LITTLE else by_bound
 
 
 class Plan:
@@ -76,24 +92,14 @@ class Plan:
 
     def _loosely(self, i: int) -> int:
         """Calls that exclude ``LOOSE`` in a case that follows its law."""
-        return self._enough(i, LOOSE)
+        return enough(self.evidence.cases[i], LOOSE)
 
     def _closely(self, i: int) -> int:
         """Calls after which the bound of a principal case will be what was asked for, by what it is now."""
         calls, bound = self._found.get(i, (0, 1.0))
         if bound == 1:
-            return self._enough(i, self.epsilon)
+            return enough(self.evidence.cases[i], self.epsilon)
         return ceil(calls * (bound / (CLOSE * self.epsilon)) ** 2)
-
-    def _enough(self, i: int, goal: float) -> int:
-        """About how many calls bound the TV of a case that follows its law by ``goal``."""
-        groups = max(events.calls for events in self.evidence.cases[i].events)
-        return groups * ceil(((SPREAD * self._most(i) ** 0.5 + SURENESS) / goal) ** 2)
-
-    def _most(self, i: int) -> int:
-        """How many events there are of the kind that has most."""
-        kinds = (events.of if isinstance(events, Every) else events for events in self.evidence.cases[i].events)
-        return max(len(events.law) for events in kinds)
 
     def _bound(self, i: int) -> float:
         """The bound of a principal case: its last one, until it was called noticeably more often."""
@@ -111,6 +117,6 @@ class Plan:
         for i, row in enumerate(bounds):
             if max(row) > self.goal(i):
                 calls = max(int(self.evidence.calls[i]), 1)
-                more = min(calls * (max(row) / self.goal(i)) ** 2, 1.5 * self._enough(i, self.goal(i)))
-                found[i] = max(ceil(more) - calls, calls // 10, 1)
+                wanted = calls_for(self.evidence.cases[i], self.goal(i), calls, max(row))
+                found[i] = max(wanted - calls, calls // 10, 1)
         return found

@@ -387,7 +387,8 @@ class Region:
         if self.finding is None and tally.most >= -log(level) <= tally.log_e:
             told = self._with_place(visit, tally) if name == EACH else visit
             kinds = [events.name for events in self.drawing[told.index].events]  # not all cases have the same ones
-            self.finding = Finding(told.index, kinds.index(name), tally.log_e, tally.told_of(told.tallies[name]))
+            added, counts = tally is not visit.tallies.get(name), tally.told_of(told.tallies[name])
+            self.finding = Finding(told.index, kinds.index(name), tally.log_e, counts, added)
 
     def _with_place(self, visit: Visit, tally: Tally) -> Visit:
         """A case that has the oddest place of added counts: this one, or the oddest that does."""

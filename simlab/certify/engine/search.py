@@ -42,6 +42,7 @@ MOST = 0.9  # where they need no more
 FAR_TOO_MUCH = 1.5  # times the time that is left
 GLANCE_SECONDS, FIRST_SECONDS = 0.25, 0.4  # of a range that is looked at for the first time, and of a drawn case
 DISTINGUISHING = 8  # enumerated cases that tell known bugs apart
+ROUNDS = 10  # enumerations, with a number of calls, that make sure of a law: as many as the least TV may need
 
 Progress = Callable[[str, float], None]
 
@@ -87,9 +88,9 @@ class Search:
         found = max(self._deviating, key=self._off, default=None)
         if found is None or self._sure:
             return self.region.doubt
+        but = "it was not made sure of" if self.calls else "there was no time to make sure of it"
         return (
-            f"enumerated, TV from the target is {self._off(found):.2g} in a case ({self._case(found).name}), but there "
-            "was no time to make sure of it"
+            f"enumerated, TV from the target is {self._off(found):.2g} in a case ({self._case(found).name}), but {but}"
         )
 
     def found(self) -> tuple[Fault | Finding | Exact | None, Fault | None]:
@@ -146,7 +147,7 @@ class Search:
             if isinstance(found, Impossible):
                 self.exact = f"not possible: {found.reason}" if not self.laws else self.exact
                 if not self.laws and found.reason != TOO_SLOW:
-                    return None
+                    return edge
                 continue
             self._learned(found)
             if found.edge and not edge:
@@ -154,8 +155,8 @@ class Search:
                 edge = Fault(Enumerate(found.case), kind, message, 0, inputs, uniforms, rare=True)
             if self._deviating and self._sure:
                 sure_since = sure_since or time.monotonic()
-                explained = self.calls is None and time.monotonic() - sure_since > NAMING
-                if explained or not self.explain or len(self.laws) >= DISTINGUISHING or self._spent() > 0.2:
+                late = self.calls is None and (time.monotonic() - sure_since > NAMING or self._spent() > 0.2)
+                if late or not self.explain or len(self.laws) >= DISTINGUISHING:
                     break
         return self._made_sure(pool) or edge
 
@@ -170,21 +171,23 @@ class Search:
     def _made_sure(self, pool: WorkerPool) -> Fault | Exact | None:
         """The law that is farthest from the target, once it is sure that there is one that is not the target's.
 
-        ``None`` as soon as the time that is left will not do: counts may show more elsewhere.
+        ``None`` as soon as the time that is left will not do: counts may show more elsewhere. With a number of calls no
+        time matters, and every round is of one enumeration, however many processes there are.
         """
         farthest, number = max(self._deviating, key=self._off, default=None), 1
         start, before = time.monotonic(), self._sureness
-        while farthest and not self._sure and self._spent() < 1:
+        many = 1 if self.calls else max(1, self.processes)
+        while farthest and not self._sure and (number < ROUNDS if self.calls else self._spent() < 1):
             self.report("making sure of a law")
-            left = (1 - self._spent()) * self.budget
-            part = min(left, max(1.0, 0.1 * self.budget))
-            for found in pool.run(Enumerate(farthest.case, part, number + k) for k in range(max(1, self.processes))):
+            left = inf if self.calls else (1 - self._spent()) * self.budget
+            part = min(left, self._part(0.1))
+            for found in pool.run(Enumerate(farthest.case, part, number + k) for k in range(many)):
                 if not isinstance(found, Exact):
                     return found if isinstance(found, Fault) else None  # it is not what it was
                 self._learned(found)
-            number += max(1, self.processes)
+            number += many
             gained = (self._sureness - before) / (time.monotonic() - start)
-            if self._sureness + gained * (1 - self._spent()) * self.budget < SURE:
+            if not self.calls and self._sureness + gained * (1 - self._spent()) * self.budget < SURE:
                 return None
         return farthest if self._sure else None
 

@@ -84,13 +84,22 @@ class Endpoint:
     """The address of a completions interface; raises ``ValueError`` where it is none."""
 
     def __init__(self, url: str, limit: float) -> None:
-        parts = urlsplit(url)
+        expected = f"expected an address such as http://localhost:8080{LLAMA}"
+        try:
+            parts = urlsplit(url)
+            port = parts.port
+        except ValueError as error:
+            raise ValueError(f"{url}: {error}; {expected}") from None
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ValueError(f"{url}: expected an address such as http://localhost:8080{LLAMA}")
+            raise ValueError(f"{url}: {expected}")
+        if "@" in parts.netloc:
+            name = parts.netloc.rpartition("@")[2]
+            raise ValueError(f"{parts.scheme}://...@{name}{parts.path}: {expected}, without a user name or password")
         if not parts.path.endswith((LLAMA, OPENAI)):
             raise ValueError(f"{url}: expected an address that ends with {LLAMA} (llama.cpp) or {OPENAI} (OpenAI)")
         self.url, self.limit, self.path = url, limit, parts.path
-        self.secure, self.host, self.port = parts.scheme == "https", parts.hostname, parts.port
+        self.target = parts.path + (f"?{parts.query}" if parts.query else "")  # what is asked for
+        self.secure, self.host, self.port = parts.scheme == "https", parts.hostname, port
 
     def connect(self) -> http.client.HTTPConnection:
         """A connection, which is opened when it is first used."""
@@ -108,7 +117,7 @@ class Endpoint:
         """
         body = json.dumps(request.body(self.path, prompt, seed))
         try:
-            connection.request("POST", self.path, body, {"Content-Type": "application/json"})
+            connection.request("POST", self.target, body, {"Content-Type": "application/json"})
             answer = connection.getresponse()
             data = answer.read(LARGEST + 1)
         except (OSError, http.client.HTTPException) as error:

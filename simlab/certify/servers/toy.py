@@ -149,7 +149,7 @@ def _handler(server: Server) -> type[BaseHTTPRequestHandler]:
             asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             found = server.completion(asked)
             told = logprobs_of(server.toy, asked["prompt"], found)
-            if self.path == OPENAI:
+            if self.path.partition("?")[0] == OPENAI:
                 text = _openai(found, told, asked["stream"])
             else:
                 text = _llama(found, told if asked.get("n_probs") else [], asked["stream"])

@@ -54,5 +54,9 @@ class TwoInTurn(Case):
             found[k::2, : case.length] = case.completed(tokens[k::2, : case.length], rng)
         return found
 
+    @property
+    def dtype(self) -> str:
+        return self.of[0].dtype
+
     def call_arguments(self, inputs: Any, i: int) -> dict[str, Any]:
         return self.of[i % 2].call_arguments(inputs[i % 2], i)

@@ -206,7 +206,7 @@ def guided(conditional: Chain, unconditional: Chain, scale: float, condition: An
     """Classifier-free guidance: means m_u + scale (m_c - m_u).
 
     Returns a Chain with the conditional covariances, as models that predict noise have them. Raises ``ValueError`` for
-    a scale or condition that is no such number.
+    a scale or condition that is no such number, or chains of two shapes.
 
     Parameters
     ----------
@@ -218,6 +218,11 @@ def guided(conditional: Chain, unconditional: Chain, scale: float, condition: An
         A number or ``[d]``: the one fixed condition of the unconditional means.
     """
     check_number("scale", scale)
+    shapes = conditional.slope.shape, unconditional.slope.shape
+    if shapes[0] != shapes[1]:
+        raise ValueError(
+            f"conditional and unconditional have slopes of shapes {shapes[0]} and {shapes[1]}; expected one"
+        )
     fixed = as_vector(condition, conditional.dimension, "condition")[None]
     layout = unconditional.layout
     pulled = (

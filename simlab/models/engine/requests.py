@@ -13,6 +13,7 @@ from torch import Tensor
 from simlab.decoders import Decoder
 from simlab.models.architectures.backbone import place_of
 from simlab.models.process.sampling import Sampling
+from simlab.randomness import Tape
 from simlab.rules import Rule
 
 CANCELLED, LACKING = "cancelled", "out of memory"
@@ -30,6 +31,8 @@ def never(index: int) -> bool:
 @dataclass(frozen=True)
 class Request:
     """One image.
+
+    Raises ``ValueError`` for a seed or a replicate that a :class:`~simlab.randomness.Tape` does not have.
 
     Parameters
     ----------
@@ -58,6 +61,9 @@ class Request:
     sampling: Sampling = field(default_factory=Sampling)
     visible: Any = None
     written: Written | None = None
+
+    def __post_init__(self) -> None:
+        Tape(self.seed, [self.replicate])  # says what is wrong with them
 
 
 class Result(NamedTuple):

@@ -185,7 +185,8 @@ def decode_continuously(
         except Exception as error:
             if (reason := out_of_memory(error)) is None:
                 raise
-            inside = ([row.asked for row in rows.rows] if rows else []) or entering
+            inside = [row.asked for row in rows.rows] if rows else []
+            inside += [each for each in entering if all(each is not other for other in inside)]
             waiting.extendleft(reversed(inside))
             found = [failed(waiting.popleft().number, reason)] if room == 1 else []
             rows, room = None, max(1, min(room, len(inside) or room) // 2)

@@ -208,7 +208,8 @@ class Cached(Process):
     def enter(self, given: Any, samplings: Sequence[Sampling], visible: Tensor | None = None) -> None:
         """Take sequences into the places of those that have left.
 
-        Raises ``ValueError`` for more sequences than have left, or a sampling that does not fit.
+        Raises ``ValueError`` for more sequences than have left, a sampling that does not fit, or padding where the
+        process was made without.
 
         Parameters
         ----------
@@ -222,6 +223,8 @@ class Cached(Process):
         first, last = self.batch, self.batch + len(given)
         if last > self.room:
             raise ValueError(f"{len(given)} sequences enter; expected as many as have left, {self.room - first}")
+        if visible is not None and self.visible is None:
+            raise ValueError("visible is given; expected none: the process was made without")
         self._samplings = self._samplings + [self._fitting(sampling) for sampling in samplings]
         self._kinds = kinds(self._samplings)
         self.condition[self._copies * first : self._copies * last] = self._conditions(given)

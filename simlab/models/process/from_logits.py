@@ -8,7 +8,7 @@ The function sees whole sequences in every call, so nothing has to be said of ke
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -64,11 +64,13 @@ class FromLogits(Process):
         self.logits, self.sampling, self.calls = logits, sampling or Sampling(), 0
         rows, columns = check_shape(shape)
         self.shape, self.length = (rows, columns), rows * columns
-        self.given = given
+        self.given, self._copies = given, 2 if self.sampling.guided else 1
         if self.sampling.guided:
             if given is None or null is None:
                 raise ValueError("null is None; expected what stands for no condition: guidance starts from it")
             self.given = torch.cat([given, null])
+        self._all = list(range(0 if given is None else len(given)))
+        self._kept = self._all
         first = self._called(
             torch.zeros(1 if given is None else len(given), 0, dtype=torch.int64, device=_place(given))
         )
@@ -76,6 +78,10 @@ class FromLogits(Process):
         self.sampling.check(self.length, self.vocabulary)
         self.uniform = torch.full_like(at_least_single(first[0, 0]), 1 / self.vocabulary)
         self.calls = 0
+
+    def keep(self, rows: Sequence[int]) -> None:
+        """Only these sequences go on, with their conditions; once none does, all are there for others."""
+        self._kept = [self._kept[row] for row in rows] if self._all and len(rows) else self._all
 
     def _rows(self, tokens: Tensor, start: Tensor, count: int) -> Tensor:
         position = grid(start, count)
@@ -90,10 +96,11 @@ class FromLogits(Process):
     def _called(self, tokens: Tensor) -> Tensor:
         """The logits of all positions, with guidance those behind no condition after the others."""
         self.calls += 1
-        tokens = tokens.repeat(2, 1) if self.sampling.guided else tokens
-        given = (
-            self.given if self.given is None else self.given.repeat_interleave(len(tokens) // len(self.given), dim=0)
-        )
+        tokens = tokens.repeat(self._copies, 1)
+        given = self.given
+        if given is not None:
+            places = torch.tensor([len(self._all) * half + row for half in range(self._copies) for row in self._kept])
+            given = given[places.to(given.device)].repeat_interleave(len(tokens) // len(places), dim=0)
         found = torch.as_tensor(self.logits(tokens, given))
         wanted = len(tokens), tokens.shape[1] + 1
         if found.ndim != 3 or tuple(found.shape[:2]) != wanted or not found.is_floating_point():

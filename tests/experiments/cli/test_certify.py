@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import signal
 import subprocess
 import sys
@@ -14,7 +15,7 @@ import pytest
 from experiments.certification.certificate_format import format_value, most_off
 from experiments.cli.main import main
 from tests.support.callables import MINE
-from tests.support.cli import COMMAND, HEEDED, certificate, written
+from tests.support.cli import COMMAND, HEEDED, certificate, usage_error, written
 
 pytestmark = pytest.mark.cli
 
@@ -99,6 +100,27 @@ def test_too_few_calls_are_inconclusive_and_nothing_of_an_earlier_certificate_is
     assert main(["certify", "mine.py:engine", *FEW]) == 3
     assert certificate(folder)["verdict"] == "inconclusive"
     assert {path.name for path in out.iterdir()} == {"certificate.json"}
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("mine:good --at-most ''", "--at-most is ''; expected sizes such as V=65536,gamma=16"),
+        ("--list --calls 3", "--calls belongs to a SPEC or --command"),
+        ("--list --processes 0", "--processes belongs to a SPEC or --command"),
+        ("--list --json a.json", "--json belongs to a certificate"),
+        ("--self-test --baseline a.json", "--baseline belongs to a certificate"),
+        ("--url http://a/completion --contract draft", "--contract belongs to a SPEC or --command"),
+        ("--url http://a/completion --arrays torch", "--arrays belongs to a SPEC or --command"),
+        ("--url http://[::1 --reference http://a/completion", "--url http://[::1: "),
+        ("mine:good --json o/certificate.html --out o", "is written by --out "),
+        ("mine:good --junit o/z --sarif o/y/../z", "is written by --junit "),
+    ],
+)
+def test_options_that_would_be_ignored_or_written_over_are_refused(
+    words: str, told: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert told in usage_error(["certify", *shlex.split(words)], capsys)
 
 
 # Misbehaviour --------------------------------------------------------------------------------------------------

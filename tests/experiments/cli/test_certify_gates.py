@@ -123,13 +123,25 @@ def test_sarif_places_a_finding_at_the_function(tmp_path: Path, monkeypatch: pyt
         (certificate("inconclusive"), certificate("inconclusive"), False),
         (certificate("inconclusive"), certificate("lossy"), False),
         (certificate("lossy"), certificate("lossy") | {"contract": "draft"}, True),
+        (certificate("lossy"), certificate("lossy") | {"subject": "mine.py:other"}, True),
+        (certificate("lossy"), certificate("lossy") | {"subject": "./mine.py:verify"}, False),
+        (certificate("lossy"), certificate("lossy") | {"subject": "mine:verify"}, False),
     ],
 )
 def test_only_what_is_new_is_new(now: dict[str, Any], then: dict[str, Any], new: bool) -> None:
     assert is_new(now, json.loads(json.dumps(then))) is new
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"verdict": "lossy"}', "[" * 100_000])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "{", "[]", '{"verdict": "lossy"}', "[" * 100_000),
+        *(
+            json.dumps(certificate("lossy") | {"failure": failure})
+            for failure in ("it fails", [], FAILURE | {"known": "a bug"}, {"known": []})
+        ),
+    ],
+)
 def test_a_baseline_that_is_none_is_refused(text: str, tmp_path: Path) -> None:
     (tmp_path / "old.json").write_text(text)
     with pytest.raises(ValueError, match=r"--baseline .*old.json"):
@@ -137,7 +149,9 @@ def test_a_baseline_that_is_none_is_refused(text: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_command_writes_them_and_knows_what_is_new(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_writes_them_and_knows_what_is_new(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.py").write_text(OPERATOR)
     words = ["certify", "mine.py:wrong", "--contract", "chain_uniforms", "--calls", "16", "--out", "first"]
@@ -146,7 +160,9 @@ def test_the_command_writes_them_and_knows_what_is_new(tmp_path: Path, monkeypat
     found = json.loads(Path("found.sarif").read_text())["runs"][0]["results"][0]
     assert found["locations"][0]["physicalLocation"]["region"] == {"startLine": 12}
     assert "residual drawn from p" in found["message"]["text"]
+    capsys.readouterr()
     assert main([*words, "--baseline", "old.json"]) == 0
+    assert "nothing new against the baseline" in capsys.readouterr().out
     assert main(["certify", "mine.py:raises", *words[2:], "--baseline", "old.json", "--junit", "tests.xml"]) == 1
     assert ElementTree.parse("tests.xml").getroot()[0].attrib["errors"] == "1"
 
@@ -185,11 +201,12 @@ def test_the_fixture_passes_and_fails_and_says_so(tmp_path: Path) -> None:
 
 def test_what_the_command_line_names_is_a_test_without_a_file(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(OPERATOR)
-    named = ["mine:wrong@chain_uniforms", "mine:nothing", "mine"]
+    named = ["mine:wrong@chain_uniforms", "mine:nothing", "mine", "mine:verify@chain_uniforms@numpy@more"]
     asked = [word for name in named for word in ("--simlab-certify", name)]
     done = pytest_in(tmp_path, *asked, "--certify-budget", "6")
     assert done.returncode == 1, done.stdout + done.stderr
-    assert "3 failed" in done.stdout
+    assert "4 failed" in done.stdout
+    assert "@numpy@more: expected MODULE:FUNCTION[@CONTRACT[@ARRAYS]]" in done.stdout
     assert "mine:wrong is lossy" in done.stdout.partition("certificates")[2]
     assert "has no attribute 'nothing'; expected module:function" in done.stdout
     assert "--simlab-certify mine: " in done.stdout

@@ -103,22 +103,25 @@ def test_gates_have_own_shapes_and_edges_beside_a_pass() -> None:
 
 
 @pytest.mark.parametrize(
-    ("case", "script", "again"),
+    ("case", "script", "dtype", "again"),
     [
         (
             "V = 63, gamma = 11, mostly ended by token 5",
             None,
+            "float16",
             "--shape V=63,gamma=11,dtype=float16 --budget 30 --seed 7",
         ),
-        ("V = 64, gamma = 11, mostly ended by token 5", None, "--shape V=64,gamma=11 --budget 30 --seed 7"),
-        ("V = 63, gamma = 11", "print()", ""),
-        ("4099 tokens", None, ""),
+        ("V = 63, gamma = 11, mostly ended by token 5", None, "", "--shape V=63,gamma=11 --budget 30 --seed 7"),
+        ("V = 63, gamma = 11", "print()", "", ""),
+        ("4099 tokens", None, "", ""),
     ],
 )
-def test_a_failure_without_a_program_has_a_command(case: str, script: str | None, again: str) -> None:
+def test_a_failure_without_a_program_has_a_command(case: str, script: str | None, dtype: str, again: str) -> None:
+    """In the precision of the case that fails, whatever other shapes of its size were asked for in."""
     request = Request("mine.py:verify", seed=7)
     own = [looked({"V": [63, 63], "gamma": [1, 96]}, dtype="float16")]
-    document = {"failure": {"case": case, "script": script}, "shapes": shapes((V, GAMMA)) | {"own": own}}
+    failure = {"case": case, "script": script, "dtype": dtype}
+    document = {"failure": failure, "shapes": shapes((V, GAMMA)) | {"own": own}}
     assert request.again(document) == (f"simlab certify mine.py:verify {again}" if again else "")
     assert request.again(document | {"failure": None}) == ""
 

@@ -10,7 +10,12 @@ import pytest
 
 from experiments.cli.main import main
 from experiments.models import compare
+from experiments.models.continuous.compare import Drawn, counted
+from experiments.models.continuous.kind import Continuous, Samples, Settings
+from experiments.models.continuous.methods import NAMES
 from experiments.models.continuous.recording import Trajectories
+from simlab.continuous.decoders import Outcome
+from simlab.continuous.networks.sampler import Sampler
 from simlab.continuous.rules import LastStep
 from tests.support.continuous_pair import DIM, write_pair
 
@@ -27,6 +32,26 @@ def test_places_are_drawn_and_the_first_tokens_are_the_targets_own(pair: Path, t
         assert (saved["places"][0] != saved["places"][1]).any()
         assert (saved["outcome"][:, :2] == 0).all()
         assert saved["outcome"][:, 2:].any()
+
+
+@pytest.mark.parametrize(
+    ("given", "took"),
+    [(["--temperature", "0"], "autoregressive"), (["--variances", "ddim"], "autoregressive"), ([], "last-step")],
+)
+def test_auto_takes_a_lossless_method_that_there_is(
+    given: list[str], took: str, pair: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = ["--models", str(pair), "--out", str(tmp_path / "grid.png"), "--count", "2", "--steps", "3"]
+    assert main(["generate", "--model", "fashion-continuous", *files, *given]) == 0
+    assert f"{took} (lossless)" in capsys.readouterr().out
+
+
+def test_methods_whose_densities_are_not_there_are_left_out(pair: Path) -> None:
+    loaded = Continuous(pair)
+    assert loaded.names(Settings(Sampler(3))) == tuple(name for name in NAMES if name != "reflection")
+    assert loaded.names(Settings(Sampler(3, variances="upper"))) == NAMES
+    for still in (Sampler(3, variances="ddim"), Sampler(3, temperature=0.0)):
+        assert loaded.names(Settings(still)) == ("autoregressive", "last-noise", "target-end")
 
 
 # Recordings --------------------------------------------------------------------------------------------------------
@@ -73,6 +98,13 @@ def test_noise_is_shared_where_it_was(pair: Path, tmp_path: Path) -> None:
         assert same == shared
 
 
+def test_a_replay_without_a_table_leaves_none_of_another(pair: Path, tmp_path: Path) -> None:
+    recorded(pair, tmp_path, "last-step")
+    (tmp_path / "replay.parquet").touch()
+    assert main(["replay", str(tmp_path / "last-step.npz"), "--out", str(tmp_path), "--rule", "last-step"]) == 0
+    assert not (tmp_path / "replay.parquet").exists()
+
+
 # Comparisons -------------------------------------------------------------------------------------------------------
 
 COMPARED = "autoregressive,last-step"
@@ -109,6 +141,19 @@ def test_what_became_of_drafts_is_told(
     with np.load(tmp_path / "compare-continuous.npz") as saved:
         assert saved["images"].shape == (2, 10, 28, 28)
         assert saved["accepted"].shape == (2, 7, 7)
+
+
+def test_the_error_of_acceptance_is_that_of_the_mean_beside_it() -> None:
+    """Accepted 3 of 3 drafts of one image and 0 of 1 of the other: both means weigh drafts alike."""
+    outcome = np.full((2, 4), Outcome.TARGET, np.int8)
+    outcome[0, :3], outcome[1, 0] = Outcome.ACCEPTED, Outcome.REPLACED
+    none = np.zeros((2, 4), np.int64)
+    samples = Samples(np.zeros((2, 4, 1)), np.tile(np.arange(4), (2, 1)), outcome, none, np.ones(2, np.int64))
+    empty = np.zeros(0)
+    drawn = Drawn(samples, None, empty, empty, np.array([0.0, np.inf]), empty)  # type: ignore[arg-type]
+    found = counted(drawn, (2, 2))
+    assert found["acceptance"] == {"mean": 0.75, "error": pytest.approx(0.375)}  # 3 - 2.25 and 0 - 0.75, by 2 a image
+    assert found["gap"] is None
 
 
 @pytest.mark.slow

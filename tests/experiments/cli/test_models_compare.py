@@ -168,6 +168,37 @@ def test_pieces_of_another_comparison_are_not_taken_up(tmp_path: Path) -> None:
     assert one({"seed": 0}, {"method": "sjd"}) == 3
 
 
+def test_pieces_of_one_run_alone_are_removed(tmp_path: Path) -> None:
+    def run(seed: int) -> Kept:
+        made = Kept(tmp_path / "parts", {"seed": seed})
+        made.piece({"method": "sjd"}, lambda: {"number": np.zeros(1)})
+        return made
+
+    one, other = run(0), run(1)
+    one.claim({"method": "ar"})
+    Kept(one.folder, one.content).piece({"method": "ar"}, lambda: {"number": np.zeros(1)})
+    mine = one.folder / "mine.txt"
+    mine.write_text("")
+    one.remove()
+    assert {path.suffix for path in one.folder.iterdir()} == {".txt", ".npz"}
+    assert other.has({"method": "sjd"})
+    assert not one.has({"method": "sjd"})
+    assert not one.has({"method": "ar"})
+    mine.unlink()
+    other.remove()
+    assert not one.folder.exists()
+
+
+def test_a_comparison_leaves_what_is_not_its(models: Path, tmp_path: Path) -> None:
+    mine = tmp_path / "parts" / "mine" / "mine.txt"
+    mine.parent.mkdir(parents=True)
+    mine.write_text("")
+    given = "--methods", "ar", "--count", "10", "--timing-batch", "1", "--out", str(tmp_path)
+    assert main(["compare", "--models", str(models), *given]) == 0
+    assert list((tmp_path / "parts").iterdir()) == [mine.parent]
+    assert mine.exists()
+
+
 # Counting and timing ----------------------------------------------------------------------------------------------
 
 

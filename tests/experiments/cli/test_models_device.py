@@ -19,8 +19,11 @@ TIMED = {"forward_1", "forward_8", "sampling", "verification", "step"}
 
 
 def test_small_sizes_are_measured_anywhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "device.json"
+    path, mine = tmp_path / "device.json", tmp_path / "device.parts" / "mine.txt"
+    mine.parent.mkdir()
+    mine.touch()
     assert main(["model", "device", "--device", "cpu", "--small", "--out", str(path)]) == 0
+    assert list(mine.parent.iterdir()) == [mine]
     printed = capsys.readouterr().out
     assert "step: cache" in printed
     found = json.loads(path.read_text())

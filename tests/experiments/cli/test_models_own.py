@@ -148,6 +148,29 @@ def test_the_other_images_are_written_beside_one_that_fails(folder: Path, capsys
         assert len(found["tokens"]) == len(found["steps"]) == 2
 
 
+def test_pictures_of_few_bits_and_a_model_without_labels(more: Path) -> None:
+    """Tokens are written under the name that was asked for."""
+    text = MORE.replace("def more():", "def few():").replace("return model", "model.labels = None\n    return model")
+    (more / "few.py").write_text(text.replace("tokens.float()", "tokens.bfloat16()"))
+    given = ["--model", "few.py:few", "--method", "ar", "--out", "grid.png", "--tokens", "drawn/tokens"]
+    assert main(["generate", *given, *SMALL]) == 0
+    assert np.asarray(Image.open("grid.png")).std() > 0
+    assert [path.name for path in (more / "drawn").iterdir()] == ["tokens"]
+    assert saved("drawn/tokens")["labels"].tolist() == [0] * 4
+
+
+def test_tokens_are_written_before_pictures_are_made(more: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (more / "wrong.py").write_text(MORE.replace("return grey", "return grey.sum(1)  # "))
+    given = ["--model", "wrong.py:more", "--method", "ar", "--tokens", "tokens.npz"]
+    assert "pixels(tokens) is" in usage_error(["generate", *given, *SMALL], capsys)
+    assert saved("tokens.npz")["tokens"].shape == (4, 36)
+
+
+def test_no_choice_is_made_by_costs_for_a_model_of_ones_own(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    told = usage_error(["generate", "--model", "mine.py:make", "--curve", "f"], capsys)
+    assert told == "simlab: --curve f: is not for --model mine.py:make; expected none\n"
+
+
 def test_a_check_of_what_is_no_model(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["model", "check", "mine.py:Mine"]) == 0
     (folder / "linear.py").write_text("import torch\nlayer = torch.nn.Linear(2, 2)\n")

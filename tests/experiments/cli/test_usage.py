@@ -357,7 +357,7 @@ WRONG = [
     (f"generate {PAIR} --method lst-step", "did you mean last-step?"),
     (f"generate {PAIR} --method autoregressive --prefill 3", "--gamma and --prefill"),
     (f"generate {PAIR} --method reflection --variances learned", "covariance"),
-    (f"generate {PAIR} --variances ddim", "adds no noise"),
+    (f"generate {PAIR} --method last-step --variances ddim", "adds no noise"),
     (f"compare {PAIR} --top-p 0.5", "--top-p 0.5: is not for"),
     (f"compare {PAIR} --methods eagle", "unknown method 'eagle'"),
     (f"record {PAIR} --calls 3", "--calls 3: is not for --model fashion-continuous"),

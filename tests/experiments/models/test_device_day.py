@@ -14,7 +14,7 @@ import pytest
 pytest.importorskip("torch")
 from experiments.cli.device_day import device_day_command
 from experiments.cli.main import main
-from experiments.models.device_day import Step, run_day, steps
+from experiments.models.device_day import Step, prepare, run_day, steps
 from reports.data.measured import read_measured
 from reports.pages import device_tables
 from tests.support.cli import alive
@@ -60,6 +60,25 @@ def test_a_step_that_fails_or_takes_too_long_stops_no_other(tmp_path: Path) -> N
     again = day([*asked, step("new", tmp_path)], tmp_path)
     assert again["heard"] == ["new", "wrong", "slow", "later"]
     assert (again["later"], again["lossy"], again["wrong"]) == (("done", 2), ("done", 1), ("failed", 2))
+
+
+def test_a_step_of_another_command_begins_afresh(tmp_path: Path) -> None:
+    """As one of small sizes does before that of the day; what it has written is not the other's."""
+    small, real = step("one", tmp_path), step("one", tmp_path, "pass")
+    assert day([small], tmp_path)["one"] == ("done", 1)
+    assert day([small], tmp_path)["heard"] == []
+    silent = Step("one", 60.0, (sys.executable, "-c", "raise SystemExit(2)"), real.results)
+    assert day([silent], tmp_path) == {"one": ("failed", 1), "heard": ["one"]}
+    assert not (tmp_path / "one.json").exists()
+    assert day([real], tmp_path) == {"one": ("done", 1), "heard": ["one"]}
+    assert day([real], tmp_path)["heard"] == []
+
+
+def test_what_the_models_of_a_day_lack_is_named(tmp_path: Path) -> None:
+    (tmp_path / "tokenizer.safetensors").touch()
+    with pytest.raises(ValueError, match=r"draft.safetensors: there is no such file; expected what the step medium"):
+        prepare(tmp_path / "day", tmp_path)
+    assert not (tmp_path / "day").exists()
 
 
 def test_nothing_begins_that_has_no_time_left(tmp_path: Path) -> None:

@@ -81,7 +81,15 @@ def test_between_what_is_measured_costs_lie_on_lines() -> None:
     assert AFFINE.call(64, 65) == pytest.approx(5 + 0.05 * 64 * 65)  # beyond, as between the last two
     assert AFFINE.drafts("draft", 16, 2) == pytest.approx(0.4 * 5.8)
     assert AFFINE.drafts(None, 16, 0) == 0
-    assert machine(lambda batch, rows: 100 - rows).call(1, 1000) == 0
+    falling = machine(lambda batch, rows: 100 - rows)
+    assert falling.call(1, 1000) == 100 - max(ROWS)  # but never below the least
+
+
+def test_below_what_is_measured_a_call_costs_what_the_smallest_does() -> None:
+    """Lines that rise more steeply than in proportion would be 0 at one image."""
+    steep = Curve({b: {5: b - 7.9, 9: b - 7.8} for b in (8, 9)}, {})
+    assert steep.call(1, 1) == steep.call(8, 5) > 0
+    assert choose(STEPS[:3], steep, 1).best.speedup > 0
 
 
 # The table that comes along ---------------------------------------------------------------------------------------
@@ -203,6 +211,52 @@ def test_times_of_a_busy_machine_are_told_and_not_kept(counted: Counted) -> None
     assert {each["batch"] for each in kept["target"]} == {16, 1}
 
 
+def test_costs_are_of_the_models_that_draft_and_of_the_processor(
+    counted: Counted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_models(tmp_path)
+    models = Discrete(tmp_path)
+    files = [choice.curve_file(models, Sampling())]
+    draft = tmp_path / "draft.safetensors"
+    draft.rename(tmp_path / "old")
+    files.append(choice.curve_file(models, Sampling()))
+    draft.write_bytes((tmp_path / "old").read_bytes() + b" ")  # another
+    files.append(choice.curve_file(models, Sampling()))
+    monkeypatch.setattr(curve, "facts", lambda: {"processor": "another"})
+    files.append(choice.curve_file(models, Sampling()))
+    assert len(set(files)) == 4
+    target = curve.identity(models, Sampling())["model"]
+    assert target == models.fingerprint("target")  # as in files of earlier versions
+
+
+def test_a_choice_says_where_its_costs_are_from(counted: Counted, tmp_path: Path) -> None:
+    models, file = Discrete(), tmp_path / "curve.json"
+    assert choice.choice(models, Sampling(), 4).costs == choice.curve_file(models, Sampling())
+    file.write_text(json.dumps(counted(models, Sampling(), [1])))
+    assert choice.choice(models, Sampling(), 4, file).costs == file
+    counted.core = 0.5
+    assert choice.choice(models, Sampling(), 8).costs is None
+
+
+def test_a_choice_says_what_was_measured_elsewhere(counted: Counted, tmp_path: Path) -> None:
+    """At another sampling, or on another device; costs of other models are refused."""
+    models, file = Discrete(), tmp_path / "curve.json"
+    assert "tokens a step are" not in choice.choice(models, Sampling(3.0), 4).reason
+    assert choice.choice(models, Sampling(temperature=0.5, top_k=9), 4).reason.endswith(
+        "; tokens a step are those at guidance 1.0, temperature 1.0, this is at guidance 1.0, temperature 0.5, top-k 9"
+    )
+    document = counted(models, Sampling(), [1]) | curve.identity(models, Sampling())
+    file.write_text(json.dumps(document))
+    assert "not as here" not in choice.choice(models, Sampling(), 4, file).reason
+    assert choice.choice(models, Sampling(2.0), 4, file).reason.count("rows by no guidance and no filter") == 1
+    file.write_text(json.dumps(document | {"device": "TPU"}))
+    assert "; not as here, calls were timed with device TPU" in choice.choice(models, Sampling(), 4, file).reason
+    for other in ({"model": "0" * 64}, {"drafters": document["drafters"] | {"draft": "0" * 64}}):
+        file.write_text(json.dumps(document | other))
+        with pytest.raises(ValueError, match=r"curve.json: the costs are of another (target|draft), 0{12}\.\.\."):
+            choice.choice(models, Sampling(), 4, file)
+
+
 @pytest.mark.parametrize(("clock", "core", "disturbed"), [("wall clock", 0.5, True), ("CPU seconds", 0.5, False)])
 def test_a_thread_s_own_time_is_lengthened_by_nobody(clock: str, core: float, disturbed: bool) -> None:
     assert curve.disturbed({"clock": clock, "core": core}) is disturbed
@@ -288,6 +342,13 @@ def test_models_of_ones_own_are_measured_and_kept(
     monkeypatch.setattr(compression, "measure", None)  # would fail: it is not asked again
     assert choice.known_steps(models, Sampling()) == first
     assert choice.choice(models, Sampling(), 4).candidate in [step.candidate for step in first]
+
+
+def test_methods_whose_draft_is_not_there_are_not_measured(tmp_path: Path) -> None:
+    write_models(tmp_path)
+    (tmp_path / "draft.safetensors").unlink()
+    asked = {each.method for each in compression.possible(Discrete(tmp_path), compression.candidates())}
+    assert asked == {each.method for each in compression.candidates()} - {"speculative"}
 
 
 def test_calls_are_timed_in_the_middle_of_images(tmp_path: Path) -> None:

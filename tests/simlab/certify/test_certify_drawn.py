@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from simlab.arrays import Array, total_variation
 from simlab.certify import certify
+from simlab.certify.certificate import plain
 from simlab.certify.contracts.base import Function
 from simlab.certify.engine.describing import deviation
+from simlab.certify.engine.evidence import Evidence, Finding
+from simlab.certify.engine.failing import Failing
 from simlab.certify.engine.region import CALLS
 from simlab.certify.shapes.events import EACH
 from simlab.mutants.gated.base import excess
@@ -221,6 +226,43 @@ def test_what_is_told_of_a_drawn_case_rests_on_many_calls() -> None:
     assert found
     assert found.tv_measured
     assert 7 / 16 - 0.08 < found.tv_measured < 1
+
+
+@pytest.mark.exact
+def test_what_is_told_is_of_what_failed() -> None:
+    """Counts of other events than the first are not listed as those; of many shapes together no case is told."""
+    region = region_of("V=300,gamma=4,dtype=float64", name="chain_uniforms")
+    (asked,) = next(region.rounds(CALLS))
+    case = region.drawing[asked[0]]
+    search: Any = SimpleNamespace(
+        drawing=region.drawing,
+        evidence=Evidence(()),
+        contract=SimpleNamespace(simplest=tuple),
+        explain=False,
+        seed=0,
+    )
+    for k, added, told in (
+        (0, False, f"in a case that fails ({case.name})"),
+        (1, False, f"in a case that fails ({case.name})"),
+        (0, True, f"in many shapes together, such as {case.name}"),
+    ):
+        counts = np.zeros(len(case.events[k].law), np.int64)
+        counts[-1] = 50
+        failure = Failing(search, "").of_law(Finding(asked[0], k, 99.0, counts, added))
+        assert failure.told.endswith(told)
+        assert bool(failure.outcomes) == (k == 0 and not added)
+        assert (failure.calls, failure.dtype) == (0 if added else 50, "float64")
+        assert f"of {'shapes such as ' if added else ''}{case.name}: " in failure.diagnosis
+        assert failure.arguments["p"] == "float64 [5, 300]"
+
+
+@pytest.mark.exact
+def test_arrays_that_are_too_long_are_told_in_the_precision_that_was_given() -> None:
+    for text, told in (("V=300,gamma=4", "float32 [5, 300]"), ("V=300,gamma=4,dtype=float16", "float16 [5, 300]")):
+        region = region_of(text, name="chain_uniforms")
+        case = region.drawing[region.drawing.number(0, 0)]
+        given = case.call_arguments(case.inputs(1, np.random.default_rng(0)), 0)
+        assert plain(given, case.dtype)["p"] == told
 
 
 @pytest.mark.statistical

@@ -57,7 +57,7 @@ def _refuses_large_coins(p: Array, q: Array, drafts: Array, rng: np.random.Gener
 def test_a_coin_that_is_exactly_zero_is_an_edge_and_its_program_shows_it(capsys: pytest.CaptureFixture[str]) -> None:
     """And what only shows there does not end the rest."""
     verify = implementation("coin <= ratio where the ratio is 0", ALWAYS, "verify")
-    found = small(verify, "V=4,gamma=1")  # in which p excludes some
+    found = small(verify, "V=4,gamma=1", subject="mine:verify")  # in which p excludes some
     assert found.verdict == "inconclusive"  # so few calls are too few for more
     assert found.failure is None
     assert found.edge
@@ -75,11 +75,11 @@ def test_a_coin_that_is_exactly_zero_is_an_edge_and_its_program_shows_it(capsys:
 @pytest.mark.parametrize("function", [_refuses_zero, _refuses_rounding])
 def test_what_raises_next_to_the_end_of_a_coin_alone_is_an_edge(function: Function) -> None:
     """Where laws are enumerated as well, which look at all coins."""
-    found = small(function)
+    found = small(function, "V=3,gamma=1")  # q is above p by rounding alone where there are three tokens
     assert found.verdict == "inconclusive"  # so few calls are too few for more
     assert found.edge
     assert "raises ValueError" in found.edge.told
-    assert small(function, strict=True).verdict == "breaks"
+    assert small(function, "V=3,gamma=1", strict=True).verdict == "breaks"
 
 
 def test_what_raises_elsewhere_as_well_is_no_edge() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import chain, product
+from math import ceil
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from simlab.certify.engine.describing import condition, deviation
 from simlab.certify.engine.evidence import Diagnosis, Evidence, _fits, _gain, diagnosed, recognised
 from simlab.certify.engine.exact import ROUNDING, Exact, enumerate_law
 from simlab.certify.engine.periodic import Periodic
-from simlab.certify.engine.planning import LOOSE, Plan
+from simlab.certify.engine.planning import LOOSE, Plan, calls_for, enough
 from simlab.certify.engine.tasks import Sample
 from simlab.certify.registry import CONTRACTS
 from simlab.messages import printable, raised
@@ -180,6 +181,24 @@ def test_what_the_target_excludes_is_described_first_however_rare() -> None:
     assert f"{case.events[0].format(never)} comes out with 0.001 in place of 0" in deviation(case, 0, shares)
     shares[never] = 1e-12  # rounding of a law that was enumerated
     assert "in place of 0;" not in f"{deviation(case, 0, shares)};"
+
+
+def test_shares_that_print_alike_have_more_digits() -> None:
+    case = verifying.cases()[0]
+    law = case.events[0].law
+    off = law + 1e-6 * (np.arange(len(law)) == 0) - 1e-6 * (np.arange(len(law)) == 1)
+    found, wanted = deviation(case, 0, off).partition(" comes out with ")[2].split(" in place of ")
+    assert abs(float(found) - float(wanted)) == pytest.approx(1e-6, rel=0.1)
+    assert deviation(case, 0, law).endswith(f"{law[0]:.4g} in place of {law[0]:.4g}")
+
+
+@pytest.mark.parametrize("calls", [1, 8, 30])
+def test_of_few_calls_a_bound_says_little_about_how_many_would_do(calls: int) -> None:
+    case = verifying.cases()[0]
+    least = enough(case, 0.1)
+    assert least <= calls_for(case, 0.1, calls, 0.9) <= ceil(1.5 * least)
+    assert calls_for(case, 0.1, 1000, 0.2) == min(4000, ceil(1.5 * least))
+    assert calls_for(case, 0.1, 1000, 0.05) == 250
 
 
 def test_no_bug_is_named_after_cases_in_which_nothing_is_wrong() -> None:

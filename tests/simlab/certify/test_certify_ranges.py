@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.bench.memory import GIB, peak_of
+from simlab.arrays import Array
 from simlab.certify import CONTRACTS, certify
 from simlab.certify.registry import makes
 from simlab.certify.shapes.drawing import STEPS, cells
@@ -182,10 +183,49 @@ def test_what_numpy_has_not_and_what_is_beyond_a_limit_is_refused() -> None:
         limits("V=9,V=50", CONTRACTS["verify"].axes)
     with pytest.raises(ValueError, match="beyond at-most"):
         certify(verifier(), calls=1, shapes=["V=100"], at_most="V=50")
+    with pytest.raises(ValueError, match=r"'V=2..64' reaches beyond at-most 'V=50'; expected V of at most 50"):
+        certify(verifier(), calls=1, shapes=["V=2..64"], at_most="V=50")
     with pytest.raises(ValueError, match="expected one of V, gamma"):
         certify(verifier(), calls=1, at_most="batch=3")
     with pytest.raises(ValueError, match="'batch=1' leaves no case of verify_batch; the smallest has V = 2"):
         certify(CORRECT["verify_batch"]["sorted"], "verify_batch", calls=1, at_most="batch=1")
+
+
+@pytest.mark.exact
+@pytest.mark.parametrize("name", CONTRACTS)
+def test_a_limit_holds_for_all_cases_of_a_contract(name: str) -> None:
+    """Those for the ends of coins, and those a failure is reduced to, among them."""
+    contract = CONTRACTS[name]
+    most = {axis.name: 3 if axis.name == "V" else 2 for axis in contract.axes}
+    limited = contract.within(most)
+    for made, whole in (
+        (limited.cases(), contract.cases()),
+        (limited.both_ends(), contract.both_ends()),
+        (limited.simplest(), contract.simplest()),
+    ):
+        fitting = [case.name for case in whole if all(case.sizes[axis] <= size for axis, size in most.items())]
+        assert [case.name for case in made] == fitting
+    assert contract.within({}) is contract
+
+
+@pytest.mark.statistical
+def test_nothing_is_called_beyond_a_limit() -> None:
+    """Neither with coins at their ends nor for a smaller case: that one raises where there are three tokens."""
+
+    def verify(p: Array, q: Array, drafts: Array, rng: np.random.Generator) -> Any:
+        if p.shape[1] > 3 or len(drafts) > 1:
+            raise RuntimeError("is beyond")
+        return verifier()(p, q, drafts, rng)
+
+    def three(p: Array, q: Array, drafts: Array, rng: np.random.Generator) -> Any:
+        if p.shape[1] == 3:
+            raise RuntimeError("has three")
+        return verify(p, q, drafts, rng)
+
+    assert certify(verify, calls=8, processes=1, at_most="V=3,gamma=1").verdict == "inconclusive"
+    failure = certify(three, calls=8, processes=1, at_most="V=3,gamma=1").failure
+    assert failure
+    assert failure.told == "it raises RuntimeError: has three, in V = 3, gamma = 1"
 
 
 @pytest.mark.exact

@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 import numpy as np
 import pytest
 
-from experiments.certification.certificate_format import own_shape_line
+from experiments.certification.certificate_format import clauses, own_shape_line
 from simlab.arrays import Array
 from simlab.certify import CONTRACTS
 from simlab.certify.certificate import RangeEvidence
@@ -166,6 +166,22 @@ def test_a_region_says_where_the_size_of_a_call_cuts_it(name: str, most: dict[st
     text = region_text(axes, [own], every, most)
     assert told in text
     assert text.count("as far as") == 2 * told.count("as far as")
+
+
+@pytest.mark.exact
+@pytest.mark.parametrize(
+    ("of", "told"),
+    [
+        ({"V": (2, 2), "gamma": (1, 96), "batch": (4096, 4096)}, ", as far as a call has at most 32,768 rows,"),
+        ({"V": (2, 2), "gamma": (1, 7), "batch": (4096, 4096)}, ""),
+    ],
+)
+def test_an_own_range_says_where_the_number_of_rows_cuts_it(of: dict[str, tuple[int, int]], told: str) -> None:
+    own = RangeEvidence(of, "mine", "", "", 1, 1, 0.1, 0.1, True)
+    text = region_text(CONTRACTS["verify_batch"].axes, [own], [], None)
+    assert text.startswith(f"in shapes of {own.text}{told} a TV of 0.1 would have been seen; ")
+    summary = {"failure": None, "shapes": {"own": []}, "summary": text}
+    assert clauses(summary) == text.split("; ")[0 if told else 1 :]
 
 
 @pytest.mark.statistical

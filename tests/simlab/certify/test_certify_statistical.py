@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import random
+import re
 import subprocess
 import sys
 import time
@@ -26,8 +28,9 @@ from simlab.certify import Certificate, assert_lossless, certify
 from simlab.certify.engine import search
 from simlab.certify.engine.evidence import Diagnosis, Evidence, calls_needed
 from simlab.certify.engine.exact import Exact
+from simlab.certify.engine.scripted import MOST
 from simlab.certify.engine.shrink import smallest_lossy_case
-from simlab.certify.engine.tasks import ASKED_AGAIN, Sample
+from simlab.certify.engine.tasks import ASKED_AGAIN, Enumerate, Fault, Impossible, Sample
 from simlab.certify.engine.workers import WorkerPool
 from simlab.certify.registry import CONTRACTS, makes
 from simlab.certify.shapes.drawing import Drawing
@@ -106,7 +109,7 @@ def test_a_residual_drawn_from_p_is_found_named_and_reproduced(
     hide: bool, at_most: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     verify = wrong("residual drawn from p")
-    certificate = quick(Hidden(verify) if hide else verify, calls=500, at_most=at_most)
+    certificate = quick(Hidden(verify) if hide else verify, calls=500, at_most=at_most, subject="mine:verify")
     failure = certificate.failure
     assert certificate.verdict == "lossy"
     assert failure is not None
@@ -118,7 +121,7 @@ def test_a_residual_drawn_from_p_is_found_named_and_reproduced(
         return
     assert failure.tv_exact == pytest.approx(0.125)
     assert failure.script is not None
-    assert "from simlab.mutants.gated.contracts import" in failure.script
+    assert "from mine import verify" in failure.script
     exec(failure.script.replace(failure.script.splitlines()[1], ""), {"verify": verify})
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 4
@@ -320,6 +323,54 @@ def test_an_explanation_changes_no_verdict(function: Any) -> None:
     assert "in the smallest case that fails" in explained.summary
 
 
+def test_a_case_is_the_smallest_only_where_a_smaller_one_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("simlab.certify.engine.failing.smallest_lossy_case", lambda *_: None)
+    assert "in a case that fails" in quick(Hidden(wrong("ratio inverted")), calls=500).summary
+
+
+def imported(p: np.ndarray, q: np.ndarray, drafts: np.ndarray, rng: np.random.Generator) -> Any:
+    return wrong("ratio inverted")(p, q, drafts, rng)
+
+
+@pytest.mark.parametrize(
+    ("function", "subject", "starts"),
+    [
+        (imported, None, "from tests.simlab.certify.test_certify_statistical import imported as verify"),
+        (imported, "my engine 2.0", "from tests.simlab.certify.test_certify_statistical import imported as verify"),
+        (wrong("ratio inverted"), "mine:verify", "from mine import verify as verify"),
+        (wrong("ratio inverted"), "my engine 2.0", ""),
+        (partial(imported), None, ""),
+        (lambda p, q, drafts, rng: imported(p, q, drafts, rng), None, ""),
+    ],
+)
+def test_a_program_is_written_only_of_what_it_can_import(function: Any, subject: str | None, starts: str) -> None:
+    failure = quick(function, calls=20, subject=subject).failure
+    assert failure
+    assert (failure.script or "\n").splitlines()[1:2] == ([starts] if starts else [])
+
+
+def test_a_test_says_what_would_do_however_few_calls_were_made() -> None:
+    """A bound of 1 says nothing about how many calls more halve it."""
+    with pytest.raises(AssertionError) as few:
+        assert_lossless(SAMPLED, calls=1, processes=1, at_most=FEW)
+    told = re.search(r"calls=(\d+) may exclude 0\.1\n.*calls=(\d+) may do", str(few.value))
+    assert told
+    assert 1000 < int(told[1]) < int(told[2])
+
+
+def test_principal_cases_that_were_never_called_need_a_larger_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    few = quick(SAMPLED, calls=1)
+    never = replace(few, lines=tuple(replace(line, calls=0) for line in few.lines))
+    monkeypatch.setattr("simlab.certify.asserting.certify", lambda *_, **__: never)
+    with pytest.raises(AssertionError, match="1 of 1 lines of principal cases had no call: a larger budget is needed"):
+        assert_lossless(SAMPLED)
+
+
+def test_calls_that_are_too_few_for_shapes_alone_are_told() -> None:
+    assert quick(LOSSLESS, calls=20).more == "calls=800 may do"
+    assert quick(LOSSLESS, calls=800).verdict == "lossless"
+
+
 @pytest.mark.usefixtures("of_few_cases")
 def test_a_row_of_the_self_test() -> None:
     number, bug = next(
@@ -353,6 +404,35 @@ def test_it_is_made_sure_of_a_law_only_where_there_is_time(
     found = run._made_sure(SimpleNamespace(run=asked_of))  # type: ignore[arg-type]
     assert len(asked) == rounds
     assert bool(found) == (rounds > 1)
+
+
+@pytest.mark.parametrize(("processes", "budget"), [(0, 0.0), (2, 60.0)])
+def test_with_a_number_of_calls_no_time_and_no_process_matters_for_a_law(processes: int, budget: float) -> None:
+    """A law is off by 1e-5, so that ten enumerations are needed; the first was made before."""
+    contract = CONTRACTS["verify"]
+    cases = Drawing((*contract.cases(), *contract.both_ends()), contract.axes, makes, (), 0)  # type: ignore[arg-type]
+    run = search.Search(SAMPLED, contract, cases, budget, 0.03, 0.999, 0, 20, processes, 10.0, None)
+    target, asked = run.cases[0].events[0].law, list[Any]()
+    off = target + 1.01e-5 * (np.eye(len(target))[int(target.argmin())] - np.eye(len(target))[int(target.argmax())])
+    run.laws[0] = Exact(0, off, MOST, True, 0.0, None)
+
+    def asked_of(tasks: Iterable[Any]) -> Iterator[Exact]:
+        for task in tasks:
+            asked.append((task.number, task.seconds))
+            yield replace(run.laws[0], predicted=MOST)
+
+    assert run._made_sure(SimpleNamespace(run=asked_of))  # type: ignore[arg-type]
+    assert asked == [(number, math.inf) for number in range(1, 10)]
+
+
+def test_an_edge_stays_where_a_later_case_cannot_be_enumerated() -> None:
+    contract = CONTRACTS["verify"]
+    cases = Drawing((*contract.cases(), *contract.both_ends()), contract.axes, makes, (), 0)  # type: ignore[arg-type]
+    run = search.Search(SAMPLED, contract, cases, 60.0, 0.03, 0.999, 0, None, 1, 10.0, None)
+    edge = Fault(Enumerate(0), "edge", "emits [1], which the target excludes", 0)
+    found = run._enumerated(SimpleNamespace(run=lambda _: iter([edge, Impossible("integers")])))  # type: ignore[arg-type]
+    assert found is edge
+    assert run.exact == "not possible: integers"
 
 
 def test_a_small_case_that_cannot_be_enumerated_is_sampled_where_a_law_was_looked_for() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 from collections.abc import Callable
 from contextlib import closing
@@ -246,8 +247,24 @@ def test_nobody_there_is_a_dropped_connection() -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["localhost:8080/completion", "ftp://a/completion", "http://a:8080", "http:///completion"]
+    "url",
+    [
+        *("localhost:8080/completion", "ftp://a/completion", "http://a:8080", "http:///completion", "http://[::1"),
+        "http://a:99999/completion",
+    ],
 )
 def test_an_address_that_is_none_is_refused(url: str) -> None:
-    with pytest.raises(ValueError, match="expected an address"):
+    with pytest.raises(ValueError, match=re.escape(url) + ".*expected an address"):
         Endpoint(url, 1.0)
+
+
+def test_a_query_is_sent_and_a_password_neither_sent_nor_told() -> None:
+    with Server(Toy()) as server:
+        endpoint = Endpoint(f"{server.openai}?key=abc#part", 5.0)
+        assert (endpoint.path, endpoint.target) == ("/v1/completions", "/v1/completions?key=abc")
+        connection = endpoint.connect()
+        assert len(endpoint.complete(connection, Request(tokens=2), "one", 0).tokens) == 2
+        connection.close()
+    with pytest.raises(ValueError, match="without a user name or password") as refused:
+        Endpoint("http://me:secret@a/completion", 1.0)
+    assert "secret" not in str(refused.value)

@@ -62,6 +62,13 @@ def test_a_draft_that_is_the_target_is_accepted(block: bool) -> None:
 
 
 @pytest.mark.exact
+def test_a_start_of_whole_numbers_stays_a_start() -> None:
+    found = drafted_steps(TARGET, None, np.zeros((50, 2), int), SD, 2, np.random.default_rng(0)).tokens
+    again = drafted_steps(TARGET, None, np.zeros((50, 2)), SD, 2, np.random.default_rng(0)).tokens
+    assert np.array_equal(found, again)
+
+
+@pytest.mark.exact
 def test_a_block_takes_no_more_calls() -> None:
     """In the mean, by more than five standard errors."""
     steps, block = (walked(OTHER, 3, block).calls for block in (False, True))

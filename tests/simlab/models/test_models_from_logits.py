@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
 
 from simlab.decoders import Run, make_decoder, run
+from simlab.decoders.compiled import simulate
 from simlab.models.process.from_logits import FromLogits
 from simlab.models.process.sampling import Sampling
 from simlab.models.process.uncached import Uncached
@@ -41,6 +43,20 @@ def test_tokens_and_steps_are_the_model_s(sampling: Sampling, name: str, paramet
     expected = decoded(Uncached(model("target"), given, sampling), name, parameters)
     assert same(decoded(process, name, parameters), expected)
     assert process.calls == expected.steps.max()
+
+
+@pytest.mark.parametrize("sampling", SAMPLINGS.values(), ids=SAMPLINGS)
+@pytest.mark.parametrize(("name", "parameters"), [("sjd", {"window": 4}), ("sjd-block-tree", {"window": 4})])
+def test_sequences_that_are_over_leave_with_their_conditions(
+    sampling: Sampling, name: str, parameters: dict[str, Any]
+) -> None:
+    """Twice: once all are over, all are there again."""
+    process = FromLogits(logits, SHAPE, classes(BATCH), model("target").null(BATCH), sampling)
+    expected = decoded(process, name, parameters)
+    assert len(set(expected.steps.tolist())) > 1
+    for _ in range(2):
+        found = simulate(make_decoder(name, **parameters), process, Speculative(), Tape(3, BATCH))
+        assert np.array_equal(found.tokens, expected.tokens)
 
 
 def test_a_function_without_a_condition() -> None:

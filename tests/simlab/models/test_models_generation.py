@@ -344,6 +344,14 @@ REFUSED: list[tuple[dict[str, Any], tuple[str, ...]]] = [  # and what a message 
         {"logits_processor": [transformers.TopKLogitsWarper(5)], "temperature": 0.9, "do_sample": True},
         ("TemperatureLogitsWarper",),
     ),
+    *(
+        ({"logits_processor": [kind(2 if top_k else 0.5, **more)], "do_sample": True, "top_k": 0}, (kind.__name__,))
+        for top_k, kind, more in (
+            (False, transformers.TopPLogitsWarper, {"min_tokens_to_keep": 3}),
+            (False, transformers.TopPLogitsWarper, {"filter_value": -1.0}),
+            (True, transformers.TopKLogitsWarper, {"filter_value": -1.0}),
+        )
+    ),
 ]
 
 

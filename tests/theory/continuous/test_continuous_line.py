@@ -32,6 +32,27 @@ from theory.continuous.two_path import two_path_law
 pytestmark = pytest.mark.exact
 
 TARGET = affine_chain(4, 0.8, 0.5)
+
+
+@pytest.mark.parametrize(("gap", "log_weight"), [(8.0, 40.0), (5.0, 30.0), (5.0, -30.0), (2.0, -40.0), (-8.0, 40.0)])
+def test_a_large_weight_loses_no_tail(gap: float, log_weight: float) -> None:
+    """Of equal deviations in closed form: W p exceeds q beyond g/2 - log W/g, and log Phi is exact in its tails."""
+    found = acceptance_rates(gap, log_weight)
+    size = abs(gap)
+    edge = size / 2 - log_weight / size
+    inside = norm.sf(edge) + np.exp(log_weight + norm.logcdf(edge - size))
+    assert float(found.acceptance) == pytest.approx(inside, rel=1e-12)
+    assert float(found.proposal_acceptance) == pytest.approx(
+        norm.sf(edge - size) - np.exp(norm.logsf(edge) - log_weight), rel=1e-9
+    )
+
+
+@pytest.mark.parametrize("step", [1.1e-6, -2e-6, 1e-5])
+def test_deviations_that_are_nearly_equal_overlap_nearly_as_equal_ones(step: float) -> None:
+    for dimension, away in ((1, 1.0), (16, 5.0)):
+        assert overlap(dimension, away, 1.0, 1.0 + step) == pytest.approx(2 * norm.cdf(-away / 2), rel=1e-4)
+
+
 DRAFTS = {
     "equal last sd": affine_chain(4, 0.8, [0.5, 0.65, 0.65, 0.5], 0.2),
     "wider": affine_chain(4, 0.7, 0.6, 0.1),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -162,6 +164,30 @@ def test_too_little_memory_halves_the_batch_and_changes_no_token() -> None:
     assert [each.error for each in told] == [
         "out of memory: DefaultCPUAllocator: can't allocate memory: you tried to allocate 1 bytes"
     ] * 2
+
+
+@pytest.mark.parametrize("call", range(3, 10))
+def test_those_that_enter_when_memory_runs_out_are_not_lost(call: int) -> None:
+    """At that call of the model's conditions, beside sequences that are on their way."""
+    own, calls = copy.copy(model("target")), count(1)
+
+    def condition(given: Any) -> Any:
+        if next(calls) == call:
+            raise torch.OutOfMemoryError("no more")
+        return model("target").condition(given)
+
+    own.condition = condition  # type: ignore[method-assign]
+    requests = [request(k, "sjd", {"window": 4}) for k in range(7)]
+    found = sorted(serve(own, requests, 3), key=lambda result: result.index)
+    assert [each.index for each in found] == list(range(7))
+    for each in found:
+        assert np.array_equal(each.tokens, alone(requests[each.index])[0])
+
+
+@pytest.mark.parametrize(("seed", "replicate"), [(-1, 0), (2**64, 0), (0, -1), (0, 2**32)])
+def test_a_seed_that_no_tape_has(seed: int, replicate: int) -> None:
+    with pytest.raises(ValueError, match=r"seed|replicates"):
+        Request(0, make_decoder("sjd", window=2), RULE, seed=seed, replicate=replicate)
 
 
 def test_other_errors_are_not_swallowed() -> None:
