@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from experiments.terminal import (
     advancing_apart,
-    check_writable,
     drawn,
     output,
     plain_table,
@@ -20,12 +20,12 @@ from experiments.terminal import (
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from theory.judge.user_rule import UserRule
-
 COLOURS = {"lossless": "green", "lossy": "yellow", "breaks": "red", "passes": "green", "note": "cyan", "fails": "red"}
 
 
-def judged(spec: str, out: Path, seed: int) -> tuple[int, str]:
+def judged(
+    spec: str, name: str, settings: Mapping[str, Any], out: Path, seed: int, check: Callable[[], None]
+) -> tuple[int, str]:
     """Judge a rule of the user's own, print what is found, and write judge.json and judge.html.
 
     Checks that the rule satisfies the contract, computes its output law, its acceptance and what that costs beside the
@@ -38,26 +38,40 @@ def judged(spec: str, out: Path, seed: int) -> tuple[int, str]:
     ----------
     spec
         Where the rule is.
+    name
+        What it is called.
+    settings
+        What it is made with.
     out
         A folder.
     seed
         Of random rows and searches.
+    check
+        Is called once there is a rule, before anything is judged.
     """
     from experiments.judging.judge import PARTS, judge_apart
-    from experiments.judging.load_object import load_rule
+    from experiments.judging.load_object import as_rule, load_rule
     from experiments.judging.measures import codebook
+    from experiments.judging.proving import subject_of
+    from theory.judge.user_rule import UserRule
 
     shown, out = out, out.absolute()  # whatever becomes of the current folder
 
     def load() -> UserRule:
-        return load_rule(spec, lambda vocabulary: codebook(seed, vocabulary))
+        if not settings:
+            return load_rule(spec, lambda vocabulary: codebook(seed, vocabulary))
+        made = subject_of(spec, settings)
+        functions = (
+            made.functions if isinstance(made, UserRule) else as_rule(made, name, partial(codebook, seed)).functions
+        )
+        return UserRule(functions)
 
-    with wrong_usage(), advancing_apart(partial(check_writable, "--out", out), len(PARTS)) as (found, tell):
+    with wrong_usage(), advancing_apart(check, len(PARTS)) as (found, tell):
 
         def advance(name: str, done: int, total: int) -> None:
             tell(description=name, completed=done, total=total)
 
-        document = judge_apart(load, spec, seed, out, found, advance)
+        document = judge_apart(load, name, seed, out, found, advance)
     console = output()
     _print(console, document, out)
     complete = drawn(out, "judge")

@@ -33,6 +33,7 @@ COLOURS = {"proven": "green", "counterexample": "red", "unknown": "yellow"}
 WORDS = {"proven": "proven", "counterexample": "refuted", "unknown": "unknown"}
 NEEDED = re.compile(r"needs the parameter '(\w+)'")
 SIZE = re.compile(r"(?:V=)?(\d+)")
+WRITTEN = re.compile(r"answer\.json|check\.py|proof-\d+\.smt2|judge.*\.(json|html|parquet)")
 MOST_SIZE = 8
 LONGEST = 300  # letters of a reason
 SECOND = 20.0  # seconds that the second solver is given
@@ -84,6 +85,8 @@ def prove_command(
     with wrong_usage():
         sizes = [_size(text) for text in size or []]
         given = exact_settings(settings)
+    if seed is not None and not judge and at is None:
+        raise UsageError(f"--seed {seed}: is of --judge; expected --judge as well, or no --seed")
     numbers = {name: one for name, one in (("length", length), ("count", count)) if one is not None}
     if at is not None:
         if subject is None or judge:
@@ -95,23 +98,37 @@ def prove_command(
 
         return show(subject, *at, given, limit)
 
-    from experiments.judging.proving import prove_apart
+    from experiments.judging.proving import prove_apart, write_unknown
     from experiments.results import write_json
 
     shown = out or Path("out/proofs") / _folder(spec)
     folder, copy = shown.absolute(), copy and copy.absolute()  # whatever becomes of the current folder
     status = 0
-    if judge:
-        from experiments.cli.judging import judged
-
-        status, verdict = judged(spec, folder, seed or 0)
-        if verdict == "breaks":  # there is no rule to prove anything of
-            return status
+    own = _shown_by(spec, settings or [])
+    if copy and copy.parent == folder and WRITTEN.fullmatch(copy.name):
+        raise UsageError(f"--json {copy}: has the name of a file that is written there; expected another")
 
     def check() -> None:
         check_writable("--out", folder)
         if copy:
             check_copy("--json", copy)
+
+    def unknown(why: str) -> None:
+        answer = write_unknown(spec, that, why, folder)
+        if copy:
+            write_json(copy, answer)
+
+    if judge:
+        from experiments.cli.judging import judged
+
+        def begin() -> None:
+            check()
+            unknown("it is judged first")
+
+        status, verdict = judged(spec, own, given, folder, seed or 0, begin)
+        if verdict == "breaks":  # there is no rule to prove anything of
+            unknown("it breaks the contract of a rule: judge.json says how")
+            return status
 
     try:
         with advancing_apart(check) as (found, tell):
@@ -133,40 +150,45 @@ def prove_command(
         if not judge:
             raise UsageError(NEEDED.sub(r"\g<0>: --set \1=...", str(error))) from None
         print_text(output(), f"judged, but not proven: {error}")  # such as a file that is gone by now
+        unknown(str(error))
         return status or STATUS["unknown"]
+    told = ""
+    if answer["outcome"] == "proven":
+        answer, told = _second_solver(answer, folder, shown, limit)
     if copy:
         write_json(copy, answer)
     console = output()
-    _print(console, answer, "" if decoder else _shown_by(spec, settings or []))
-    agreed = answer["outcome"] != "proven" or _second_solver(console, answer, folder, shown, limit)
+    _print(console, answer, "" if decoder or answer["size"].startswith("K = ") else own)
+    if told:
+        print_text(console, told)
     if answer["outcome"] == "proven" and not (decoder or size):
         print_text(console, "what shows with more tokens only was not looked at: --size V=4 does")
     print_text(console, where(answer=shown / "answer.json", checker=shown / "check.py"))
-    return status or (STATUS[answer["outcome"]] if agreed else STATUS["unknown"])
+    return status or STATUS[answer["outcome"]]
 
 
-def _second_solver(console: Console, answer: dict[str, Any], folder: Path, shown: Path, seconds: float) -> bool:
-    """Ask cvc5 what z3 was asked, where it is installed; False if it says otherwise."""
+def _second_solver(answer: dict[str, Any], folder: Path, shown: Path, seconds: float) -> tuple[dict[str, Any], str]:
+    """Ask cvc5 what z3 was asked, where it is installed: the answer, unknown if it says otherwise, and what is told."""
+    from experiments.judging.proving import take_back
     from theory.failures import CheckFailed
     from theory.proofs.making import second_solver_agrees
 
-    count = len(answer["files"])
+    asked = [folder / name for name in answer["files"]]
+    count = len(asked)
     files = f"{count} file{'s' if count != 1 else ''}"
     told = f"{files} for other solvers: pip install cvc5 z3-solver; python {quote(str(shown / 'check.py'))}"
-    agreed = True
     if find_spec("cvc5"):
         try:
             with advancing("cvc5 is asked as well"):
-                agrees = second_solver_agrees(folder / "check.py", folder, min(seconds, SECOND))
+                agrees = second_solver_agrees(folder / "check.py", asked, min(seconds, SECOND))
             told = (
                 f"cvc5 agrees with z3 on every question of {files}; check.py asks both again"
                 if agrees
                 else "cvc5 could not answer every question in time, and contradicts z3 in none; check.py says which"
             )
         except CheckFailed as error:
-            told, agreed = f"so it is not proven: {error}", False
-    print_text(console, told)
-    return agreed
+            return take_back(answer, f"z3 proves it, and cvc5 contradicts, so it is not proven: {error}", folder), ""
+    return answer, told
 
 
 def _print(console: Console, answer: dict[str, Any], show: str) -> None:

@@ -50,7 +50,7 @@ def verify_command(
 
     Claims are decided by exact computation, then a real model pair is measured; the report is report.html. With
     --paper or --claim only those claims are decided, and nothing is measured; verdicts on others that are there, of the
-    same seed and versions, stay.
+    same seed and versions, stay, unless a claim now comes out otherwise without its check failing: what goes is told.
     """
     chosen = _selected(paper or [], claim or [])
     old = read_decided("--against", against) if against else None
@@ -78,7 +78,7 @@ def verify_command(
             progress.update(bar, description=done.name, completed=count, total=total)
 
         try:
-            document, seconds = verify(ids, seed, out, not (paper or claim), show)
+            document, seconds, gone = verify(ids, seed, out, not (paper or claim), show)
         except WorkerLost as error:
             print(f"simlab: {error}; nothing was written", file=sys.stderr)
             return 1
@@ -94,6 +94,8 @@ def verify_command(
         _print_changes(console, old, entries)
     for name, reason in failed.items():
         print_text(console, f"check failed: {name}: {reason.splitlines()[-1]}", "bold red")
+    if gone:
+        print_text(console, gone, "yellow")
     complete = _is_drawn(out) or drawn(out, "verify")
     if not complete:
         print_text(console, "the report could not be drawn; the verdicts are saved", "bold red")

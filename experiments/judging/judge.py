@@ -273,7 +273,7 @@ def _example(judged: Judged, step: Step) -> dict[str, Any]:
         residual={
             str(x): judged.rule.residual_of(p, q, x)
             for x, probability in accepted.items()
-            if probability < 1 - NEGLIGIBLE
+            if not judged.rule.surely(probability, p)
         },
     )
 
@@ -301,7 +301,8 @@ def _lossy(example: dict[str, Any]) -> str:
     if len(entry["p"]) > READABLE:
         return f"for a pair of rows over {len(entry['p'])} tokens the law emitted is {_text(entry['tv'])} from p in TV"
     rows = {name: f"({', '.join(map(_text, entry[name]))})" for name in ("p", "q", "law")}
-    small = "; rounding in float32 makes as much" if float(example["tv"]) <= NARROW else ""
+    exact = "tv" in example.get("exact", {})
+    small = "; rounding in float32 makes as much" if not exact and float(example["tv"]) <= NARROW else ""
     return (
         f"p = {rows['p']}, q = {rows['q']}: it emits {rows['law']}, which is {_text(entry['tv'])} from p in TV{small}"
     )

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache, partial
+from itertools import product
 from math import isfinite
 from pathlib import Path
 from time import perf_counter
@@ -32,23 +33,27 @@ from simlab.registry import meant
 from simlab.rules import RULES, Rule
 from theory.exact import target_law
 from theory.judge.on_unknowns import BrokenRule, RuleOnUnknowns
-from theory.judge.user_rule import Functions, UserRule, last_line
+from theory.judge.user_rule import NEGLIGIBLE, Broken, Functions, UserRule, last_line
 from theory.symbolic.answers import Answer
 from theory.symbolic.cells import Limit, Limits, Unsound
 from theory.symbolic.prove import prove as prove_for_all
-from theory.symbolic.prove_rules import FREE
+from theory.symbolic.prove_rules import FREE, Emitted
 from theory.symbolic.rows import Table, contexts, row_name
 from theory.symbolic.smtlib import CHECKER, written
-from theory.symbolic.statements import FRONTIER, LOSSLESS, OF_ROWS, OF_SEQUENCES, read_statement
+from theory.symbolic.statements import FRONTIER, LOSSLESS, OF_ROWS, OF_SEQUENCES, Statement, read_statement
 from theory.symbolic.unknown import Refused
 
 LIMIT = 300.0  # seconds
+LENGTH, COUNT = 3, 2  # of a decoder's sequences, and of a verifier's candidates
 SEARCH = 45.0  # seconds more, in which rows are looked for and made simple
 IMPORTING = 120.0  # seconds that an import may take
 HEARD = 0.1  # seconds between two reports of progress
 BROKEN = f"the rule raises {BrokenRule.__name__}: "  # what is wrong is said after it
 FICKLE = "it answers now this way, now that"
 AGAIN = 8  # runs at the rows of a counterexample
+RUNS = 20  # runs at rows of numbers, of a rule that is proven
+LONGEST_RUNS = 5.0  # seconds after which there is no further run
+OTHERWISE = "it answers otherwise at rows of numbers"
 OF_SIZE = ["size"], ["vocabulary"], ["V"]  # the argument of a function from V to a rule
 MADE = Rule, Decoder, Verifier
 
@@ -59,8 +64,8 @@ def prove(
     size: int | Sequence[int] | None = None,
     *,
     rule: Any = None,
-    length: int = 3,
-    count: int = 2,
+    length: int = LENGTH,
+    count: int = COUNT,
     zeros: bool = True,
     limit: float = LIMIT,
     progress: Callable[[int], Any] | None = None,
@@ -69,6 +74,11 @@ def prove(
 
     The ``outcome`` of the answer is ``proven``, ``counterexample`` or ``unknown``. Raises ``ValueError`` if there is no
     such subject, or the statement is none.
+
+    Two functions are run on numbers that are not known, and may look at what numbers they get, or draw some at random.
+    So those of which something is proven are run at a few rows as well, as fractions and as floats, a few times: it is
+    ``unknown`` where they do otherwise there. What they do otherwise at other rows, or once in a hundred runs, is not
+    surely seen.
 
     Parameters
     ----------
@@ -115,6 +125,8 @@ def prove(
         return Answer("unknown", _name(made), that, told, "", 0, perf_counter() - until + limit, why=str(error))
     if answer.outcome == "counterexample" and isinstance(made, RuleOnUnknowns) and not _repeats(made, answer):
         return replace(answer, outcome="unknown", why=f"at the rows that were found {FICKLE}", rows={}, values={})
+    if answer.outcome == "proven" and (why := _otherwise(made, verified, that, sizes, zeros)):
+        return replace(answer, outcome="unknown", why=f"{OTHERWISE}: {why}", spaces=())
     return replace(answer, why=answer.why.removeprefix(BROKEN))
 
 
@@ -127,6 +139,59 @@ def _repeats(rule: RuleOnUnknowns, answer: Answer) -> bool:
     return all(
         (s.law[0].tolist(), s.acceptance[0]) == (list(answer.values["law"]), answer.values["accepts"]) for s in steps
     )
+
+
+# Rows of numbers -------------------------------------------------------------------------------------------------
+
+
+def _otherwise(made: Any, verified: Any, that: str, sizes: Sequence[int], zeros: bool) -> str:
+    """How two functions, of which a statement is proven, do otherwise at rows of numbers; nothing where they do not.
+
+    Of a decoder, those that it verifies by: only that floats get the answers of fractions.
+    """
+    rule, stated = (made, read_statement(that, FREE)) if isinstance(made, RuleOnUnknowns) else (verified, None)
+    if not isinstance(rule, RuleOnUnknowns):
+        return ""
+    until = perf_counter() + LONGEST_RUNS
+    pairs = [pair for size in sizes or (2, 3) for pair in _pairs(size, zeros)]
+    for run in range(RUNS):
+        for p, q in pairs:
+            if run and perf_counter() > until:
+                return ""
+            if why := _wrong_at(rule, stated, p, q):
+                return f"{why}; p = ({', '.join(map(str, p))}), q = ({', '.join(map(str, q))})"
+    return ""
+
+
+def _pairs(size: int, zeros: bool) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Rows whose sums floats hold exactly, so that they compare as fractions do; some with ``zeros``."""
+    falling = _halved(size)
+    steep = [Fraction(3, 4), *(mass / 4 for mass in _halved(size - 1))] if size > 1 else falling
+    full = [np.array(row, dtype=object) for row in (falling, falling[::-1], steep, steep[::-1])]
+    pairs = list(product(full, full))
+    if zeros:
+        first, last = (np.array([Fraction(int(x == at)) for x in range(size)], dtype=object) for at in (0, size - 1))
+        pairs += [(first, last), (last, last), *((row, one) for row in full for one in (first, last))]
+        pairs += [(one, row) for row in full for one in (first, last)]
+    return pairs
+
+
+def _halved(size: int) -> list[Fraction]:
+    """A row of masses each half of the one before, the last two equal."""
+    return [Fraction(1, 2 ** min(x + 1, max(size - 1, 0))) for x in range(size)]
+
+
+def _wrong_at(rule: RuleOnUnknowns, stated: Statement | None, p: np.ndarray, q: np.ndarray) -> str:
+    """What is wrong with a rule at two rows of numbers: with the statement, or with floats beside fractions."""
+    try:
+        exact = rule.step_rows(p[None], q[None])
+        if stated and not Emitted(p, q, exact.law[0], exact.acceptance[0]).fulfils(stated):
+            return f"{stated.text} is false there"
+        law, accepted = UserRule(rule.functions).step(p.astype(np.float64), q.astype(np.float64))
+    except (Broken, BrokenRule, Refused, ArithmeticError) as error:
+        return str(error)
+    off = max(abs(law - exact.law[0].astype(np.float64)).max(), abs(accepted - float(exact.acceptance[0])))
+    return "" if off <= NEGLIGIBLE else "floats get other answers than fractions"
 
 
 # Subjects --------------------------------------------------------------------------------------------------------
@@ -266,6 +331,19 @@ def write_answer(answer: Answer, out: Path, **more: Any) -> dict[str, Any]:
     return document
 
 
+def write_unknown(subject: str, statement: str, why: str, out: Path) -> dict[str, Any]:
+    """Write that nothing is known, where nothing was asked; nothing of an earlier answer is left."""
+    return write_answer(Answer("unknown", subject, statement, "no size", "", 0, 0.0, why=why), out)
+
+
+def take_back(document: Mapping[str, Any], why: str, out: Path) -> dict[str, Any]:
+    """Write that what was proven is unknown, as a second solver says otherwise; the files stay for whoever looks."""
+    told = f"unknown, {document['size']}: {document['statement']}; {why}"
+    document = {**document, "outcome": "unknown", "told": told, "why": why}
+    write_json(out / "answer.json", document)
+    return document
+
+
 def _value(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {" ".join(map(str, sequence)): str(mass) for sequence, mass in value.items()}
@@ -293,8 +371,8 @@ def prove_apart(
     kind: str = "",
     rule: str | None = None,
     sizes: Sequence[int] = (),
-    length: int = 3,
-    count: int = 2,
+    length: int | None = None,
+    count: int | None = None,
     zeros: bool = True,
     limit: float = LIMIT,
     found: Callable[[], None] = lambda: None,
@@ -302,7 +380,8 @@ def prove_apart(
 ) -> dict[str, Any]:
     """As :func:`prove`, in a process that may be lost, by names alone; what answer.json holds.
 
-    Raises ``ValueError`` where there is no such subject or statement. ``found`` is called once, unless it is refused.
+    Raises ``ValueError`` where there is no such subject or statement, or a ``length`` or ``count`` for what has none.
+    ``found`` is called once, unless it is refused.
     """
     began = perf_counter()
     named = f"V = {', '.join(map(str, sizes))}" if sizes else "the smallest size"
@@ -312,6 +391,7 @@ def prove_apart(
             with link.asking(IMPORTING):
                 subject = subject_of(spec, settings, kind)
                 _check_verified_by(subject, rule)
+                _check_asked(subject, length, count)
                 verifying = None if rule is None else subject_of(rule, {}, "rule" if ":" not in rule else "")
                 if kind != "decoder" and not isinstance(subject, Rule | Decoder | Verifier):
                     _fits(subject, sizes or (2, 3))
@@ -322,7 +402,7 @@ def prove_apart(
         except ValueError as error:
             raise Unfit(str(error)) from None
         size = sizes[0] if sizes else 2
-        return write_answer(answer, out, **_worst(answer, size, length))
+        return write_answer(answer, out, **_worst(answer, size, length or LENGTH))
 
     def told_apart(link: Link) -> Callable[[int], None]:
         last = [0.0]
@@ -344,8 +424,8 @@ def prove_apart(
                     that,
                     tuple(sizes),
                     rule=verifying,
-                    length=length,
-                    count=count,
+                    length=length or LENGTH,
+                    count=count or COUNT,
                     zeros=zeros,
                     limit=limit,
                     progress=tell,
@@ -386,6 +466,14 @@ def _check_verified_by(subject: Any, rule: Any) -> None:
     """Raise ``ValueError`` for a rule to verify by where nothing is decoded."""
     if rule is not None and not isinstance(subject, Decoder):
         raise ValueError(f"rule is {_name(rule)}; expected none: {_name(subject)} is no decoder, which verifies by one")
+
+
+def _check_asked(subject: Any, length: int | None, count: int | None) -> None:
+    """Raise ``ValueError`` for a length where nothing is decoded, and a count where there are no candidates."""
+    if length is not None and not isinstance(subject, Decoder):
+        raise ValueError(f"length is {length}; expected none: {_name(subject)} is no decoder, of whose sequences it is")
+    if count is not None and not isinstance(subject, Verifier):
+        raise ValueError(f"count is {count}; expected none: {_name(subject)} is no verifier, of whose candidates it is")
 
 
 def _watched_rule(rule: RuleOnUnknowns, link: Link, limit: float) -> RuleOnUnknowns:

@@ -11,7 +11,7 @@ from experiments.attempts import Failure
 from experiments.verification.pool import Job, Task
 from theory.claims import CLAIMS, HEADLINES, TAKE_HOME, Evidence, Finding, combined
 from theory.claims.format import plain
-from theory.claims.witnesses import sources
+from theory.claims.witnesses import has_program
 from theory.proofs.support import rests_on, supported, why_not
 
 SECONDS = {  # of long simulations: by these, what takes longest begins first
@@ -65,7 +65,7 @@ def not_decided(reason: Failure) -> Finding:
 def entry(id: str, finding: Finding) -> dict[str, Any]:
     """What ``verdicts.json`` holds of a claim."""
     claim = CLAIMS[id]
-    return claim.described() | {
+    found = claim.described() | {
         "verdict": finding.verdict,
         "assumptions": _assumptions(id) if finding.verdict == "holds-under-assumptions" else [],
         "parts": list(claim.parts),
@@ -73,8 +73,8 @@ def entry(id: str, finding: Finding) -> dict[str, Any]:
         "why_not": why_not(claim, finding),
         "argument": claim.proof,
         "evidence": [_piece(piece) for piece in finding.evidence],
-        "witness": f"claims/{id}.py" if id in sources() else "",
     }
+    return found | {"witness": f"claims/{id}.py" if has_program(found) else ""}
 
 
 def headlines(entries: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:

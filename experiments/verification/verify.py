@@ -36,7 +36,7 @@ draft-length-rates     ... and rates of pairs of models, for each decoder and re
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from time import perf_counter
 from types import ModuleType
@@ -46,7 +46,7 @@ from experiments.attempts import Failure
 from experiments.interrupts import held_interrupts
 from experiments.results import versions, write_json, write_text
 from experiments.verification import pool
-from experiments.verification.claims import entry, finding_of, headlines, not_decided, tasks
+from experiments.verification.claims import entry, finding_of, headlines, not_decided, tasks, with_parts
 from experiments.verification.pool import Done, Task
 from theory.claims import CLAIMS
 from theory.claims.moved import MOVED
@@ -59,10 +59,11 @@ Progress = Callable[[Done, int, int], None]  # the job that has just ended, how 
 
 
 class Verified(NamedTuple):
-    """What ``verdicts.json`` holds, and the seconds that each job took."""
+    """What ``verdicts.json`` holds, the seconds that each job took, and what is told of verdicts that did not stay."""
 
     document: dict[str, Any]
     seconds: dict[str, float]
+    gone: str = ""
 
 
 def verify(ids: list[str], seed: int, out: Path, measure: bool, progress: Progress) -> Verified:
@@ -70,7 +71,7 @@ def verify(ids: list[str], seed: int, out: Path, measure: bool, progress: Progre
 
     A check that failed is named under ``failed`` with its reason, and its claim is ``not-decided``; the other checks
     run all the same. Unless everything is measured, what ``out`` has of other claims stays, and files that would say
-    the same are left as they are.
+    the same are left as they are. What does not stay is told.
     """
     started = perf_counter()
     taken = _measurements() if measure else None
@@ -106,10 +107,10 @@ def verify(ids: list[str], seed: int, out: Path, measure: bool, progress: Progre
         "versions": versions(),
         "seconds": seconds | {"all": round(perf_counter() - started, 2)},
     }
-    earlier = None if measure else _earlier(out, manifest, entries)
+    earlier, gone = (None, "") if measure else _earlier(out, manifest, entries, failed.keys())
     if earlier:
-        entries = {entry["id"]: entry for entry in earlier.document["claims"]} | entries
-        failed = earlier.document["failed"] | failed
+        entries = earlier.others | entries
+        failed = {name: why for name, why in earlier.document["failed"].items() if name not in entries} | failed
         manifest = earlier.manifest | {"seconds": earlier.manifest["seconds"] | manifest["seconds"]}
     listed = [entries[id] for id in CLAIMS if id in entries]
     document = {
@@ -121,38 +122,60 @@ def verify(ids: list[str], seed: int, out: Path, measure: bool, progress: Progre
         "failed": failed,
     }
     texts = {out / "claims" / f"{id}.py": text for id, text in programs([entries[id] for id in ids]).items()}
+    stale = [path for id in ids if (path := out / "claims" / f"{id}.py") not in texts and path.is_file()]
     texts = {path: text for path, text in texts.items() if not path.is_file() or path.read_text("utf-8") != text}
-    if earlier and document == earlier.document and not texts:
+    if earlier and document == earlier.document and not texts and not stale:
         return Verified(document, seconds)
     with held_interrupts():  # all of it or nothing
         if taken and measured:
             taken.save(results, out)
         for path, text in texts.items():
             write_text(path, text)
+        for path in stale:
+            path.unlink()
         write_json(out / MANIFEST, manifest)
         write_json(out / VERDICTS, document)
-    return Verified(document, seconds)
+    return Verified(document, seconds, gone)
 
 
 class _Earlier(NamedTuple):
-    """What a folder holds already."""
+    """What a folder holds already, and what stays of it: entries of claims that were not decided now."""
 
     document: dict[str, Any]
     manifest: dict[str, Any]
+    others: dict[str, dict[str, Any]]
 
 
-def _earlier(out: Path, manifest: dict[str, Any], entries: dict[str, dict[str, Any]]) -> _Earlier | None:
-    """What ``out`` holds, if it is of the same seed and versions and has the same to say of the claims in ``entries``.
+def _earlier(
+    out: Path, manifest: dict[str, Any], entries: dict[str, dict[str, Any]], failing: Collection[str]
+) -> tuple[_Earlier | None, str]:
+    """What ``out`` holds, if it is of the same seed and versions and has the same to say of the claims in ``entries``;
+    and what is told of verdicts there that do not stay.
 
-    A claim that comes out otherwise tells of other code, of which the verdicts on all claims would have to be.
+    A claim that comes out otherwise tells of other code, of which the verdicts on all claims would have to be. One
+    whose check fails, now or then, tells nothing of it; but the verdict that follows from its parts goes.
     """
     try:
         document, was = (json.loads((out / name).read_text(encoding="utf-8")) for name in (VERDICTS, MANIFEST))
+        there = {entry["id"]: entry for entry in document["claims"] if entry["id"] in CLAIMS}
+        failing = {*failing, *document["failed"]}
         same = all(was[key] == manifest[key] for key in ("seed", "versions"))
-        agrees = all(entry == entries.get(entry["id"], entry) for entry in document["claims"])
-        return _Earlier(document, was) if same and agrees else None
     except (OSError, ValueError, LookupError, TypeError):  # none, or none that can be read: nothing to keep
-        return None
+        return None, ""
+    changed = [id for id in entries if there.get(id, entries[id]) != entries[id]]
+    others = {id: entry for id, entry in there.items() if id not in entries}
+    known = [id for id in changed if not failing.intersection(with_parts([id]))]
+    if not same or known:
+        why = f"{known[0]} comes out otherwise" if same else "they are of another seed or other versions"
+        return None, _gone(len(others), why)
+    moot = [id for id, entry in others.items() if CLAIMS[id].parts and not set(changed).isdisjoint(with_parts([id]))]
+    others = {id: entry for id, entry in others.items() if id not in moot}
+    return _Earlier(document, was, others), _gone(len(moot), f"they follow from {', '.join(changed)}")
+
+
+def _gone(count: int, why: str) -> str:
+    """What is told of verdicts that do not stay; nothing where there are none."""
+    return f"{count} verdict{'s' if count != 1 else ''} that stood there on other claims went: {why}" if count else ""
 
 
 def _is_continuous(task: Task) -> bool:

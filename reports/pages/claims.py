@@ -50,7 +50,7 @@ def build(out: Path, verdicts: dict[str, Any], papers: dict[str, str]) -> None:
             parents=[other for other in entries.values() if id in other["parts"]],
             parts=[entries[part] for part in claim["parts"] if part in entries],
             notebook=notebook(claim["paper"], folder),
-            program=_program(folder / f"{id}.py"),
+            program=_program(folder / f"{id}.py") if claim.get("witness") else "",
         )
         save(folder / f"{id}.html", page)
         save(folder / f"{id}.svg", badge(id=id, verdict=claim["verdict"], colour=COLOURS[claim["verdict"]]))

@@ -68,16 +68,28 @@ def build(out: Path) -> Path:
 
 
 def _write_beside(out: Path, found: dict[str, Any]) -> None:
-    """Write a page a claim, one of printed numbers, and those of tables that there are."""
+    """Write a page a claim, one of printed numbers, and those of the tables of this run."""
     _write_claims(out, found)
+    stale = are_stale(out)
     entries = [("Claims", FILE), ("Printed numbers", published_page.FILE)]
     for beside in BESIDE:
-        if any(out.glob(f"{beside}-*.parquet")):  # what draws figures is loaded where there are some
+        if not stale and any(out.glob(f"{beside}-*.parquet")):  # what draws figures is loaded where there are some
             from reports.pages import tables
 
             tables.build(tables.PAGES[beside], out, found["claims"], entries)
         else:
             remove(out / f"{beside}.html")
+
+
+def are_stale(out: Path) -> bool:
+    """Whether the tables of ``simlab verify`` in ``out`` are of an earlier run than its verdicts: it measured nothing.
+
+    Tables without verdicts, or beside a manifest that cannot be read, are not known to be.
+    """
+    try:
+        return (out / SOURCE).exists() and not read_json(out / "manifest.json", COMMAND)["measured"]
+    except (FileNotFoundError, Unreadable, KeyError):
+        return False
 
 
 def _write_claims(out: Path, found: dict[str, Any]) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from reports.data import models as saved_models
-from reports.data.documents import BENCHMARKS, CERTIFICATE, DEVICE, MAP, REPLAY, SELF_TEST
+from reports.data.documents import BENCHMARKS, CERTIFICATE, DEVICE, MAP, SELF_TEST
 from reports.data.engines import read_engines
 from reports.data.files import Unreadable
 from reports.data.measured import Measured, read_measured
@@ -67,7 +67,8 @@ def build(out: Path, folders: Iterable[Path] = ()) -> Site:
     kept = find([KEPT]) if claims else []  # beside claims, the runs that come along
     studies = _studies(find(folders or [out / name for name in RUNS]), kept, site, out)
     bench, own = _tried(BENCHMARKS.there, out, site), _tried(saved_models.read, out, site)
-    saved = {page: _tried(page.saved.read, out, site) for page in tables.PAGES.values()}
+    stale = report.BESIDE if report.are_stale(out) else ()
+    saved = {page: _tried(page.saved.read, out, site) for page in tables.PAGES.values() if page.name not in stale}
     measured_tables = {page: found for page, found in saved.items() if found}
     compared, pair = own, _tried(saved_models.read_pair, out, site)
     certified = _certified(out, site)
@@ -79,7 +80,7 @@ def build(out: Path, folders: Iterable[Path] = ()) -> Site:
     if claims:  # beside them, the comparisons that come along
         images = _tried(lambda _: image_methods.read(), out, site)
         compared = compared or _tried(lambda _: saved_models.kept(), out, site)
-        pair = pair or _tried(lambda _: saved_models.read_pair(saved_models.KEPT_PAIR), out, site)
+        pair = pair or _tried(lambda _: saved_models.kept_pair(), out, site)
     verdicts = claims.verdicts["claims"] if claims else []
     printed = any(claim["paper"] == published.PAPER for claim in verdicts)
     entries: list[tuple[str, str]] = []  # of all that is linked from every page, in this order
@@ -176,7 +177,8 @@ def _certified(out: Path, site: Site) -> dict[str, str]:
 
 def _models_page(compared: Compared, own: bool, out: Path, site: Site, entries: Entries, draw: Draw) -> str:
     """The page on real models; beside a comparison of one's ``own`` there is no replay that comes along."""
-    replay, device, payoff = (_tried(document.there, out, site) for document in (REPLAY, DEVICE, MAP))
+    replay = _tried(saved_models.read_replay, out, site)
+    device, payoff = (_tried(document.there, out, site) for document in (DEVICE, MAP))
     measured = _tried(lambda _: read_measured(), out, site) or Measured({}, {}, {}, {}, {}, {}, {})
     replay = replay or (None if own else next(iter(measured.replays.values()), None))
     return models.page(compared, replay, device, payoff, measured, entries, draw)

@@ -138,6 +138,18 @@ def test_pages_of_claims_that_are_gone_go_too(out: Path) -> None:
     own.unlink()
 
 
+def test_a_program_of_an_earlier_run_is_not_on_the_page_of_a_claim_that_has_none(tmp_path: Path) -> None:
+    id = "gsd.naive-lossy"
+    folder = empty(tmp_path, claims=[entry(id)])
+    (folder / "claims").mkdir()
+    (folder / "claims" / f"{id}.py").write_text("print('of an earlier run')", encoding="utf-8")
+    build(folder)
+    assert "of an earlier run" not in (folder / "claims" / f"{id}.html").read_text(encoding="utf-8")
+    empty(folder, claims=[entry(id) | {"witness": f"claims/{id}.py"}])
+    build(folder)
+    assert "of an earlier run" in (folder / "claims" / f"{id}.html").read_text(encoding="utf-8")
+
+
 def test_a_notebook_is_linked_inside_the_checkout_only(tmp_path: Path) -> None:
     assert {path.name for path in (ROOT / "notebooks").glob("*.py")} & set(NOTEBOOKS.values())
     assert set(NOTEBOOKS) & {claim.paper for claim in CLAIMS.values()}

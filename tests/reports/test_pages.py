@@ -19,7 +19,7 @@ from experiments.cli import main as cli
 from experiments.results import write_table
 from experiments.verification.verify import verify
 from reports.__main__ import _site
-from reports.data.documents import COMPARISON, DEVICE, REPLAY
+from reports.data.documents import COMPARISON, DEVICE, PAIR, REPLAY
 from reports.pages.elements import figure_name, texts
 from reports.pages.index import OWN
 from reports.pages.report import VERDICT_NAMES, counts
@@ -68,7 +68,10 @@ RESULTS: dict[str, tuple[Callable[[Path], object], tuple[str, ...]]] = {  # what
     "continuous.html": (partial(tables, "continuous"), ("continuous-laws.parquet",)),
     "draft-length.html": (partial(tables, "draft-length"), ("draft-length-printed.parquet",)),
     "models.html": (comparison, (COMPARISON.path.as_posix(), COMPARISON.path.with_suffix(".npz").as_posix())),
-    "continuous-models.html": (save_pair, ("compare-continuous.json", "compare-continuous.npz")),
+    "continuous-models.html": (
+        lambda out: save_pair(out / "compare"),
+        (PAIR.path.as_posix(), PAIR.path.with_suffix(".npz").as_posix()),
+    ),
     "certify/certificate.html": (
         lambda out: write(out / "certify" / "certificate.json", CERTIFICATE),
         ("certify/certificate.json",),

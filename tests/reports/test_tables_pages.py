@@ -16,10 +16,12 @@ from experiments.measurements import continuous, continuous_tables, draft_length
 from experiments.results import write_table
 from reports.data.tables import CONTINUOUS, DRAFT_LENGTH
 from reports.figures.plot_style import use_style
+from reports.pages import report
 from reports.pages.elements import drawings
 from reports.pages.tables import PAGES, build
 from reports.site import build as site
-from tests.support.pages import Page, empty
+from reports.site.html import GENERATOR
+from tests.support.pages import Page, empty, write
 from tests.support.tiny_runs import TABLES
 
 pytestmark = [pytest.mark.cli, pytest.mark.usefixtures("own_pages_alone")]
@@ -52,6 +54,25 @@ def test_a_table_that_is_missing_is_told_of_and_without_tables_the_page_goes(nam
         other.unlink()
     build(own, tmp_path, [], [])
     assert not path.exists()
+
+
+ARE_STALE = report.are_stale
+
+
+@pytest.mark.slow
+def test_tables_of_an_earlier_run_are_not_drawn_as_of_this_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`empty` leaves a manifest that says that nothing was measured."""
+    path = tmp_path / PAGES["draft-length"].file
+    saved("draft-length", tmp_path)
+    monkeypatch.setattr(report, "are_stale", ARE_STALE)
+    for draw in (site.build, report.build):
+        path.write_text(GENERATOR, encoding="utf-8")
+        draw(tmp_path)
+        assert not path.exists()
+    write(tmp_path / "manifest.json", {"measured": True})
+    assert not ARE_STALE(tmp_path)
+    (tmp_path / "manifest.json").unlink()
+    assert not ARE_STALE(tmp_path)
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from math import log10
+from math import inf, isnan, log10
 from typing import Any, TypeVar
 
 import numpy as np
@@ -67,7 +67,11 @@ def require_found(found: Found | None, message: str) -> Found:
 
 
 def rejects_mutants(controls: Mapping[str, Any], differs: Callable[[Any], Any], what: str) -> Evidence:
-    """The check run on wrong variants: each must be distinguished. ``differs`` gives the deviation found, or 0."""
+    """The check run on wrong variants: each must be distinguished. ``differs`` gives the deviation found, or 0.
+
+    There has to be one at least.
+    """
+    require(bool(controls), f"the check of {what} is run on no wrong variant; expected one or more")
     sizes = {name: differs(control) for name, control in controls.items()}
     missed = [name for name, size in sizes.items() if not size > 0]
     require(not missed, f"the check of {what} does not see: {', '.join(missed)}")
@@ -78,17 +82,24 @@ def rejects_mutants(controls: Mapping[str, Any], differs: Callable[[Any], Any], 
 
 
 def over(value: float, near: float) -> float:
-    """``value`` where it is above ``near``, the precision of what was computed; else 0: a check's deviation."""
+    """``value`` where it is above ``near``, the precision of what was computed; else 0: a check's deviation.
+
+    NaN, which agrees with nothing, is as far off as can be.
+    """
+    if isnan(value):
+        return inf
     return value if value > near else 0.0
 
 
 def largest(deviations: Iterable[Any], near: float) -> float:
-    """The largest of ``deviations``, numbers or arrays, in size; 0 where all are within ``near``."""
-    return over(max(float(np.max(np.abs(each))) for each in deviations), near)
+    """The largest of ``deviations``, numbers or arrays, in size; 0 where all are within ``near``, infinite for NaN."""
+    return over(float(np.max([float(np.max(np.abs(each))) for each in deviations])), near)
 
 
 def powers_below(p_value: float, level: float) -> float:
-    """By how many powers of ten a p-value is below a level; 0 where it is not."""
+    """By how many powers of ten a p-value is below a level; 0 where it is not, infinitely many for NaN."""
+    if isnan(p_value):
+        return inf
     return max(0.0, log10(level) - log10(max(p_value, 1e-300)))
 
 

@@ -127,6 +127,11 @@ def program(entry: Mapping[str, Any], source: str) -> str:
 
 
 def programs(entries: list[dict[str, Any]]) -> dict[str, str]:
-    """The programs of all entries that have a witness and examples, by the id of their claim."""
+    """The programs of all entries that have one, by the id of their claim."""
     found = sources()
-    return {e["id"]: program(e, standalone(found[e["id"]])) for e in entries if e["id"] in found and examples(e)}
+    return {e["id"]: program(e, standalone(found[e["id"]])) for e in entries if has_program(e)}
+
+
+def has_program(entry: Mapping[str, Any]) -> bool:
+    """Whether an entry has a program: a witness, and examples for it to recompute."""
+    return entry["id"] in sources() and bool(examples(entry))

@@ -59,7 +59,11 @@ class UserRule(Rule):
     """
 
     functions: Callable[[int], Functions]  # from the vocabulary V; they get copies of the rows
-    slack: ClassVar[float] = NEGLIGIBLE  # a chance of rejection so small that it is never drawn
+    slack: ClassVar[float] = NEGLIGIBLE  # a chance of rejection, of float rows, so small that it is never drawn
+
+    def surely(self, accepted: Number, like: Array) -> bool:
+        """Whether a draft accepted with this probability is never rejected, in the arithmetic of the row ``like``."""
+        return bool(accepted >= 1 - (0 if is_exact(like) else self.slack))
 
     def accept_rows(self, p: Array, q: Array, x: Array) -> Array:
         accepted = [self.acceptance_of(*row) for row in _positions(p, q, x)]
@@ -84,7 +88,7 @@ class UserRule(Rule):
 
     def residual_of(self, p: Array, q: Array, x: int) -> Array:
         """The pmf ``[V]`` to draw from after x is rejected; p where it never is, which is not asked."""
-        return self._rest(p, q, x) if self.acceptance_of(p, q, x) < 1 - self.slack else p
+        return p if self.surely(self.acceptance_of(p, q, x), p) else self._rest(p, q, x)
 
     def step(self, p: Array, q: Array) -> tuple[Array, Number]:
         """The law ``[V]`` of what is emitted for one pair of rows, and how often a draft is accepted, in their kind of
@@ -97,10 +101,10 @@ class UserRule(Rule):
             probability = self.acceptance_of(p, q, x)
             law[x] += q[x] * probability
             accepted += q[x] * probability
-            if probability < 1 - self.slack:
-                law = law + q[x] * (1 - probability) * self._rest(p, q, x)
-            else:
+            if self.surely(probability, p):
                 law[x] += q[x] * (1 - probability)  # at most a billionth, so that nothing is lost
+            else:
+                law = law + q[x] * (1 - probability) * self._rest(p, q, x)
         return law, accepted
 
     def _rest(self, p: Array, q: Array, x: int) -> Array:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ def make_again(name: str, out: Path, check: bool) -> Entry:
     """Make a proof, write its files, and let a second solver check them."""
     entry, answers = made(name)
     _write_files(out, name, answers)
-    if check and second_solver_agrees(out / CHECKER.name, out / name):
+    if check and second_solver_agrees(out / CHECKER.name, [out / name]):
         entry["solvers"]["cvc5"] = version("cvc5")
     return entry
 
@@ -38,15 +39,15 @@ def _write_files(out: Path, name: str, answers: list[Any]) -> None:
     shutil.copy(CHECKER, out / CHECKER.name)
 
 
-def second_solver_agrees(checker: Path, folder: Path, seconds: float = LONGEST) -> bool:
-    """Whether cvc5 answers every question of the files in a folder as z3 has.
+def second_solver_agrees(checker: Path, paths: Sequence[Path], seconds: float = LONGEST) -> bool:
+    """Whether cvc5 answers every question of some files as z3 has.
 
     Parameters
     ----------
     checker
         ``check.py``, which ships beside the files.
-    folder
-        Where the files are.
+    paths
+        The files, or folders with all the files in them.
     seconds
         The longest that it may take.
 
@@ -60,7 +61,7 @@ def second_solver_agrees(checker: Path, folder: Path, seconds: float = LONGEST) 
     CheckFailed
         If cvc5 says otherwise.
     """
-    command = [sys.executable, str(checker), str(folder), "--solver", "cvc5"]
+    command = [sys.executable, str(checker), *map(str, paths), "--solver", "cvc5"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=seconds)
     except subprocess.TimeoutExpired:

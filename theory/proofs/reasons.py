@@ -1,4 +1,4 @@
-"""Of each claim that holds and has no proof by solvers: why not."""
+"""Of each claim that holds and has no proof by solvers, or one of a part: why not, and of which part."""
 
 from __future__ import annotations
 
@@ -124,6 +124,17 @@ PARTLY: dict[str, str] = {  # claims of which solvers prove a part: what is left
         "trees of more than two nodes, longer sequences, V > 2 and rows with zeros: the ranking of products of draft "
         "probabilities makes many cells"
     ),
+}
+
+UP_TO_A_SIZE: dict[str, str] = {  # claims of which a lemma covers a part: what is proven for rows up to a size alone
+    "leviathan.frontier": "the equality for amplify and addition",
+    "gsd.theorem-1": "that groups accept 1 - TV(p', q'), and when that is 1 - TV(p, q)",
+    "gsd.drawbacks": "that the acceptance gained is the TV to p",
+    "gsd.accumulation": "the bound 1 - c of rows that both give one token c",
+    "lantern.output-bound": "that the TV is 0 at delta = 0, and otherwise the acceptance gained",
+    "baselines.block-verification": "that sequences have the joint law of the target",
+    "block.optimal": "that block verification is lossless itself",
+    "candidates.sample-and-match": "the formula of the acceptance",
 }
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from theory.claims.base import Claim, Evidence, Finding
 from theory.claims.evidence import proof as proof_evidence
 from theory.proofs.kept import Entry, entry_of, kept_entries
-from theory.proofs.reasons import PARTLY, reason
+from theory.proofs.reasons import PARTLY, UP_TO_A_SIZE, reason
 
 EVERY, ROWS = "every V", "all rows up to a size"
 PROSE, CHECKED, SAMPLED, PARTS, PRINTED = "enumeration", "exact checks", "sampled", "its parts", "examples"
@@ -23,7 +23,7 @@ MEANING = {  # what a claim that holds rests on, the strongest first
 }
 HOLDS = ("holds", "holds-under-assumptions")
 
-__all__ = ["MEANING", "badge", "kept_of", "proofs_of", "rests_on", "supported", "why_not"]
+__all__ = ["MEANING", "badge", "is_for_every_size", "kept_of", "proofs_of", "rests_on", "supported", "why_not"]
 
 
 def kept_of(id: str) -> dict[str, Entry]:
@@ -57,7 +57,8 @@ def supported(id: str, finding: Finding) -> Finding:
 def _evidence(id: str, entry: Entry) -> Evidence:
     seen = f"; refutes {', '.join(entry['refuted'])}" if entry["refuted"] else ""
     lemma = f"; then {entry['lemma']}" if entry["lemma"] else ""
-    return proof_evidence(f"{'of a part, ' if id in PARTLY else ''}{badge(entry)}: {entry['statement']}{lemma}{seen}")
+    part = id in PARTLY or (id in UP_TO_A_SIZE and entry["lemma"])
+    return proof_evidence(f"{'of a part, ' if part else ''}{badge(entry)}: {entry['statement']}{lemma}{seen}")
 
 
 def badge(entry: Entry) -> str:
@@ -78,13 +79,18 @@ def sizes_text(sizes: Sequence[str]) -> str:
     return "; ".join(sizes)
 
 
+def is_for_every_size(id: str) -> bool:
+    """Whether all of a claim is proven for every V: a lemma covers it, and not a part alone."""
+    return id not in UP_TO_A_SIZE and any(entry["lemma"] for entry in kept_of(id).values())
+
+
 def rests_on(claim: Claim, finding: Finding) -> str:
     """What a claim that holds rests on, a key of ``MEANING``; nothing for others."""
     if finding.verdict not in HOLDS:
         return ""
     kinds: Sequence[str] = [piece.kind for piece in finding.evidence]
     if "proof" in kinds and claim.id not in PARTLY:
-        return EVERY if any(entry["lemma"] for entry in kept_of(claim.id).values()) else ROWS
+        return EVERY if is_for_every_size(claim.id) else ROWS
     if claim.parts:
         return PARTS
     for kind, told in (("enumeration", PROSE), ("identity", CHECKED), ("exact-small-scale", PROSE)):
@@ -94,9 +100,14 @@ def rests_on(claim: Claim, finding: Finding) -> str:
 
 
 def why_not(claim: Claim, finding: Finding) -> str:
-    """Why a claim that holds is not proven by solvers, or what is left of it; nothing where all of it is proven."""
+    """Why a claim that holds is not proven by solvers, or what is left of it; nothing where all of it is proven.
+
+    Of one of which a lemma covers a part, the other part.
+    """
     if finding.verdict not in HOLDS:
         return ""
     if claim.id in PARTLY:
         return f"a part is; not {PARTLY[claim.id]}"
+    if claim.id in UP_TO_A_SIZE:
+        return f"{UP_TO_A_SIZE[claim.id]}, for every V; for rows up to a size it is"
     return "" if kept_of(claim.id) else reason(claim)

@@ -69,8 +69,10 @@ class Answer:
 
 
 def up_to(sizes: Sequence[int]) -> str:
-    """The V for which something is asked, in words."""
-    return f"V = {' to '.join(map(str, sorted({sizes[0], sizes[-1]})))}"
+    """The V for which something is asked, in words: ``V = 2 to 4`` where none between is left out, else all of them."""
+    asked = sorted(set(sizes))
+    without_gaps = len(asked) > 1 and asked == [*range(asked[0], asked[-1] + 1)]
+    return f"V = {asked[0]} to {asked[-1]}" if without_gaps else f"V = {', '.join(map(str, asked))}"
 
 
 def rows_in_words(zeros: bool) -> str:

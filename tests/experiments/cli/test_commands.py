@@ -347,6 +347,55 @@ def test_verdicts_of_another_seed_of_other_code_or_unreadable_do_not_stay(
     assert [entry["id"] for entry in json.loads(decided(tmp_path / "code", FEW[1]))["claims"]] == [FEW[1]]
 
 
+@pytest.mark.usefixtures("in_turn")
+def test_a_check_that_fails_says_nothing_of_other_verdicts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Neither when it begins to fail nor when it no longer does; what follows from its claim goes, and is told."""
+    whole = json.loads(decided(tmp_path, *FEW, "gsd.dynamic"))
+    ids = {entry["id"] for entry in whole["claims"]}
+
+    def fails(seed: int) -> Finding:
+        raise CheckFailed("the check does not see a wrong rule")
+
+    with monkeypatch.context() as patched:
+        patched.setitem(CLAIMS, FEW[0], replace(CLAIMS[FEW[0]], decide=fails))
+        found = verify([FEW[0]], 0, tmp_path, measure=False, progress=lambda *_: None)
+    verdicts = {entry["id"]: entry["verdict"] for entry in found.document["claims"]}
+    assert verdicts.keys() == ids - {"gsd.dynamic"}
+    assert verdicts[FEW[0]] == "not-decided"
+    assert FEW[0] in found.document["failed"]
+    assert found.gone == f"1 verdict that stood there on other claims went: they follow from {FEW[0]}"
+    decided(tmp_path, FEW[0])
+    assert json.loads(decided(tmp_path, "gsd.dynamic")) == whole
+
+
+@pytest.mark.usefixtures("in_turn")
+def test_verdicts_that_do_not_stay_are_told(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    decided(tmp_path, *FEW)
+    monkeypatch.setitem(CLAIMS, FEW[1], replace(CLAIMS[FEW[1]], proof="another"))
+    monkeypatch.setattr("experiments.cli.verify.drawn", lambda *_: True)
+    assert main(["verify", "--claim", FEW[1], "--out", str(tmp_path)]) == 0
+    assert f"1 verdict that stood there on other claims went: {FEW[1]} comes out otherwise" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("in_turn")
+def test_a_claim_that_is_not_decided_has_no_program(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def fails(seed: int) -> Finding:
+        raise CheckFailed("the check does not see a wrong rule")
+
+    def witness() -> str:
+        found = json.loads(decided(tmp_path, FEW[1]))["claims"]
+        return next(str(entry["witness"]) for entry in found if entry["id"] == FEW[1])
+
+    program = tmp_path / "claims" / f"{FEW[1]}.py"
+    assert witness() == f"claims/{FEW[1]}.py"
+    assert program.exists()
+    monkeypatch.setitem(CLAIMS, FEW[1], replace(CLAIMS[FEW[1]], decide=fails))
+    assert witness() == ""
+    assert not program.exists()
+
+
 def test_a_claim_with_parts_brings_them() -> None:
     assert with_parts(["gsd.dynamic"]) == ["gsd.dynamic", *CLAIMS["gsd.dynamic"].parts]
 

@@ -102,16 +102,89 @@ def test_a_second_solver_is_asked_and_a_disagreement_is_no_proof(
     altered = "(set-logic QF_NRA)\n(push 1)\n(assert true)\n(check-sat)\n(pop 1)\n"
     question.write_text(altered, encoding="utf-8")
     with pytest.raises(CheckFailed, match="does not agree"):
-        making.second_solver_agrees(out / "check.py", out)
+        making.second_solver_agrees(out / "check.py", [question])
     right = making.second_solver_agrees
 
-    def disagrees(checker: Path, where: Path, seconds: float) -> bool:
+    def disagrees(checker: Path, paths: list[Path], seconds: float) -> bool:
         question.write_text(altered, encoding="utf-8")
-        return right(checker, where, seconds)
+        return right(checker, paths, seconds)
 
+    (out / "other").mkdir()  # files of another proof, which are none of this one's
+    (out / "other" / "proof-1.smt2").write_text(altered, encoding="utf-8")
+    assert main(["prove", "mine.py", "--size", "2"]) == 0
+    assert "cvc5 agrees" in capsys.readouterr().out
     monkeypatch.setattr(making, "second_solver_agrees", disagrees)
-    assert main(["prove", "mine.py", "--size", "2"]) == 3
+    assert main(["prove", "mine.py", "--size", "2", "--json", "copy.json"]) == 3
     assert "so it is not proven" in capsys.readouterr().out
+    answer = answered(folder, "mine")
+    assert answer["outcome"] == "unknown"
+    assert "cvc5 contradicts" in str(answer["why"])
+    assert json.loads((folder / "copy.json").read_text(encoding="utf-8")) == answer
+
+
+OTHER_THINGS = f"""{RULES}
+def by_kind(p, q, x):
+    return accept(p, q, x) if p.dtype == object else float(p[x] >= q[x])
+
+def by_type(p, q, x):
+    return 1 if isinstance(p[x], Fraction) else accept(p, q, x)
+
+chances = random.Random(3)
+
+def by_chance(p, q, x):
+    return 1 if chances.random() < 0.02 else accept(p, q, x)
+
+kind, type_, chance = ((one, residual) for one in (by_kind, by_type, by_chance))
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("kind", "floats get other answers than fractions; p = (1/2, 1/2), q = (3/4, 1/4)"),
+        ("type_", "lossless is false there; p = (1/2, 1/2), q = (3/4, 1/4)"),
+        ("chance", ""),
+    ],
+)
+def test_a_rule_that_does_otherwise_at_numbers_is_not_proven(
+    name: str, why: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "other.py").write_text(OTHER_THINGS)
+    assert main(["prove", f"other.py:{name}", "--size", "2"]) == 3
+    answer = answered(here, f"other.{name}")
+    assert answer["files"] == []
+    assert why in str(answer["why"])
+    assert not why or str(answer["why"]).startswith(proving.OTHERWISE)
+
+
+def test_rows_of_numbers_are_rows_with_zeros_only_where_they_may_be() -> None:
+    for size in range(1, 9):
+        for zeros in (False, True):
+            rows = [row for pair in proving._pairs(size, zeros) for row in pair]
+            assert all(sum(row) == 1 and len(row) == size for row in rows)
+            assert zeros or all(min(row) > 0 for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("mine.py --seed 2", "--seed 2: is of --judge; expected --judge as well, or no --seed"),
+        ("mine.py --length 2", "length is 2; expected none: mine.py is no decoder"),
+        ("mine.py --count 3", "count is 3; expected none: mine.py is no verifier"),
+        ("recursive --length 2", "length is 2; expected none: "),
+        ("--decoder sjd --set window=2 --count 3", "count is 3; expected none: "),
+        ("mine.py --out here --json here/answer.json", "answer.json: has the name of a file that is written there"),
+        ("mine.py --out here --json here/proof-2.smt2", "expected another"),
+    ],
+)
+@pytest.mark.usefixtures("folder")
+def test_an_option_that_would_not_count_is_refused(line: str, told: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert told in usage_error(["prove", *shlex.split(line)], capsys)
+
+
+def test_of_a_verifier_no_command_for_its_rows_is_told(capsys: pytest.CaptureFixture[str], here: Path) -> None:
+    assert main(["prove", "greedy", "--size", "2", "--that", "accepts <= alpha"]) == 1
+    assert "--at" not in capsys.readouterr().out
 
 
 def test_the_rows_that_are_printed_can_be_drawn(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -29,6 +29,7 @@ DEFAULT_EVERY = 3
 
 RULE = """
 import numpy as np
+from fractions import Fraction
 from types import SimpleNamespace
 from simlab.rules import Amplify, codebook_neighbours, make_rule
 import plain
@@ -51,10 +52,18 @@ built_in = Amplify(2)
 half = Changed(accept=lambda p, q, x: plain.accept(p, q, x) / 2)
 nan = Changed(residual=lambda p, q, x: p * np.nan)
 raises = Changed(accept=fails)
+rarely = Changed(accept=lambda p, q, x: min(1 - (5e-10 if p.dtype == float else Fraction(1, 2 * 10**9)), p[x] / q[x]))
 late = Changed(residual=lambda p, q, x: 1 / 0 if len(p) == 64 and p.min() > 0 else plain.residual(p, q, x))
 
 def make():
     return Rule()
+
+class Scaled(Rule):
+    def __init__(self, k=1):
+        self.k = k
+
+    def accept(self, p, q, x):
+        return min(1, self.k * p[x] / q[x])
 
 def lantern(codebook):
     near = codebook_neighbours(codebook, min(4, len(codebook) - 1))
@@ -186,6 +195,35 @@ def test_a_broken_contract_returns_1_and_is_drawn_without_markup_of_the_user(
     printed = capsys.readouterr().out
     assert printed.startswith("breaks: ")
     assert "[red]more[/red]" in printed
+
+
+def test_nothing_that_was_proven_before_is_left_of_a_rule_that_breaks(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("experiments.cli.judging.drawn", lambda out, command: True)
+    assert cli.main(["prove", "mine:rule", "--size", "2", "--out", "here"]) == 0
+    assert cli.main(["prove", "mine:raises", "--judge", "--out", "here", "--json", "copy.json"]) == 1
+    answer = json.loads((folder / "here" / "answer.json").read_text(encoding="utf-8"))
+    assert (answer["outcome"], answer["files"]) == ("unknown", [])
+    assert "breaks the contract" in answer["why"]
+    assert (folder / "copy.json").read_bytes() == (folder / "here" / "answer.json").read_bytes()
+    assert not list((folder / "here").glob("*.smt2"))
+
+
+def test_a_rule_is_judged_with_its_settings(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("experiments.cli.judging.drawn", lambda out, command: True)
+    assert cli.main(["prove", "mine:Scaled", "--judge", "--set", "k=1.5", "--size", "2", "--out", "here"]) == 1
+    document = json.loads((folder / "here" / "judge.json").read_text(encoding="utf-8"))
+    assert document["rule"] == "mine:Scaled --set k=1.5"
+    assert document["verdict"] == "lossy"
+    assert document["behaves_like"]["rule"] == "amplify, k = 3/2"
+
+
+def test_in_rationals_nothing_is_too_small_to_be_seen(folder: Path) -> None:
+    document = judged(folder, "mine:rarely")
+    assert document["arithmetic"] == "rationals"
+    assert document["verdict"] == "lossy"
+    assert 0 < document["counterexample"]["tv"] < 1e-9
 
 
 def test_a_lossy_rule_is_refuted_and_its_page_shows_the_counterexample(

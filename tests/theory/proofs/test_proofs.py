@@ -18,9 +18,19 @@ from theory.proofs.base import Comparison, eq, for_all_rows, le
 from theory.proofs.catalogue import LISTED, PROOFS
 from theory.proofs.kept import is_fresh, kept_entries, made
 from theory.proofs.making import make_again
-from theory.proofs.reasons import PARTLY, REASONS, reason
+from theory.proofs.reasons import PARTLY, REASONS, UP_TO_A_SIZE, reason
 from theory.proofs.refutations import REFUTATIONS, Refutation, printed, simplest, size_of
-from theory.proofs.support import EVERY, HOLDS, MEANING, ROWS, kept_of, rests_on, supported, why_not
+from theory.proofs.support import (
+    EVERY,
+    HOLDS,
+    MEANING,
+    ROWS,
+    is_for_every_size,
+    kept_of,
+    rests_on,
+    supported,
+    why_not,
+)
 from theory.symbolic import Answer
 
 SMALL = [name for name in PROOFS if name.startswith("pointwise.")] + [
@@ -86,13 +96,24 @@ def test_every_claim_has_a_proof_or_a_reason_and_a_part_is_of_a_proof() -> None:
     assert not PARTLY.keys() & REASONS.keys()
 
 
+def test_claims_of_which_a_lemma_covers_a_part_have_a_proof_of_rows_as_well() -> None:
+    assert not UP_TO_A_SIZE.keys() & PARTLY.keys()
+    for id, rest in UP_TO_A_SIZE.items():
+        own = [proof for proof in PROOFS.values() if id in proof.claims]
+        assert any(proof.lemma for proof in own), id
+        assert any(not proof.lemma for proof in own), id
+        claim, holds = CLAIMS[id], Finding("holds", [Evidence("proof", "proven")])
+        assert rests_on(claim, holds) == ROWS
+        assert rest in why_not(claim, holds)
+
+
 @pytest.mark.slow  # those without a kept verdict are decided
 def test_the_page_counts_what_claims_that_hold_rest_on() -> None:
     page = " ".join((Path(__file__).parents[3] / "docs" / "explanation" / "proofs.md").read_text("utf-8").split())
     holding = {id for id in CLAIMS if (KEPT.get(id) or decided(id).verdict) in HOLDS}
     part = holding & PARTLY.keys()
     proven = {id for id in holding - part if kept_of(id)}
-    every = {id for id in proven if any(entry["lemma"] for entry in kept_of(id).values())}
+    every = {id for id in proven if is_for_every_size(id)}
     others = holding - part - proven
     summaries = {id for id in others if CLAIMS[id].parts}
     assert (

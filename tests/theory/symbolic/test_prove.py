@@ -27,6 +27,7 @@ from tests.support import wrong_rules as other_rules
 from theory.exact import block_acceptance, deviation, mean, sequence_law, target_law
 from theory.proofs.catalogue import PROOFS
 from theory.symbolic import Limits, Refused, prove, prove_decoders, prove_rule, prove_verifier, small_rows
+from theory.symbolic.answers import up_to
 from theory.symbolic.decoders import commits_nothing, first_difference, first_failure, one_step
 from theory.symbolic.prove_decoders import prove_steps
 from theory.symbolic.rows import Table, contexts, row_name
@@ -37,6 +38,20 @@ DEFAULT_EVERY = 3
 
 NEAR = [[1, 2], [0, 2], [0, 1]]
 LOSSLESS = Speculative()
+
+
+@pytest.mark.parametrize(
+    ("sizes", "told"),
+    [
+        ((2, 3, 4), "V = 2 to 4"),
+        ((4, 2), "V = 2, 4"),
+        ((3, 2, 2), "V = 2 to 3"),
+        ((2, 3, 5), "V = 2, 3, 5"),
+        ((3,), "V = 3"),
+    ],
+)
+def test_sizes_that_were_not_looked_at_are_not_told(sizes: tuple[int, ...], told: str) -> None:
+    assert up_to(sizes) == told
 
 
 @pytest.mark.parametrize(

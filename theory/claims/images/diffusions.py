@@ -10,7 +10,7 @@ import numpy as np
 from simlab.continuous.gaussian_steps import ratio, residual_draw, residual_mass, stops, verify_steps, weights
 from simlab.continuous.rules.reflection import reflected
 from theory.claims.base import Claims, Finding
-from theory.claims.evidence import example, holds_if, identity, over, rejects_mutants
+from theory.claims.evidence import example, holds_if, identity, largest, rejects_mutants
 from theory.claims.sources import said
 from theory.continuous.quadrature import normal_pdf, panels
 
@@ -30,15 +30,15 @@ def mirror(s: np.ndarray, delta: np.ndarray) -> np.ndarray:
 
 def step_off(replaced: Mirror) -> float:
     """The most that the density of an emitted step is away from the target's, with this map of rejected drafts."""
-    largest = 0.0
+    found: list[float] = []
     for gap in GAPS:
         delta = np.full(len(GRID), gap)
         before = gap - GRID  # the draft whose mirror image is at a point of the grid
         moved = np.abs(replaced(before, delta) - GRID).max()
         kept, rejected = (normal_pdf(s) * np.minimum(1, ratio(s, delta)) for s in (GRID, before))
         density = kept + normal_pdf(before) - rejected
-        largest = max(largest, float(moved), float(np.abs(density - normal_pdf(GRID, gap)).max()))
-    return over(largest, NEAR)
+        found += [float(moved), float(np.abs(density - normal_pdf(GRID, gap)).max())]
+    return largest(found, NEAR)
 
 
 def accepted_step(gap: float) -> float:
@@ -140,13 +140,12 @@ def block_off(weigh: Callable[..., np.ndarray] = weights, mirrored: bool = False
     none = float(whole @ (normal_pdf(nodes) * misses(nodes) * (1 - made(nodes, nodes, second(nodes))[2])))
     first = np.maximum(normal_pdf(y1, gap) - normal_pdf(y1), 0) / residual_mass(np.ones(1), np.full(1, gap))
     density = normal_pdf(y1) * (normal_pdf(y2) * both + stop * missed * drawn) + none * first * normal_pdf(y2, apart)
-    largest = float(np.abs(density - normal_pdf(y1, gap) * normal_pdf(y2, apart)).max())
-    return over(largest, NEAR)
+    return largest([density - normal_pdf(y1, gap) * normal_pdf(y2, apart)], NEAR)
 
 
 def drawn_off() -> float:
     """The most that the distribution function of the residual is away from the uniform it was drawn with."""
-    largest = 0.0
+    found: list[float] = []
     uniform = np.linspace(0.05, 0.95, 10)
     for w in (0.05, 0.4, 0.9, 1.0):
         for gap in GAPS:
@@ -155,8 +154,8 @@ def drawn_off() -> float:
             s, mass = panels(np.linspace(start, draw, 9).T)
             reached = np.sum(mass * (w * normal_pdf(s, gap) - normal_pdf(s)), axis=1)
             whole = residual_mass(np.full(1, w), np.full(1, gap))
-            largest = max(largest, float(np.abs(reached / whole - uniform).max()))
-    return largest
+            found.append(float(np.abs(reached / whole - uniform).max()))
+    return float(np.max(found))
 
 
 def accepted_steps(first: float, then: float) -> tuple[float, float]:

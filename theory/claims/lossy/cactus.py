@@ -43,13 +43,13 @@ Raised = Callable[[Pmf, int, Fraction], Pmf]
 
 def excess(raised: Raised, share: Callable[[Fraction, Fraction], Fraction]) -> float:
     """The most by which KL(h, p) is above ``share(p(x), h(x))`` times delta, over masses and budgets, or 0."""
-    worst = 0.0
+    found: list[float] = []
     for own in MASSES:
         p = (own, 1 - own)
         for delta in BUDGETS:
             row = raised(p, 0, delta)
-            worst = max(worst, float(kl(row, p)) - float(share(own, row[0]) * delta))
-    return over(worst, ROUNDING)
+            found.append(float(kl(row, p)) - float(share(own, row[0]) * delta))
+    return over(float(np.max(found)), ROUNDING)
 
 
 def falls(raised: Raised) -> float:
