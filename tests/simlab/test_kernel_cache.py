@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+from numba import njit
 
 import simlab
 from simlab.kernel_cache import SOURCES, drop_stale_kernels
+from simlab.rules import Grouped, Speculative
+from simlab.rules.compiled import dispatch
 
 pytestmark = pytest.mark.exact
 
@@ -66,3 +72,24 @@ def test_sources_whose_functions_are_compiled_as_they_stand_count_as_well() -> N
             if isinstance(node, ast.Call) and ast.unparse(node.func).startswith("njit"):
                 inlined |= {each.value.id for each in node.args if isinstance(each, ast.Attribute)}  # type: ignore[attr-defined]
     assert {"philox", "exponentials", "normals"} <= inlined <= {path.stem for path in watched}
+
+
+@pytest.mark.parametrize("name", ["_accept", "weights", "residual"])
+def test_code_is_named_by_what_it_calls(name: str) -> None:
+    """Kernels that two processes have compiled are read by a third, which takes for one what is named alike.
+
+    What is called by the type of a rule is made by one function for all: its name alone told no two of them apart.
+    """
+    chosen, row = getattr(dispatch, name), np.array([0.5, 0.3, 0.2])
+
+    @njit
+    def calling(rule: Any, p: np.ndarray, q: np.ndarray, x: int) -> Any:
+        return chosen(rule, p, q, x)
+
+    for rule in (Grouped([0, 0, 1]), Speculative()):
+        calling(dispatch.compiled(rule), row, row[::-1].copy(), 1)
+    code = " ".join(calling.inspect_llvm().values())
+    wanted = ("_accept_any", "lossless_accept") if name == "_accept" else ("_weights_any", "lossless_weights")
+    named = set(re.findall(r"4base4call6simlab5rules8compiled\d[a-z]+?\d+([a-z_]+?)B\d", code))
+    assert named == set(wanted)
+    assert "locals_3e4call" not in code

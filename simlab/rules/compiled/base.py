@@ -77,6 +77,9 @@ def by_type(forms: Mapping[type, Any]) -> Any:
         def call(record: Any, *given: Any) -> Any:
             return form(record, *given)
 
+        # Numba names code by it, and a number that each process counts by itself: of kernels that two processes have
+        # compiled and a third reads, what is named alike is taken for one
+        call.__qualname__ = f"call.{form.py_func.__module__}.{form.py_func.__qualname__}"
         return call
 
     return chosen
