@@ -11,6 +11,7 @@ import ast
 import hashlib
 import json
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -146,33 +147,24 @@ def _line(path: Path, name: str) -> int:
 # Against a baseline --------------------------------------------------------------------------------------------
 
 
+# what certificates are compared by
+OF_CERTIFICATE = {"subject": str, "contract": str, "verdict": str}
+OF_FAILURE = {"kind": str, "case": str, "at_the_ends": bool, "known": list}
+
+
 def read_baseline(path: Path) -> dict[str, Any]:
     """An earlier certificate.json; raises ``ValueError`` where ``path`` holds none."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise ValueError(f"--baseline {path} cannot be read: {error}") from None
-    if not isinstance(found, dict) or not _certificate(found):
+    if not _has(found, OF_CERTIFICATE) or not (found.get("failure") is None or _has(found["failure"], OF_FAILURE)):
         raise ValueError(f"--baseline {path} is no certificate; expected what --json wrote")
-    return found
+    return dict(found)
 
 
-def _certificate(found: dict[str, Any]) -> bool:
-    """Whether it has what a certificate is compared by."""
-    if "failure" not in found or not all(
-        isinstance(found.get(name), str) for name in ("subject", "contract", "verdict")
-    ):
-        return False
-    failure = found["failure"]
-    if not isinstance(failure, dict):
-        return failure is None
-    known = failure.get("known")
-    return (
-        all(isinstance(failure.get(name), str) for name in ("kind", "case"))
-        and isinstance(failure.get("at_the_ends"), bool)
-        and isinstance(known, list)
-        and all(isinstance(name, str) for name in known)
-    )
+def _has(found: Any, kinds: Mapping[str, type]) -> bool:
+    return isinstance(found, dict) and all(isinstance(found.get(name), kind) for name, kind in kinds.items())
 
 
 def identity(certificate: dict[str, Any]) -> list[Any]:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise, takewhile
+from math import isnan
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -212,9 +213,9 @@ def held_out_features(models: Models, request: Request) -> np.ndarray | None:
     return classified(models, labels, as_images(pixels), request.batch).features
 
 
-def estimate_record(found: Estimate) -> dict[str, float]:
-    """An estimate, to be written down."""
-    return {"mean": found.mean, "error": found.error}
+def estimate_record(found: Estimate) -> dict[str, float | None]:
+    """An estimate, to be written down; without an error where there is none."""
+    return {"mean": found.mean, "error": None if isnan(found.error) else found.error}
 
 
 # Parts ------------------------------------------------------------------------------------------------------------

@@ -29,7 +29,7 @@ test                          data, null hypothesis                           fa
 
 After a pass, :func:`tv_upper` bounds how far the true law can still be, and ``Sequential.tv_upper`` does at all times.
 Intervals are :func:`proportion_interval` and :func:`mean_interval`, with guaranteed coverage, and Student's, of
-:func:`estimate` and :func:`paired`.
+:func:`estimate`, :func:`paired` and, of numbers that hang together, :func:`clustered`.
 
 Distributions, Clopper and Pearson's interval and Student's are SciPy's. The tests of SciPy and statsmodels are what
 these are held against where both say something; they say nothing of rare outcomes, of levels down to 1e-9, of looking
@@ -38,7 +38,7 @@ at any time, and of the power against the worst deviation of a size.
 
 from simlab.statistics.discrete import LEAST, Cells, GTest
 from simlab.statistics.laws import Law, tally
-from simlab.statistics.means import Estimate, MeanTest, estimate, mean_interval, paired
+from simlab.statistics.means import Estimate, MeanTest, clustered, estimate, mean_interval, paired
 from simlab.statistics.pairs import Paired
 from simlab.statistics.power import POWER, Planned, Stated
 from simlab.statistics.proportions import ProportionTest, proportion_interval
@@ -60,6 +60,7 @@ __all__ = [
     "Sequential",
     "Stated",
     "TwoSampleG",
+    "clustered",
     "estimate",
     "mean_interval",
     "paired",

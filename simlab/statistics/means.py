@@ -97,6 +97,42 @@ def paired(first: Any, second: Any) -> Estimate:
     return estimate(one - other)
 
 
+def clustered(clusters: Any, values: Any) -> Estimate:
+    """The mean of numbers that hang together in clusters, such as drafts in images: a ratio of means over clusters.
+
+    Parameters
+    ----------
+    clusters
+        ``[n]``: which cluster each of the numbers is of.
+    values
+        ``float[n]``, finite.
+
+    Returns
+    -------
+    Estimate
+        The mean of all numbers, its standard error, NaN for a single cluster, and how many clusters there are.
+
+    Raises
+    ------
+    ValueError
+        If there are not as many clusters as numbers, none of either, or a number is not finite.
+
+    References
+    ----------
+    Cochran, "Sampling techniques", 1977, section 9A.2, whose ratio of sums is here that of sums and sizes.
+    """
+    numbers = _numbers(values, fewest=1)
+    if np.shape(clusters) != numbers.shape:
+        raise ValueError(f"clusters have shape {np.shape(clusters)}; expected that of the values, {numbers.shape}")
+    each = np.unique(clusters, return_inverse=True)[1]
+    sums, sizes = np.bincount(each, numbers), np.bincount(each)
+    mean = sums.sum() / sizes.sum()
+    if len(sums) < 2:
+        return Estimate(float(mean), float("nan"), 1)
+    spread = (sums - mean * sizes).std(ddof=1) / sizes.mean()
+    return Estimate(float(mean), float(spread / np.sqrt(len(sums))), len(sums))
+
+
 def mean_interval(values: Any, confidence: float, least: float, most: float) -> tuple[float, float]:
     """An interval that holds the mean of bounded numbers with at least the wanted confidence.
 
@@ -192,10 +228,10 @@ def _solved(square: float, linear: float, total: float) -> float:
     return float((2 * total / (linear + np.sqrt(linear**2 + 4 * square * total))) ** 2) if total > 0 else 0.0
 
 
-def _numbers(values: Any, least: float = -np.inf, most: float = np.inf) -> np.ndarray:
+def _numbers(values: Any, least: float = -np.inf, most: float = np.inf, fewest: int = 2) -> np.ndarray:
     numbers = np.asarray(values, dtype=np.float64)
-    if numbers.ndim != 1 or len(numbers) < 2:
-        raise ValueError(f"values have shape {numbers.shape}; expected [n] with n >= 2")
+    if numbers.ndim != 1 or len(numbers) < fewest:
+        raise ValueError(f"values have shape {numbers.shape}; expected [n] with n >= {fewest}")
     outside = numbers[~((numbers >= least) & (numbers <= most) & np.isfinite(numbers))]
     if len(outside):
         raise ValueError(f"values hold {outside[0]}; expected finite numbers from {least} to {most}")

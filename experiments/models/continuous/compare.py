@@ -25,7 +25,6 @@ from scipy.special import ndtr
 
 from experiments.kept import Arrays
 from experiments.models.compare import Comparison, Notify, estimate_record
-from experiments.models.continuous.clusters import clustered
 from experiments.models.continuous.kind import Continuous, Samples
 from experiments.models.continuous.methods import AR, Method
 from experiments.models.curve import clock_of
@@ -35,9 +34,10 @@ from experiments.models.session import labels_for
 from experiments.models.timing import rounds, speedup
 from simlab.continuous.decoders import Verified, autoregressive
 from simlab.randomness import Tape
-from simlab.statistics import estimate
+from simlab.statistics import clustered, estimate
 from theory.acceptance import speedup as eq_51
 
+NONE = {"mean": None, "error": None}  # of no drafts
 SHOWN = 10  # images of each method in the grid
 QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 
@@ -224,7 +224,7 @@ def counted(own: Drawn, shape: tuple[int, int]) -> dict[str, Any]:
     rejected = int((verified & ~accepted).sum())
     some = bool(verified.any())
     return {
-        "acceptance": clustered(np.nonzero(verified)[0], accepted[verified]) if some else {"mean": None, "error": None},
+        "acceptance": estimate_record(clustered(np.nonzero(verified)[0], accepted[verified])) if some else NONE,
         "by_position": _shares(accepted.sum(axis=0), verified.sum(axis=0)),
         "by_place": _shares(*_by_place(samples, shape)),
         "steps": estimate_record(estimate(samples.calls)),

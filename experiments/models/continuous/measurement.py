@@ -28,7 +28,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from torch.utils.flop_counter import FlopCounterMode
 
-from experiments.models.continuous.clusters import clustered
+from experiments.models.compare import estimate_record
 from experiments.models.continuous.kind import Continuous
 from experiments.options import count_option, file_option, run_module, seed_option
 from experiments.results import write_json
@@ -40,6 +40,7 @@ from simlab.continuous.networks.sampler import Sampler
 from simlab.continuous.rules import Rule, make_rule
 from simlab.continuous.rules.base import log_acceptance
 from simlab.randomness import Tape
+from simlab.statistics import clustered
 from theory.acceptance import speedup as eq_51
 
 RESULT = Path(__file__).parents[3] / "theory" / "measured" / "fashion_continuous.json"
@@ -188,15 +189,19 @@ def measured(models: Continuous, setting: Setting, images: int, seed: int) -> di
     image, chance, sigma, with_sigma, gap = map(
         np.concatenate, zip(*(drafts_of(rule, verified) for verified in seen), strict=True)
     )
-    acceptance = clustered(image, chance)
+    acceptance = estimate_record(clustered(image, chance))
     rejected = made.trials > 0
     return {
         "images": images,
         "drafts": len(chance),
         "acceptance": acceptance,
         # by how much the product of variances raises acceptance at the same trajectories
-        **({"sigma_adds": clustered(image, with_sigma - chance)} if setting.rule == "last-step" else {}),
-        "calls": clustered(numbers, made.calls),
+        **(
+            {"sigma_adds": estimate_record(clustered(image, with_sigma - chance))}
+            if setting.rule == "last-step"
+            else {}
+        ),
+        "calls": estimate_record(clustered(numbers, made.calls)),
         "proposals_a_rejection": float(made.trials[rejected].mean()) if rejected.any() else None,
         "unfinished": float(np.isnan(made.tokens[:, :, 0]).mean()),
         "log_sigma": quantiles(sigma),

@@ -27,12 +27,12 @@ from typing import Any
 
 import numpy as np
 
-from experiments.models.continuous.clusters import clustered
 from experiments.models.recording import WRONG, Recording, RecordingError, Replayed, wrong
 from simlab.continuous.models.protocol import FromNoise, Kernel
 from simlab.continuous.models.trajectories import Trajectory, TrajectoryPair
 from simlab.continuous.rules import RULES, make_rule
 from simlab.continuous.rules.base import Rule, log_acceptance
+from simlab.statistics import clustered
 
 KIND, VERSION = "continuous", 1
 FLAT = "replicate", "position", "place", "coin", "accepted"
@@ -125,8 +125,8 @@ class Trajectories(Recording):
         found = clustered(self.arrays["replicate"], rates)
         return {
             "rule": rule.name,
-            "acceptance": found["mean"],
-            "error": found["error"],
+            "acceptance": found.mean,
+            "error": found.error if found.n > 1 else None,
             "decisions": float(((self.arrays["coin"] < rates) == self.arrays["accepted"]).mean()),
             "refused": None,
         }

@@ -171,25 +171,35 @@ class Search:
     def _made_sure(self, pool: WorkerPool) -> Fault | Exact | None:
         """The law that is farthest from the target, once it is sure that there is one that is not the target's.
 
-        ``None`` as soon as the time that is left will not do: counts may show more elsewhere. With a number of calls no
-        time matters, and every round is of one enumeration, however many processes there are.
+        ``None`` where it cannot be made sure of: counts may show more elsewhere.
         """
-        farthest, number = max(self._deviating, key=self._off, default=None), 1
-        start, before = time.monotonic(), self._sureness
-        many = 1 if self.calls else max(1, self.processes)
-        while farthest and not self._sure and (number < ROUNDS if self.calls else self._spent() < 1):
+        farthest = max(self._deviating, key=self._off, default=None)
+        for numbers, part in self._rounds():
+            if farthest is None or self._sure:
+                break
             self.report("making sure of a law")
-            left = inf if self.calls else (1 - self._spent()) * self.budget
-            part = min(left, self._part(0.1))
-            for found in pool.run(Enumerate(farthest.case, part, number + k) for k in range(many)):
+            for found in pool.run(Enumerate(farthest.case, part, number) for number in numbers):
                 if not isinstance(found, Exact):
                     return found if isinstance(found, Fault) else None  # it is not what it was
                 self._learned(found)
-            number += many
-            gained = (self._sureness - before) / (time.monotonic() - start)
-            if not self.calls and self._sureness + gained * (1 - self._spent()) * self.budget < SURE:
-                return None
         return farthest if self._sure else None
+
+    def _rounds(self) -> Iterator[tuple[range, float]]:
+        """Numbers of enumerations that may make sure of a law, and the seconds of each.
+
+        As long as there is time, and it will do by what was gained so far; with a number of calls no time matters, and
+        every round is of one enumeration, however many processes there are.
+        """
+        if self.calls:
+            yield from ((range(number, number + 1), inf) for number in range(1, ROUNDS))
+            return
+        start, before, first, many = time.monotonic(), self._sureness, 1, max(1, self.processes)
+        while self._spent() < 1:
+            yield range(first, first + many), min((1 - self._spent()) * self.budget, self._part(0.1))
+            first += many
+            gained = (self._sureness - before) / (time.monotonic() - start)
+            if self._sureness + gained * (1 - self._spent()) * self.budget < SURE:
+                return
 
     @property
     def _deviating(self) -> list[Exact]:

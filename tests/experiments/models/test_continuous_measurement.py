@@ -1,26 +1,16 @@
-"""What is measured on the trained pair: errors of means of images, and a run that goes on where it was killed."""
+"""What is measured on the trained pair: a run that goes on where it was killed."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from experiments.models.continuous.kind import Continuous
-from experiments.models.continuous.measurement import Setting, begun, clustered, measured, settings
+from experiments.models.continuous.measurement import Setting, begun, measured, settings
 
 pytestmark = pytest.mark.property
-
-
-def test_errors_are_those_of_means_of_images() -> None:
-    random = np.random.default_rng(0)
-    images = np.repeat(np.arange(400), 5)
-    means = np.repeat(random.normal(size=400), 5)
-    found = clustered(images, means)  # five drafts that say the same count once
-    assert found["error"] == pytest.approx(1 / np.sqrt(400), rel=0.15)
-    assert clustered(np.zeros(3, int), np.arange(3.0)) == {"mean": 1.0, "error": None}
 
 
 def test_a_run_goes_on_from_what_is_there(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from simlab.statistics import (
     Sequential,
     Stated,
     TwoSampleG,
+    clustered,
     estimate,
     mean_interval,
     paired,
@@ -175,6 +176,20 @@ def test_means() -> None:
     low, high = apart.interval(0.95)
     assert (low + high) / 2 == pytest.approx(0.5)
     assert high - low == pytest.approx(2 * 3.18245 * apart.error, rel=1e-5)
+
+
+def test_errors_are_those_of_means_of_clusters() -> None:
+    means = np.random.default_rng(0).normal(size=400)
+    found = clustered(np.repeat(np.arange(400), 5), np.repeat(means, 5))  # five that say the same count once
+    one = estimate(means)
+    assert (found.mean, found.error, found.n) == pytest.approx((one.mean, one.error, 400))
+    uneven = clustered([7, 7, 7, 2], [1.0, 1.0, 0.0, 0.0])  # 2 of 3 and 0 of 1, about a half: off by 1/2 and -1/2
+    assert (uneven.mean, uneven.error) == pytest.approx((0.5, np.sqrt(0.5) / 2 / np.sqrt(2)))
+    alone = clustered(np.zeros(3, int), np.arange(3.0))
+    assert (alone.mean, alone.n, np.isnan(alone.error)) == (1.0, 1, True)
+    for clusters, values in (([0], [1.0, 2.0]), ([], []), ([0, 1], [1.0, np.nan])):
+        with pytest.raises(ValueError, match="expected"):
+            clustered(clusters, values)
 
 
 def test_a_mean_is_in_its_interval_just_when_its_p_value_says_so() -> None:
