@@ -13,6 +13,7 @@ from importlib import import_module
 from pathlib import Path
 
 from reports.data.files import Unreadable
+from reports.signals import ends_whole, leave_held_interrupts
 
 PAGES = {  # command: the file it writes, and the module that draws it
     "verify": ("verdicts.json", "report"),
@@ -31,9 +32,13 @@ USAGE = (
 
 def main() -> int:
     """Draw what the command line asks for; returns the exit status."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # leaves nothing half written
+    ends_whole()
+    leave_held_interrupts()
     try:
         return _draw()
+    except KeyboardInterrupt:
+        print("reports: interrupted", file=sys.stderr)
+        return 128 + signal.SIGINT
     except ModuleNotFoundError as error:
         if error.name not in DRAWING:
             raise

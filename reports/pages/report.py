@@ -8,7 +8,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.resources import files
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from markupsafe import Markup
 from reports.data.files import Unreadable, read_json
 from reports.pages import claims as claim_pages
 from reports.pages import published as published_page
+from reports.signals import ends_whole, no_interrupts
 from reports.site.gallery import Draw, inline
 from reports.site.html import remove, save, template
 from theory.papers import PAPERS
@@ -60,10 +61,17 @@ class Report:
 def build(out: Path) -> Path:
     """Write the report and the pages that belong to it beside the results in ``out``; raises as :func:`report`."""
     found = _verdicts(out)
-    with ProcessPoolExecutor(1, get_context("spawn")) as pool:  # the report alone takes as long as they do
-        beside = pool.submit(_write_beside, out, found)
-        text = report(out).text
-        beside.result()
+    # the report alone takes as long as what is beside it
+    with ProcessPoolExecutor(1, get_context("spawn"), initializer=ends_whole) as pool:
+        try:
+            with no_interrupts():
+                beside = pool.submit(_write_beside, out, found)
+            text = report(out).text
+            beside.result()
+        except BaseException:
+            for process in active_children():
+                process.terminate()
+            raise
     return save(out / FILE, text)
 
 

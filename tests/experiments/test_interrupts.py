@@ -213,13 +213,17 @@ def test_at_any_moment(moment: int, tmp_path: Path) -> None:
         assert list(out.iterdir()) == []
 
 
-@pytest.mark.slow
-def test_while_the_report_is_drawn(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "tenths", [20, *(pytest.param(tenths, marks=pytest.mark.slow) for tenths in (*range(0, 20, 2), *range(22, 30, 2)))]
+)
+def test_while_the_report_is_drawn(tenths: int, tmp_path: Path) -> None:
+    """At once, or when two processes draw: the second starts within a second, and imports for another."""
     out = tmp_path / "out"
     running = started(out)
     while not (out / "verdicts.json").exists():
         assert running.poll() is None
         time.sleep(0.002)
+    time.sleep(tenths / 10)
     whole_and_told(out, *interrupted(running))
 
 
