@@ -28,6 +28,7 @@ def cases() -> tuple[DecodeCase, ...]:
     return (
         _known("one token", one, few=True),
         _known("one token, which may end it", Model(_random(3, 1, 8).rows, 2), few=True),
+        *map(_at_both_ends, (4, 65, 32_768)),
         two,
         _known("three tokens of two", _random(2, 3, 2)),
         _known("three tokens of three", _random(3, 3, 3)),
@@ -119,6 +120,17 @@ def _rarely_ended(model: Model, eos: int) -> Model:
 
 def _known(name: str, model: Model, few: bool = False, both_ends: bool = False) -> DecodeCase:
     return DecodeCase(name, model, (joint(model.law).of(model.law),), True, few, both_ends)
+
+
+def _at_both_ends(size: int) -> DecodeCase:
+    """One token: of the first two of the vocabulary or of its last two, a likely one beside an unlikely one."""
+    row, tokens = np.zeros(size), [0, 1, size - 2, size - 1]
+    row[tokens] = 1 / 8, 3 / 8, 3 / 8, 1 / 8
+    labels = np.full(size, len(tokens))
+    labels[tokens] = range(len(tokens))
+    model = Model(Block.of_rows(row[None], np.empty((0, size))))
+    one = Places("the token", (0,), labels).of(model.rows)
+    return DecodeCase(f"one token of {size}, at both ends", model, (one,), few=True)
 
 
 def _in_windows(name: str, model: Model, width: int | None = None) -> DecodeCase:

@@ -156,7 +156,9 @@ class DecodeCase(Case):
         return sorted(set(values[(values > 0) & (values < 1)].tolist()))
 
     def law_of(self, emitted: Mapping[Tokens, float]) -> Array:
-        return self.model.law.law_of(emitted)
+        law, first = self.model.law.law_of(emitted), self.events[0]
+        every = np.stack(np.unravel_index(np.arange(len(law)), (self.model.rows.vocabulary,) * self.length), axis=1)
+        return np.bincount(first.codes(every), law, len(first.law))
 
     def law_under(self, name: str) -> Array | None:
         return self.law_by(decoding.FAULTS[name]) if self.known else None
