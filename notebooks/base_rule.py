@@ -60,7 +60,7 @@ def drag(p0=5, p1=3, p2=3, p3=1, q0=1, q1=2, q2=3, q3=6, k=1.0):
     axes[0].bar(range(4), kept, color="0.55", label="accepted")
     axes[0].bar(range(4), q - kept, bottom=kept, color="C1", label="rejected")
     axes[0].set(title=f"draft q: {kept.sum():.3f} accepted", ylabel="probability")
-    axes[1].bar(range(4), rule.residual(p, q, 0) if kept.sum() < 1 else np.zeros(4), color="C2")
+    axes[1].bar(range(4), rule.residual(p, q, 0) if kept.sum() < 1 - 1e-9 else np.zeros(4), color="C2")
     axes[1].set(title="residual: drawn after a rejection")
     axes[2].bar(np.arange(4) - 0.2, p, 0.4, color="C0", label="target p")
     axes[2].bar(np.arange(4) + 0.2, law, 0.4, color="C3", label="law of the rule")

@@ -111,7 +111,7 @@ def with_factor(n):
 
 
 right = for_all_masses(last_step, ("p", "q"), "accepted and proposed make p")
-wrong = for_all_masses(with_factor, ("p", "q"), "with a factor of 2 they do")
+wrong = for_all_masses(with_factor, ("p", "q"), "with a factor of 2 they make p")
 assert (right.outcome, wrong.outcome) == ("proven", "counterexample")
 print(right, wrong, sep="\n")
 

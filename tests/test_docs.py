@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from fnmatch import filter as matching
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import nbformat
 import pytest
+import typer
 
 import simlab.rules
 from experiments.cli.main import app, model
@@ -89,6 +92,26 @@ def test_dead_links_are_found(tmp_path: Path, link: str, dead: bool) -> None:
     (tmp_path / "other.html").write_text('<h1 id="place"></h1>', encoding="utf-8")
     (tmp_path / "index.html").write_text(f'<a href="{link}"></a><p id="here"></p>', encoding="utf-8")
     assert list(import_module("links").dead_links(tmp_path)) == ([("index.html", link)] if dead else [])
+
+
+def test_every_command_that_is_shown_has_the_options_that_are_shown() -> None:
+    pages = [path for path in (ROOT / "docs").rglob("*.md") if not {"written", "_build"} & set(path.parts)]
+    seen = set()
+    for page in [ROOT / "README.md", *pages]:
+        text = page.read_text(encoding="utf-8").replace("\\\n", " ")
+        blocks = re.compile(r"^ *```\w*\n(.*?)^ *```", re.M | re.S)
+        shown = re.findall(r"^ *(?:\$ )?(?:\.venv/bin/)?simlab (.*)$", "\n".join(blocks.findall(text)), re.M)
+        for line in [*shown, *re.findall(r"`simlab ([^`]*)`", blocks.sub("", text))]:
+            words = shlex.split(re.split(r" (?:\|\||&&|#|>) ", " ".join(line.split()))[0])
+            command: Any = typer.main.get_command(app)
+            while words and words[0] in getattr(command, "commands", {}):
+                command = command.commands[words.pop(0)]
+            assert not words or not hasattr(command, "commands"), f"{page}: simlab {line}"
+            command.make_parser(typer.Context(command)).parse_args(
+                [*words, "x"]
+            )  # options may be named without what they take
+            seen.add(command.name)
+    assert len(seen) > 15
 
 
 def test_every_name_of_the_rules_is_on_one_page() -> None:

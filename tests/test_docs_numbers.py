@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from reports.pages.report import KINDS, counts
+from tests.support.verdicts import KEPT, decided
+from theory.claims import CLAIMS
 
 pytestmark = pytest.mark.cli
 
@@ -61,6 +66,12 @@ def test_the_table_of_the_continuous_pair_has_no_other_settings() -> None:
     table = page.partition("| eq. 51 |\n")[2].partition("\n\n")[0].splitlines()[1:]
     assert len(table) == len(ROWS)
 
+
+MODELS = {  # of the pair, and what is told of each held out
+    "autoencoder": "{psnr_db:.1f} dB from draws; {nats_per_image:.0f} nats an image",
+    "target": "squared error of the noise {noise_mse:.4f}",
+    "draft": "squared error of the noise {noise_mse:.4f}",
+}
 
 METHODS = {  # of the table of methods, by the names of `simlab compare`
     "speculative": "`speculative`, 4 drafts of the draft model",
@@ -131,3 +142,61 @@ def test_what_told_continuous_rules_apart() -> None:
         least = [f"{checks[name]['detects']:.2f}" for name in ("tokens", "features", "accuracy")]
         assert least[0] == least[1]
         assert f"only a total variation of {least[0]} (tokens, features) or {least[2]} (accuracy)" in page
+
+
+@pytest.mark.slow  # those without a kept verdict are decided
+def test_the_readme_counts_the_verdicts() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    found = {id: KEPT.get(id) or decided(id).verdict for id in CLAIMS}
+    told = counts([{"kind": claim.source.kind, "verdict": found[id]} for id, claim in CLAIMS.items()])
+    for kind, name in KINDS.items():
+        line = ", ".join(f"{number} {verdict}" for verdict, number in told[name].items() if number)
+        assert re.search(f"^{kind}: +{line}$", readme, re.M), f"{kind}: {line}"
+
+
+def test_a_step_on_an_h100() -> None:
+    measured = json.loads((ROOT / "reports/measured/h100-device.json").read_text())["verification"]
+    for entry in measured:
+        name = f"`{entry['decoder']}`" + (", 4 candidates" if entry["nodes"] > entry["window"] else "")
+        recorded = (f"{entry[way]['device_ms']:.3f}" for way in ("graph", "compiled graph", "triton graph"))
+        line = row(name, f"{entry['eager']['device_ms']:.2f}", *recorded)
+        assert line in (ROOT / "docs/real-models.md").read_text()
+
+
+def test_what_cache_and_verification_take_of_a_step() -> None:
+    page = " ".join((ROOT / "docs/limits.md").read_text().split())
+    shares: dict[str, tuple[float, float]] = {}
+    for name, found in compared("image-methods/compare-32-drafts.json").items():
+        (one,) = (timed for timed in found["timing"] if timed["batch"] == 1)
+        ms = one["ms"]
+        shares[name] = (100 * (ms["verification"] + ms["cache"]) / one["step_ms"], 100 * ms["cache"] / one["step_ms"])
+    plain, more = (
+        sorted(shares[name][0] for name in names) for names in (("ar", "sjd", "sjd-ac"), ("sjd-pac", "sjd-block"))
+    )
+    cache = sorted(shares[name][1] for name in ("ar", "sjd", "sjd-ac", "sjd-pac", "sjd-block"))
+    assert f"take {plain[0]:.1f} to {plain[-1]:.1f} % of a step of plain drawing" in page
+    assert f"{more[0]:.1f} to {more[-1]:.1f} % of one of `sjd-pac` and `sjd-block`" in page
+    assert f"of that the cache is {cache[0]:.1f} to {cache[-1]:.0f} %" in page
+
+
+def test_models_of_the_continuous_pair_and_what_was_seen_of_them(continuous: dict[str, Any]) -> None:
+    page = " ".join((ROOT / "docs/continuous-pair.md").read_text().split())
+    for name, told in MODELS.items():
+        data = (ROOT / f"simlab/models/weights/continuous-{name}.safetensors").read_bytes()
+        header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
+        record = json.loads(header["__metadata__"]["record"])
+        held_out = told.format(**record["metrics"])
+        assert re.search(rf"\| {name} \| [^|]+ \| {record['parameters']:,} \| {held_out} \|", page)
+    usual, own = continuous["gamma 4"], continuous["unaligned, last-step"]
+    costs = [found["cost"] for found in continuous.values()]
+    noiseless = continuous["MAR's steps"]["gap"]
+    for piece in (
+        f"the draft takes {100 * min(costs):.0f} to {100 * max(costs):.0f} % of the target's time",
+        f"`last-step` takes {usual['calls']['mean']:.0f} calls instead of 49",
+        f"are {own['gap']['0.5']:.0f} deviations apart in the median, with it {usual['gap']['0.5']:.1f} (nine of ten: "
+        f"{usual['gap']['0.05']:.1f} to {usual['gap']['0.95']:.0f})",
+        f"log Σ from {usual['log_sigma']['0.05']:.1f} to {usual['log_sigma']['0.95']:.1f} in nine of ten drafts and "
+        f"{usual['log_sigma']['0.5']:.1f} in the median, adds {rate(usual['sigma_adds'])} to acceptance",
+        f"the last means are {noiseless['0.5']:.0f} deviations apart",
+    ):
+        assert piece in page, piece

@@ -27,16 +27,10 @@ DistanceOf = Callable[[np.ndarray, np.ndarray], float]  # from rows [V]
 
 
 class Contexts(NamedTuple):
-    """Rows of a target and its draft.
+    """Rows of a target and its draft."""
 
-    Attributes
-    ----------
-    p, q
-        ``float64[n, V]`` each.
-    """
-
-    p: np.ndarray
-    q: np.ndarray
+    p: np.ndarray  # float64[n, V]
+    q: np.ndarray  # float64[n, V]
 
     @property
     def lossless(self) -> float:
@@ -45,28 +39,10 @@ class Contexts(NamedTuple):
 
 
 def visited(pair: Pair, count: int, seed: int, sequences: int = 8) -> Contexts:
-    """Contexts spread evenly over places of sequences that the target draws itself.
+    """So many contexts, spread evenly over places of ``sequences`` that the target draws itself; ``seed``: of the tape.
 
-    Parameters
-    ----------
-    pair
-        A target and its draft.
-    count
-        How many contexts.
-    seed
-        Of the tape.
-    sequences
-        How many sequences are drawn.
-
-    Returns
-    -------
-    Contexts
-        Rows ``float[count, V]`` of target and draft.
-
-    Raises
-    ------
-    ValueError
-        If the pair has no draft, ``count`` or ``sequences`` < 1, or the sequences have fewer places than are asked for.
+    Raises ``ValueError`` if the pair has no draft, ``count`` or ``sequences`` is below 1, or the sequences have fewer
+    places than are asked for.
     """
     if pair.draft is None:
         raise ValueError("the pair has no draft; expected a target and a draft")
@@ -87,36 +63,14 @@ def visited(pair: Pair, count: int, seed: int, sequences: int = 8) -> Contexts:
 
 
 def likeliest(contexts: Contexts) -> Contexts:
-    """The same contexts where the draft's likeliest token is the candidate, surely, and scored so.
-
-    Parameters
-    ----------
-    contexts
-        Rows of target and draft.
-
-    Returns
-    -------
-    Contexts
-        With one-hot rows q.
-    """
+    """The same contexts where the draft's likeliest token is the candidate, surely, and scored so: q is one-hot."""
     q = np.zeros_like(contexts.q)
     q[np.arange(len(q)), contexts.q.argmax(axis=1)] = 1
     return contexts._replace(q=q)
 
 
 def entropies(contexts: Contexts) -> np.ndarray:
-    """The entropy of each of the target's rows in bits.
-
-    Parameters
-    ----------
-    contexts
-        Rows of target and draft.
-
-    Returns
-    -------
-    numpy.ndarray
-        ``float64[n]``.
-    """
+    """The entropy of each of the target's rows in bits, ``float64[n]``."""
     return scipy.special.entr(contexts.p).sum(axis=1) / np.log(2)
 
 
@@ -129,21 +83,9 @@ class Means(NamedTuple):
 
 
 def means(contexts: Contexts, rule: Rule, distance: DistanceOf | None = None) -> Means:
-    """Mean acceptance, TV and distance of a rule over contexts.
+    """Mean acceptance, TV and ``distance`` of a rule, which has a compiled form, over contexts.
 
-    Parameters
-    ----------
-    contexts
-        Rows of target and draft.
-    rule
-        A verification rule that has a compiled form.
-    distance
-        From the law emitted and the target row, ``[V]`` each, to a number; none by default.
-
-    Returns
-    -------
-    Means
-        ``wasserstein`` is the mean of ``distance``, NaN without one.
+    ``distance``: from the law emitted and the target row, ``[V]`` each, to a number.
     """
     found = []
     for p, q in zip(*contexts, strict=True):
@@ -157,48 +99,15 @@ def means(contexts: Contexts, rule: Rule, distance: DistanceOf | None = None) ->
 
 
 def amplify_to(contexts: Contexts, acceptance: float) -> float:
-    """The factor at which amplify accepts as much in the mean as is asked for.
+    """The factor, at least 1, at which amplify accepts as much in the mean as is asked for.
 
-    Parameters
-    ----------
-    contexts
-        Rows of target and draft.
-    acceptance
-        The mean acceptance wanted.
-
-    Returns
-    -------
-    float
-        At least 1.
-
-    Raises
-    ------
-    ValueError
-        If that is less than the lossless rule accepts, or more than amplify can.
+    Raises ``ValueError`` if that is less than the lossless rule accepts, or more than amplify can.
     """
     return 1 + _parameter(lambda more: _accepted(contexts, Amplify(1 + more)), acceptance)
 
 
 def addition_to(contexts: Contexts, acceptance: float) -> float:
-    """The addend at which addition accepts as much in the mean as is asked for.
-
-    Parameters
-    ----------
-    contexts
-        Rows of target and draft.
-    acceptance
-        The mean acceptance wanted.
-
-    Returns
-    -------
-    float
-        At least 0.
-
-    Raises
-    ------
-    ValueError
-        If that is less than the lossless rule accepts, or more than addition can.
-    """
+    """The addend, at least 0, at which addition accepts so much; raises as :func:`amplify_to` does."""
     return _parameter(lambda epsilon: _accepted(contexts, Addition(epsilon)), acceptance)
 
 

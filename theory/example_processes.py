@@ -14,23 +14,9 @@ from simlab.processes import TableProcess
 def random_process(
     seed: int, vocabulary: int, length: int, shape: tuple[int, int] | None = None, zeros: float = 0.25
 ) -> TableProcess:
-    """A table with an independent random row for every prefix.
+    """A table with an independent random row of rationals for every prefix, the same for the same ``seed``.
 
-    Parameters
-    ----------
-    seed
-        Of the rows: the same seed gives the same table.
-    vocabulary, length
-        V and the tokens of a sequence.
-    shape
-        Rows and columns of a grid; one row by default.
-    zeros
-        The share of entries that is 0.
-
-    Returns
-    -------
-    TableProcess
-        With rational rows.
+    ``shape``: rows and columns of a grid; one row by default. ``zeros``: the share of entries that is 0.
     """
 
     def row(prefix: tuple[int, ...]) -> list[Fraction]:
@@ -44,22 +30,7 @@ def random_process(
 
 
 def random_row(random: Random, size: int, least: int = 0) -> tuple[Fraction, ...]:
-    """A rational pmf.
-
-    Parameters
-    ----------
-    random
-        Where the weights come from.
-    size
-        V.
-    least
-        The least weight: with 0 a third of the entries is 0, with 1 none.
-
-    Returns
-    -------
-    tuple of Fraction
-        V of them.
-    """
+    """A rational pmf over ``size`` tokens; ``least``: with 0 about a third of the entries is 0, with 1 none."""
     weights = [random.choice([least, random.randint(1, 9), random.randint(1, 9)]) for _ in range(size)]
     if not any(weights):
         weights[random.randrange(size)] = 1
@@ -72,19 +43,8 @@ def point_mass(token: int, size: int) -> tuple[Fraction, ...]:
 
 
 def sticky_process(stay: Fraction, vocabulary: int, length: int) -> TableProcess:
-    """A Markov chain: the next token repeats the last one with probability ``stay``.
-
-    Parameters
-    ----------
-    stay
-        In [0, 1]; every other token is equally likely.
-    vocabulary, length
-        V, at least 2, and the tokens of a sequence.
-
-    Returns
-    -------
-    TableProcess
-        Uniform in the first token.
+    """A Markov chain over at least 2 tokens: the next repeats the last with probability ``stay``, or is any other, each
+    equally likely; the first is uniform.
     """
 
     def row(prefix: tuple[int, ...]) -> list[Fraction]:
@@ -97,20 +57,7 @@ def sticky_process(stay: Fraction, vocabulary: int, length: int) -> TableProcess
 
 
 def greedy_process(choices: dict[tuple[int, ...], int], vocabulary: int, length: int) -> TableProcess:
-    """A deterministic process.
-
-    Parameters
-    ----------
-    choices
-        The token after each prefix.
-    vocabulary, length
-        V and the tokens of a sequence.
-
-    Returns
-    -------
-    TableProcess
-        With one-hot rows.
-    """
+    """A deterministic process, of one-hot rows; ``choices``: the token after each prefix."""
     return TableProcess(vocabulary, length, lambda prefix: [int(t == choices[prefix]) for t in range(vocabulary)])
 
 
@@ -131,32 +78,12 @@ def codebook_pairs(
     roughness: float = 0.8,
     error: float = 0.4,
 ) -> CodebookPairs:
-    """Target and draft rows imitating an image model's over a random codebook.
+    """So many target and draft rows imitating an image model's over a random codebook; ``seed``: of both.
 
-    Parameters
-    ----------
-    seed
-        Of codebook and rows.
-    count
-        How many pairs of rows.
-    vocabulary, dimensions
-        V and the numbers of a token's vector.
-    sharpness
-        Scale of the inner product of a token's vector with a content vector.
-    roughness
-        Scale of the independent noise added to each logit.
-    error
-        Standard deviation of the draft's content vector from the target's.
-
-    Returns
-    -------
-    CodebookPairs
-        The codebook, and rows p and q.
-
-    Notes
-    -----
-    Which of several near tokens is likely is random, as LANTERN finds in image models (section 2.2); the draft's noise
-    is independent of the target's.
+    ``sharpness``: scale of the inner product of a token's vector with a content vector. ``roughness``: of the
+    independent noise added to each logit. ``error``: standard deviation of the draft's content vector from the
+    target's. Which of several near tokens is likely is random, as LANTERN finds in image models (section 2.2); the
+    draft's noise is independent of the target's.
     """
     random = np.random.default_rng(seed)
     codebook = random.normal(size=(vocabulary, dimensions))

@@ -65,21 +65,11 @@ LOSSLESS = Speculative()
 
 @dataclass(frozen=True, eq=False)
 class Speed:
-    """How many calls one decoder took for n images.
+    """How many calls one decoder took for n images."""
 
-    Attributes
-    ----------
-    tokens
-        Tokens of an image.
-    calls
-        ``int[n]``: calls for each image.
-    lengths
-        ``lengths[k]`` of all calls committed k tokens.
-    """
-
-    tokens: int
-    calls: np.ndarray
-    lengths: np.ndarray
+    tokens: int  # of an image
+    calls: np.ndarray  # int[n]: for each image
+    lengths: np.ndarray  # lengths[k] of all calls committed k tokens
 
     @property
     def ratios(self) -> np.ndarray:
@@ -107,43 +97,17 @@ class Speed:
 
 @lru_cache(maxsize=256)
 def image(number: int, **changes: Any) -> Pair:
-    """One image of the model: its process, a draft of it, and the codebook.
+    """One image of the model, independent of any other: its process, a draft of it, and the codebook.
 
-    Parameters
-    ----------
-    number
-        Which image; images are independent.
-    **changes
-        Parameters of :mod:`simlab.processes.local`, in place of those in ``IMAGE``.
-
-    Returns
-    -------
-    Pair
-        The same object at every call with the same arguments.
+    ``changes``: parameters of :mod:`simlab.processes.local`, in place of those in ``IMAGE``.
     """
     return make_process("local", image=number, **(IMAGE | changes))
 
 
 def speed(decoder: Decoder, seed: int, images: int = IMAGES, rule: Rule = LOSSLESS, **changes: Any) -> Speed:
-    """How fast ``decoder`` is; every image has its own replicate of the tape.
+    """How fast ``decoder`` is on so many images, numbered from 0, each with its own replicate of the tape of ``seed``.
 
-    Parameters
-    ----------
-    decoder
-        What is simulated.
-    seed
-        Of the tape.
-    images
-        How many images, numbered from 0.
-    rule
-        The verification rule.
-    **changes
-        Parameters of the process, in place of those in ``IMAGE``.
-
-    Returns
-    -------
-    Speed
-        Calls for each image, kept for whoever asks again.
+    ``changes``: as for :func:`image`. What is simulated is kept for whoever asks again.
     """
     committed = committed_of(decoder, seed, images, rule, **changes)
     lengths = np.bincount(np.concatenate(committed))
@@ -168,19 +132,11 @@ def _committed(decoder: Decoder, seed: int, number: int, rule: Rule, **changes: 
 
 @dataclass(frozen=True)
 class Comparison:
-    """One decoder against another, image by image.
+    """One decoder against another, image by image."""
 
-    Attributes
-    ----------
-    gain
-        The mean difference in tokens a call, paired by image.
-    better, worse
-        On how many images the first takes fewer calls, and more.
-    """
-
-    gain: Estimate  # of tokens a call
+    gain: Estimate  # the mean difference in tokens a call, paired by image
     better: int  # images on which the first takes fewer calls
-    worse: int
+    worse: int  # and more
 
     @property
     def p_value(self) -> float:
@@ -199,34 +155,12 @@ class Comparison:
 
 
 def compare(one: Speed, other: Speed) -> Comparison:
-    """``one`` against ``other``, on the images that both have.
-
-    Parameters
-    ----------
-    one, other
-        Speeds from the same seed, so that image k is the same in both.
-
-    Returns
-    -------
-    Comparison
-        The gain in tokens a call, and on how many images each takes fewer calls.
-    """
+    """``one`` against ``other``, on the images that both have; from the same seed, so that image k is the same."""
     n = min(len(one.calls), len(other.calls))
     fewer, more = (one.calls[:n] < other.calls[:n]).sum(), (one.calls[:n] > other.calls[:n]).sum()
     return Comparison(paired(one.ratios[:n], other.ratios[:n]), int(fewer), int(more))
 
 
 def stated(images: int = IMAGES) -> str:
-    """n, false-alarm rate and detectable effect of a sign test, as text.
-
-    Parameters
-    ----------
-    images
-        How many are compared.
-
-    Returns
-    -------
-    str
-        One sentence for a report.
-    """
+    """n, false-alarm rate and detectable effect of a sign test on so many images: one sentence for a report."""
     return str(ProportionTest(0.5).stated(images, FALSE_ALARMS)).replace("rate", "a share of faster images off 1/2 by")

@@ -7,21 +7,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper, or several that belong together.
+    """A paper, or several that belong together."""
 
-    Attributes
-    ----------
-    name
-        What pages call it.
-    short
-        Its abbreviations and the names of its methods, as people type them.
-    title, authors, arxiv
-        As it is printed; empty for what is no one paper.
-    """
-
-    name: str
-    short: str = ""
-    title: str = ""
+    name: str  # what pages call it
+    short: str = ""  # its abbreviations and the names of its methods, as people type them
+    title: str = ""  # this and the others as they are printed; empty for what is no one paper
     authors: str = ""
     arxiv: str = ""
 

@@ -33,43 +33,17 @@ class Envelope(NamedTuple):
     most: float  # mean TV(p, q): what there is to gain
 
     def least(self, gained: Any) -> Any:
-        """The bound: the least mean distance at which ``gained`` more is accepted.
-
-        Parameters
-        ----------
-        gained
-            Mean acceptance beyond alpha, ``[...]``.
-
-        Returns
-        -------
-        Any
-            ``float64[...]``, in units of the metric.
-        """
+        """The bound: the least mean distance ``[...]`` at which ``gained[...]`` more than alpha is accepted."""
         lines = self.wasserstein + self.price * (np.asarray(gained)[..., None] - self.gained)
         return np.maximum(lines.max(axis=-1), 0.0)
 
 
 def nearest_envelope(p: Any, q: Any, metric: Any, prices: int = 48) -> Envelope:
-    """The frontier of many rows under one metric, at quantiles of its distances.
+    """The frontier of rows ``p``, ``q`` ``[n, V]`` under one metric ``float[V, V]``, in its units.
 
-    Parameters
-    ----------
-    p, q
-        Target and draft rows ``[n, V]``.
-    metric
-        Distances ``float[V, V]``.
-    prices
-        How many quantiles, at least 2; more come nearer to the frontier.
-
-    Returns
-    -------
-    Envelope
-        A point of the frontier for each price, one price more than ``prices``.
-
-    Raises
-    ------
-    ValueError
-        If p or q is no pmf, their shapes differ, the metric is no table of distances, or ``prices`` < 2.
+    It has a point for each of so many ``prices``, at least 2, which are quantiles of the distances, and for one more;
+    with more it comes nearer to the frontier. Raises ``ValueError`` if p or q is no pmf, their shapes differ, the
+    metric is no table of distances, or ``prices`` < 2.
     """
     p, q = (np.asarray(rows, dtype=np.float64) for rows in as_pair(p, q))
     cost = as_metric(metric, "metric", p.shape[-1])

@@ -10,24 +10,11 @@ from simlab.processes import TableProcess
 
 
 def accepted_masses(p: Any, q: Any, candidates: int, replacement: bool) -> Any:
-    """How likely each token is the accepted one of K candidates tried in turn.
+    """How likely each token is the accepted one of K candidates, at least 0, tried in turn: ``[V]``.
 
-    Parameters
-    ----------
-    p, q
-        Target and draft rows ``[V]``, of numbers of one kind.
-    candidates
-        K, at least 0.
-    replacement
-        Whether candidates are drawn independently; else each without those before it.
+    ``p``, ``q``: target and draft rows ``[V]``, of numbers of one kind. ``replacement``: whether candidates are drawn
+    independently; else each without those before it. It sums to the acceptance rate.
 
-    Returns
-    -------
-    Array
-        ``[V]``, which sums to the acceptance rate.
-
-    Notes
-    -----
     Recursive rejection (SpecInfer, arXiv 2305.09781): x is accepted with min(1, p(x)/q(x)), else p becomes [p - q]+.
     """
     found = p * number(0, p)
@@ -50,19 +37,8 @@ def top_down_acceptance(
 ) -> Number:
     """Mean drafts accepted of a tree whose families are tried from the root down, each by recursive rejection.
 
-    Parameters
-    ----------
-    target, draft
-        Processes long enough for the tree.
-    branching
-        How many children a node of each level has.
-    replacement
-        Whether siblings are drawn independently; else each without those before it.
-
-    Returns
-    -------
-    Number
-        A ``Fraction`` where the processes are exact.
+    ``target``, ``draft``: processes long enough for the tree. ``branching``: how many children a node of each level
+    has. ``replacement``: of siblings, as for :func:`accepted_masses`.
     """
 
     def below(prefix: tuple[int, ...]) -> Number:

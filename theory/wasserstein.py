@@ -27,35 +27,14 @@ ITERATIONS = 10_000_000  # of the network simplex; it ends long before
 
 
 class Cells(NamedTuple):
-    """A partition of a codebook ``[V, d]``.
+    """A partition of a codebook ``[V, d]``."""
 
-    Attributes
-    ----------
-    labels
-        The cell of every token, ``int[V]``.
-    members
-        The tokens of every cell.
-    """
-
-    labels: np.ndarray
-    members: list[np.ndarray]
+    labels: np.ndarray  # the cell of every token, int[V]
+    members: list[np.ndarray]  # the tokens of every cell
 
 
 def cells(codebook: np.ndarray, count: int) -> Cells:
-    """A partition of a codebook by k-means, the same at every call.
-
-    Parameters
-    ----------
-    codebook
-        ``float[V, d]``.
-    count
-        How many cells, at most V.
-
-    Returns
-    -------
-    Cells
-        The cell of every token, and the tokens of every cell.
-    """
+    """A partition of a codebook ``float[V, d]`` by k-means in ``count`` cells, at most V; the same at every call."""
     from sklearn.cluster import KMeans
 
     labels = KMeans(count, n_init=1, max_iter=20, random_state=0).fit(codebook).labels_
@@ -63,19 +42,10 @@ def cells(codebook: np.ndarray, count: int) -> Cells:
 
 
 def wasserstein1_exact(law: np.ndarray, p: np.ndarray, codebook: np.ndarray) -> float:
-    """Wasserstein-1 under the Euclidean distances of a codebook.
+    """Wasserstein-1 under the Euclidean distances of a codebook, in its units.
 
-    Parameters
-    ----------
-    law, p
-        Rows ``float64[V]``, pmfs that are taken as they are.
-    codebook
-        ``float[V, d]``; up to some 4096 tokens it takes about a second.
-
-    Returns
-    -------
-    float
-        In units of the codebook.
+    ``law``, ``p``: rows ``float64[V]``, pmfs that are taken as they are. ``codebook``: ``float[V, d]``; up to some 4096
+    tokens it takes about a second.
     """
     much, little = _apart(law - p)
     if much is None or little is None:
@@ -88,25 +58,10 @@ def wasserstein1_exact(law: np.ndarray, p: np.ndarray, codebook: np.ndarray) -> 
 
 
 def wasserstein1_least(law: np.ndarray, p: np.ndarray, codebook: np.ndarray, landmarks: int = 1000) -> float:
-    """A lower bound of Wasserstein-1: the dual solution between the tokens with most of the mass.
+    """A lower bound of Wasserstein-1, at least 0: the dual solution between the tokens with most of the mass.
 
-    Parameters
-    ----------
-    law, p
-        Rows ``float64[V]``, pmfs that are taken as they are.
-    codebook
-        ``float[V, d]``.
-    landmarks
-        How many tokens of either kind are used at most.
-
-    Returns
-    -------
-    float
-        In units of the codebook, at least 0.
-
-    Notes
-    -----
-    Kantorovich's duality: no function that rises by no more than distance has means further apart.
+    ``law``, ``p``, ``codebook``: as for :func:`wasserstein1_exact`. ``landmarks``: how many tokens of either kind are
+    used at most. By Kantorovich's duality no function that rises by no more than distance has means further apart.
     """
     much, little = _apart(law - p)
     if much is None or little is None:
@@ -122,21 +77,10 @@ def wasserstein1_least(law: np.ndarray, p: np.ndarray, codebook: np.ndarray, lan
 def wasserstein1_most(law: np.ndarray, p: np.ndarray, codebook: np.ndarray, within: Cells) -> float:
     """An upper bound of Wasserstein-1: what a coupling in two stages costs, within cells and then between them.
 
-    Parameters
-    ----------
-    law, p
-        Rows ``float64[V]``, pmfs that are taken as they are.
-    codebook
-        ``float[V, d]``.
-    within
-        A partition of the codebook, such as :func:`cells` gives.
-
-    Returns
-    -------
-    float
-        In units of the codebook.
+    ``law``, ``p``, ``codebook``: as for :func:`wasserstein1_exact`. ``within``: a partition of the codebook, such as
+    :func:`cells` gives.
     """
-    left = np.where(abs(law - p) > 0, law - p, 0.0)
+    left = law - p
     spent = 0.0
     for members in within.members:
         much, little = _apart(left[members])
@@ -151,19 +95,10 @@ def wasserstein1_most(law: np.ndarray, p: np.ndarray, codebook: np.ndarray, with
 
 
 def wasserstein1_nearly(law: np.ndarray, p: np.ndarray, codebook: np.ndarray) -> float:
-    """Wasserstein-1 to a hundredth, by the tokens that make up ``SHARE`` of the mass to be moved on either side.
+    """Wasserstein-1 by the tokens that make up ``SHARE`` of the mass to be moved on either side.
 
-    Parameters
-    ----------
-    law, p
-        Rows ``float64[V]``, pmfs that are taken as they are.
-    codebook
-        ``float[V, d]``.
-
-    Returns
-    -------
-    float
-        In units of the codebook; what the other tokens have is taken to move as far as these do on average.
+    ``law``, ``p``, ``codebook``: as for :func:`wasserstein1_exact`. What the other tokens have is taken to move as far
+    as these do on average: off by at most 2 (1 - ``SHARE``) of the mass times the largest distance.
     """
     moved = float(total_variation(law, p))
     if moved < NOTHING:

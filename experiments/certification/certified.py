@@ -67,7 +67,7 @@ def _work(request: Request, out: Path, link: Link) -> dict[str, Any]:
             calls=request.calls,
             processes=subject.processes,
             shapes=request.shapes,
-            at_most=request.at_most,
+            at_most=request.at_most or subject.at_most,
             strict=request.strict,
             subject=f"{subject.module}:{subject.name}",
             progress=tell,

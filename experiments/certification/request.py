@@ -94,8 +94,9 @@ class Request(Effort):
 class Subject:
     """What is certified: a callable, its contract, and how a program gets it: ``from module import name``.
 
-    ``then`` is what has to follow that name: an attribute, or a call. ``about`` is the description of an adapter, and
-    ``published`` what is known of code from a checkout: its repository, commit and file.
+    ``then`` is what has to follow that name: an attribute, or a call. ``about`` is the description of an adapter,
+    ``at_most`` what shapes it takes, and ``published`` what is known of code from a checkout: its repository, commit
+    and file.
     """
 
     function: Any
@@ -106,6 +107,7 @@ class Subject:
     then: str = ""
     folder: Path | None = None
     about: str = ""
+    at_most: str = ""
     published: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -192,6 +194,7 @@ def _adapter(request: Request) -> Subject:
         then=f"({found.name!r}).make()",
         processes=0 if found.needs_cuda else request.processes,  # CUDA does not survive a fork
         about=f"{found.about} Of {found.package} {version}.",
+        at_most=found.at_most,
     )
 
 

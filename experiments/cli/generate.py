@@ -141,7 +141,9 @@ def generate_command(
             method = next(name for name in LOSSLESS if name in loaded.names(sampling))
         if method == AUTO:
             assert isinstance(loaded, Discrete)
-            _check_free(settings)
+            if settings:
+                told = "--method auto chooses the window itself; expected a method beside it"
+                raise ValueError(f"--set {settings[0]}: {told}")
             batch = min(run.batch, count)
             with advancing("auto") as tell:
                 chosen = choice.choice(loaded, sampling, batch, curve, lambda what: tell(description=f"auto: {what}"))
@@ -199,12 +201,6 @@ def unmeasured(model: str) -> str:
         f"{UNMEASURED}: what a step of each method commits has not been measured for {model}, and this one drafts by "
         "itself; another may be faster: --method METHOD"
     )
-
-
-def _check_free(settings: list[str] | None) -> None:
-    """Raise ``ValueError`` for settings of a method that is yet to be chosen."""
-    if settings:
-        raise ValueError(f"--set {settings[0]}: --method auto chooses the window itself; expected a method beside it")
 
 
 def first_step(steps: Sequence[float], compiled: float) -> str:

@@ -34,28 +34,14 @@ def judged(
     Returns 0, or 1 if the rule breaks its contract or the page could not be drawn; and the verdict. Raises
     :class:`UsageError` if there is no such rule.
 
-    Parameters
-    ----------
-    spec
-        Where the rule is.
-    name
-        What it is called.
-    settings
-        What it is made with.
-    out
-        A folder.
-    seed
-        Of random rows and searches.
-    check
-        Is called once there is a rule, before anything is judged.
+    ``spec``: where the rule is, ``name``: what it is called, ``settings``: what it is made with. ``seed``: of random
+    rows and searches. ``check`` is called once there is a rule, before anything is judged.
     """
     from experiments.judging.judge import PARTS, judge_apart
     from experiments.judging.load_object import as_rule, load_rule
     from experiments.judging.measures import codebook
     from experiments.judging.proving import subject_of
     from theory.judge.user_rule import UserRule
-
-    shown, out = out, out.absolute()  # whatever becomes of the current folder
 
     def load() -> UserRule:
         if not settings:
@@ -77,7 +63,7 @@ def judged(
     complete = drawn(out, "judge")
     if not complete:
         print_text(console, "the page could not be drawn; the results are saved", "bold red")
-    print_text(console, where(verdict=shown / "judge.json", page=shown / "judge.html"))
+    print_text(console, where(verdict=out / "judge.json", page=out / "judge.html"))
     return 0 if complete and document["verdict"] != "breaks" else 1, str(document["verdict"])
 
 

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from experiments.terminal import UsageError, advancing, check_writable, error_output, output, print_text, wrong_usage
+from experiments.terminal import UsageError, advancing, check_writable, output, print_text, wrong_usage
 from simlab.registry import meant
 
 if TYPE_CHECKING:
@@ -36,11 +36,7 @@ def run_large(asked: Sequence[str], vocabulary: int, out: Path) -> int:
         for name in chosen:
             tell(description=name)
             path = out / "large" / f"{name}.parquet"
-            try:
-                write_table(path, measure[name](vocabulary))
-            except KeyboardInterrupt:
-                print_text(error_output(), f"simlab: interrupted; no {name} was written, tables before it were")
-                return 130
+            write_table(path, measure[name](vocabulary))
             tell(advance=1)
             print_text(output(), f"table  {path}")
     return 0

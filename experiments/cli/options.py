@@ -26,21 +26,22 @@ Settings = Annotated[list[str] | None, option("a parameter of it (repeatable)", 
 
 
 def exact_settings(settings: list[str] | None) -> dict[str, Any]:
-    """Parameters from ``KEY=VALUE``, fractions among them. Raises ``ValueError`` for what has no such form."""
-    return {name: read_value(value) for name, value in map(_read_setting, settings or [])}
+    """Parameters from ``KEY=VALUE``, fractions among them.
 
-
-def _read_setting(text: str) -> tuple[str, str]:
-    """A parameter's name and value from ``name=value``."""
-    name, sign, value = text.partition("=")
-    if not (name and sign):
-        raise ValueError(f"--set {text}: expected KEY=VALUE")
-    return name, value
+    Raises ``ValueError`` for what has no such form, and for one that is given twice.
+    """
+    found: dict[str, Any] = {}
+    for text in settings or []:
+        name, sign, value = text.partition("=")
+        if not (name and sign) or name in found:
+            raise ValueError(f"--set {text}: expected KEY=VALUE, each parameter once")
+        found[name] = read_value(value)
+    return found
 
 
 def read_value(text: str) -> Any:
     """A parameter's value: a fraction, JSON, numbers with commas between them, or a word."""
-    if "," in text and not text.startswith("["):
+    if "," in text and not text.startswith(("[", "{")):
         return [read_value(each) for each in text.split(",")]
     if "/" in text:
         try:

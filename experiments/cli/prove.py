@@ -66,9 +66,9 @@ def prove_command(
 
     Asks whether a rule, a decoder or a verifier is lossless, or what --that says: "accepts >= speculative",
     "tv <= 1/10", frontier; of a decoder also "calls <= sjd", mean steps of whole sequences. Exit status 0: proven,
-    and cvc5, where it is installed, contradicts it in nothing; 1: refuted, with the simplest rows that were found; 3:
-    unknown. --at P Q shows what a rule does to one target row and one draft row instead: what comes out, how often a
-    draft is accepted, how far that is from p, and the most that any rule accepts at this distance.
+    and cvc5, where it is installed, contradicts it in nothing; 1: refuted, with the simplest rows that were found, or
+    judged lossy; 3: unknown. --at P Q shows what a rule does to one target row and one draft row instead: what comes
+    out, how often a draft is accepted, how far that is from p, and the most that any rule accepts at this distance.
 
     A rule of your own is accept(p, q, x), the probability of accepting x, and residual(p, q, x), the pmf to draw from
     once x is rejected; p and q are arrays [V], x is a token. NAME is an object with these two methods, a class or
@@ -83,7 +83,7 @@ def prove_command(
     if judge and (decoder or not _is_file(spec)):
         raise UsageError(f"--judge is for a rule of your own, as file.py:NAME; not for {spec}")
     with wrong_usage():
-        sizes = [_size(text) for text in size or []]
+        sizes = list(dict.fromkeys(map(_size, size or [])))
         given = exact_settings(settings)
     if seed is not None and not judge and at is None:
         raise UsageError(f"--seed {seed}: is of --judge; expected --judge as well, or no --seed")
@@ -103,7 +103,7 @@ def prove_command(
 
     shown = out or Path("out/proofs") / _folder(spec)
     folder, copy = shown.absolute(), copy and copy.absolute()  # whatever becomes of the current folder
-    status = 0
+    status, lossy = 0, False
     own = _shown_by(spec, settings or [])
     if copy and copy.parent == folder and WRITTEN.fullmatch(copy.name):
         raise UsageError(f"--json {copy}: has the name of a file that is written there; expected another")
@@ -129,6 +129,7 @@ def prove_command(
         if verdict == "breaks":  # there is no rule to prove anything of
             unknown("it breaks the contract of a rule: judge.json says how")
             return status
+        lossy = verdict == "lossy" and that == "lossless"  # at rows of another size than what is proven, perhaps
 
     try:
         with advancing_apart(check) as (found, tell):
@@ -164,7 +165,7 @@ def prove_command(
     if answer["outcome"] == "proven" and not (decoder or size):
         print_text(console, "what shows with more tokens only was not looked at: --size V=4 does")
     print_text(console, where(answer=shown / "answer.json", checker=shown / "check.py"))
-    return status or STATUS[answer["outcome"]]
+    return status or STATUS[answer["outcome"]] or int(lossy)
 
 
 def _second_solver(answer: dict[str, Any], folder: Path, shown: Path, seconds: float) -> tuple[dict[str, Any], str]:

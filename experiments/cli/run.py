@@ -12,7 +12,16 @@ import typer
 
 from experiments.cli import large
 from experiments.options import option
-from experiments.terminal import UsageError, error_output, output, plain_table, print_text, progress_bar, wrong_usage
+from experiments.terminal import (
+    UsageError,
+    check_writable,
+    error_output,
+    output,
+    plain_table,
+    print_text,
+    progress_bar,
+    wrong_usage,
+)
 from simlab.registry import meant
 
 if TYPE_CHECKING:
@@ -102,10 +111,9 @@ def _run(path: Path, out: Path | None, seeds: list[int], workers: int | None, sc
     with wrong_usage(f"{path}: "):
         work = cells(spec)
     out = out or Path("out/sweeps") / spec.name
-    if out.exists() and not out.is_dir():
-        raise UsageError(f"--out {out}: is a file; expected a folder")
     try:
         with _pool(workers, scheduler) as pool, progress_bar(counted=False) as progress:
+            check_writable("--out", out)
             done = run_sweep(spec, work, out, pool, _Display(progress, spec, work))
     except Unreachable as error:
         raise UsageError(f"--scheduler {scheduler}: {error}") from None

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from experiments.apart import Link
 
 WIDTH = 30  # of the longest bar
+ROUNDING = 1e-12  # a TV between floats that is none
 
 Rows = tuple[list[Any], list[Any]]
 
@@ -37,7 +38,7 @@ def show(rule: str, p: str, q: str, given: dict[str, Any], limit: float) -> int:
         spent, kept = tv(rows[0], emitted), alpha(*rows)
         most = frontier(*rows, spent)
     console = output()
-    longest = max(map(float, emitted))
+    longest, rounding = max(map(float, emitted)), 0 if isinstance(spent, Fraction) else ROUNDING
     table = [
         (str(x), number_text(rows[0][x]), number_text(rows[1][x]), number_text(mass), bar(float(mass) / longest))
         for x, mass in enumerate(emitted)
@@ -45,7 +46,7 @@ def show(rule: str, p: str, q: str, given: dict[str, Any], limit: float) -> int:
     console.print(plain_table(console, ("token", "p", "q", "emitted", ""), table), highlight=False)
     for name, value, meaning in (
         ("accepts", accepted, f"of drafts; speculative sampling accepts 1 - TV(p, q) = {number_text(kept)}"),
-        ("TV", spent, "of what is emitted from p" if spent else "of what is emitted from p: lossless here"),
+        ("TV", spent, f"of what is emitted from p{': lossless here' if spent <= rounding else ''}"),
         ("frontier", most, "of drafts is the most that any rule accepts at this TV"),
     ):
         print_text(console, f"{name:9}{number_text(value)} {meaning}")

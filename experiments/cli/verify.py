@@ -57,6 +57,8 @@ def verify_command(
     check_writable("--out", out)
     if copy:
         check_copy("--json", copy)
+        if copy.absolute() in (out.absolute() / "report.html", out.absolute() / "manifest.json"):
+            raise UsageError(f"--json {copy}: has the name of a file that is written there; expected another")
 
     from experiments.results import write_json
     from experiments.verification.claims import with_parts
@@ -134,10 +136,13 @@ def read_decided(option: str, path: Path) -> dict[str, tuple[str, str]]:
     """Verdicts by id, each with its first evidence, from what ``simlab verify`` wrote; ``option`` names the file."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
-        return {
+        found = {
             entry["id"]: (entry["verdict"], next((one["summary"] for one in entry.get("evidence", ())), ""))
             for entry in document["claims"]
         }
+        if not all(isinstance(text, str) for id, told in found.items() for text in (id, *told)):
+            raise ValueError("an id, a verdict or a summary that is no text")
+        return found
     except OSError as error:
         raise UsageError(f"{option} {path}: {error.strerror}") from None
     except (ValueError, KeyError, TypeError):

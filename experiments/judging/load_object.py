@@ -40,6 +40,8 @@ def load_rule(spec: str, codebook: Callable[[int], Array]) -> UserRule:
 def rule_of(name: str, given: dict[str, Any], size: int) -> Rule:
     """The rule known here as ``name``; where it asks for neighbours that are not given, those next in number."""
     if name in RULES and "neighbours" not in given and "neighbours" in RULES[name].__init__.__code__.co_varnames:
+        if size < 2:
+            raise ValueError(f"rule {name!r} asks for neighbours, and rows have {size} token; expected two at least")
         line: Sequence[Any] = [[float(x)] for x in range(size)]
         given = given | {"neighbours": codebook_neighbours(line, count=min(NEAR, size - 1))}
     return make_rule(name, **given)

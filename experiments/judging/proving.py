@@ -203,14 +203,8 @@ def subject_of(spec: str, settings: Mapping[str, Any] | None = None, kind: str =
     Returns a decoder, a verifier, a rule, or a function from V to a rule. Raises ``ValueError`` if there is none,
     saying what was expected.
 
-    Parameters
-    ----------
-    spec
-        A name, ``module:name`` or ``file.py:name``.
-    settings
-        What it is made with.
-    kind
-        ``decoder`` or ``rule``, where it has to be one.
+    ``spec``: a name, ``module:name`` or ``file.py:name``. ``settings``: what it is made with. ``kind``: ``decoder`` or
+    ``rule``, where it has to be one.
     """
     given = {name: _fraction(value) for name, value in (settings or {}).items()}
     if ":" not in spec and not spec.endswith(".py"):
@@ -290,18 +284,9 @@ def _fraction(value: Any) -> Any:
 
 
 def write_answer(answer: Answer, out: Path, **more: Any) -> dict[str, Any]:
-    """Write it to a folder, with the files of a proof; nothing of an earlier one is left.
+    """Write it to a folder, with the files of a proof, and ``more`` in answer.json; nothing of an earlier one is left.
 
     Returns what answer.json holds.
-
-    Parameters
-    ----------
-    answer
-        What came out.
-    out
-        The folder.
-    more
-        More for answer.json.
     """
     for stale in (*out.glob("proof-*.smt2"), out / "check.py"):
         stale.unlink(missing_ok=True)

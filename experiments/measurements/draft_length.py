@@ -38,8 +38,10 @@ REGIONS = {
 Record = dict[str, Any]
 
 
-def printed() -> pd.DataFrame:
-    """Columns: column, main (of Tables 1 and 2), reading, gamma, printed, low, high (of the mean), off."""
+def printed(seed: int = 0) -> pd.DataFrame:
+    """Columns: column, main (of Tables 1 and 2), reading, gamma, printed, low, high (of the mean), off. Nothing is
+    sampled.
+    """
     ledger, found = published(), []
     for tables in (MAIN, OTHERS):
         for column in columns(ledger, *tables):
@@ -115,9 +117,4 @@ def _estimate(accepted: np.ndarray, of: np.ndarray) -> Record:
     return {"simulated": float(share), "error": float(spread) / sqrt(len(of))}
 
 
-MEASURED: dict[str, Callable[[int], pd.DataFrame]] = {"printed": lambda seed: printed(), "rates": rates}
-
-
-def measure(name: str, seed: int) -> pd.DataFrame:
-    """The table called ``name``, one of ``MEASURED``; the seed is for what samples."""
-    return MEASURED[name](seed)
+MEASURED: dict[str, Callable[[int], pd.DataFrame]] = {"printed": printed, "rates": rates}  # of a seed

@@ -152,8 +152,9 @@ def neighbours(
     """LANTERN over k, delta and measure, for sampled candidates and for the draft's likeliest token.
 
     Columns: vocabulary, rows, entropy, candidate, lossless, measure, k, delta, acceptance, tv, and with ``distances``
-    least, wasserstein, most. Only k below the vocabulary are taken.
+    least, wasserstein, most. Only k below the vocabulary are taken; raises ``ValueError`` where none is.
     """
+    check_at_least("vocabulary", vocabulary, COUNTS[0] + 1)
     table = []
     for kind in rows:
         pair, codebook = codebook_process(vocabulary, kind)

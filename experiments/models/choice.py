@@ -188,7 +188,10 @@ def _timed_elsewhere(costs: dict[str, Any], own: dict[str, Any]) -> str:
 def _of_file(path: Path, models: Discrete) -> dict[str, Any]:
     """The costs in a file; raises ``ValueError`` where they are none, or of other models than these."""
     document = _read(path)
-    curve.curve_of(document)
+    try:
+        curve.curve_of(document)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
     for kind, known in {"target": document.get("model"), **document.get("drafters", {})}.items():
         own = models.fingerprint(kind) if kind in ("target", *models.drafters) else known
         if known not in (None, own):
@@ -253,7 +256,7 @@ def _read(path: Path) -> dict[str, Any]:
         document = json.loads(path.read_text("utf-8"))
     except OSError as error:
         raise ValueError(f"{path}: {error.strerror}; expected a file") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise ValueError(f"{path} is no JSON; expected a file that simlab model device wrote") from None
     if not isinstance(document, dict):
         raise ValueError(f"{path} holds no document; expected a file that simlab model device wrote")

@@ -22,6 +22,7 @@ from experiments.machine import facts
 from experiments.models.discrete.kind import Discrete
 from experiments.models.discrete.methods import Drafter
 from experiments.results import device_name
+from simlab.checks import check_at_least, check_number
 from simlab.models.process.sampling import Sampling
 
 ROWS = (1, 2, 3, 4, 5, 7, 9, 13, 17, 25, 33, 49, 65)  # a sequence: those of a token, and of windows to choose from
@@ -29,6 +30,7 @@ DRAFTS = (1, 4)  # after one call of the target
 BATCHES = (1, 2, 4, 8, 16, 32, 64)
 COMMAND = "simlab model device --curve"
 WALL = "wall clock"
+LEAST = 1e-12  # seconds that a call takes
 UNDISTURBED = 0.8  # of a core, the share that the thread that calls the model has to have had of one
 REPEATS = 9  # calls that are timed, at most
 SECONDS = 0.15  # that they take together, at most, but for the first two
@@ -80,16 +82,21 @@ def _line(xs: Sequence[float], ys: Sequence[float], x: float) -> float:
 def curve_of(document: Mapping[str, Any]) -> Curve:
     """The curve that a document holds; raises ``ValueError`` for what is none."""
     try:
+        for name, kind in (("drafters", dict), ("rows_of", dict), ("core", int | float)):
+            if name in document and not isinstance(document[name], kind):
+                raise TypeError(f"{name} is {document[name]!r}")
         drafting = {name: _by_batch(entries, "drafts") for name, entries in document["drafting"].items()}
         return Curve(_by_batch(document["target"], "rows"), drafting)
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ValueError(f"no cost of calls is to be read ({error!r}); expected what `{COMMAND}` writes") from None
 
 
 def _by_batch(entries: Sequence[Entry], size: str) -> Measured:
     found: dict[int, dict[int, float]] = {}
     for entry in entries:
-        found.setdefault(entry["batch"], {})[entry[size]] = entry["seconds"]
+        batch, count = (check_at_least(name, entry[name], 1) for name in ("batch", size))
+        check_number("seconds", entry["seconds"], LEAST)
+        found.setdefault(batch, {})[count] = entry["seconds"]
     if not found:
         raise KeyError(size)
     return {batch: _rising(times) for batch, times in found.items()}

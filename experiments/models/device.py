@@ -136,7 +136,8 @@ def _measured(plan: Plan, folder: Path, notify: Notify) -> Iterator[Entry]:
         yield document
     for name, make in _models(plan).items():
         notify(name)
-        parts[name] = make if isinstance(make, dict) else kept.document({"part": name}, partial(_of_model, make, plan))
+        own = partial(lambda make: breakdown(make(), plan), make)
+        parts[name] = make if isinstance(make, dict) else kept.document({"part": name}, own)
         if plan.on_cuda:
             torch.cuda.empty_cache()
         yield document
@@ -147,10 +148,6 @@ def _measured(plan: Plan, folder: Path, notify: Notify) -> Iterator[Entry]:
         entry |= kept.document({"part": decoder, "vocabulary": vocabulary, "ways": COMPILED}, run)
         yield document
     kept.remove()
-
-
-def _of_model(make: Callable[[], Backbone], plan: Plan) -> Entry:
-    return breakdown(make(), plan)
 
 
 # Timing -----------------------------------------------------------------------------------------------------------
@@ -450,22 +447,18 @@ class Compiled(Decoder[Any]):
 
 def _compiled(decoder: Decoder, process: Process, plan: Plan) -> Entry:
     """Kernels that torch makes of the whole step."""
-    if not plan.on_cuda:
-        return dict.fromkeys(COMPILED, not_measured(NEEDS_CUDA))
-    torch._dynamo.reset()  # of other sizes, which it would want to be one program with
-    try:
-        step = _steps(Compiled(decoder, process, Speculative(), Tape(0, 1)), process)
-        return dict(zip(COMPILED, (timed(step, plan), _recorded(step, plan)), strict=True))
-    except Exception as error:  # whatever the compiler makes of it
-        return dict.fromkeys(COMPILED, not_measured(f"cannot be compiled: {first_line(error)}"))
+
+    def made() -> Callable[[], object]:
+        torch._dynamo.reset()  # of other sizes, which it would want to be one program with
+        return _steps(Compiled(decoder, process, Speculative(), Tape(0, 1)), process)
+
+    return _both_ways(COMPILED, made, plan, None if plan.on_cuda else NEEDS_CUDA)
 
 
 def _fused(decoder: Decoder, process: Process, plan: Plan) -> Entry:
     """The project's own kernels, where there are some for the decoder."""
-    reason = unsupported(decoder, Speculative()) if plan.on_cuda else NEEDS_CUDA
-    if reason is not None:
-        return dict.fromkeys(FUSED, not_measured(reason))
-    try:
+
+    def made() -> Callable[[], object]:
         from simlab.decoders.triton import Fused  # loads Triton
 
         loop = Fused(decoder, process, Speculative(), 1)
@@ -476,9 +469,22 @@ def _fused(decoder: Decoder, process: Process, plan: Plan) -> Entry:
             state = loop.step(state)
 
         step()
-        return dict(zip(FUSED, (timed(step, plan), _recorded(step, plan)), strict=True))
+        return step
+
+    return _both_ways(FUSED, made, plan, unsupported(decoder, Speculative()) if plan.on_cuda else NEEDS_CUDA)
+
+
+def _both_ways(
+    ways: tuple[str, ...], made: Callable[[], Callable[[], object]], plan: Plan, reason: str | None
+) -> Entry:
+    """Kernels of the step that is ``made``, launched one by one and at once; not for a ``reason``, if there is one."""
+    if reason is not None:
+        return dict.fromkeys(ways, not_measured(reason))
+    try:
+        step = made()
+        return dict(zip(ways, (timed(step, plan), _recorded(step, plan)), strict=True))
     except Exception as error:  # whatever the compiler makes of it
-        return dict.fromkeys(FUSED, not_measured(f"cannot be compiled: {first_line(error)}"))
+        return dict.fromkeys(ways, not_measured(f"cannot be compiled: {first_line(error)}"))
 
 
 def _versions() -> dict[str, str]:

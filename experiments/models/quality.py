@@ -129,8 +129,12 @@ def frechet(first: np.ndarray, second: np.ndarray) -> float:
 
 def rank_counts(likelihood: Likelihood, seed: int) -> np.ndarray:
     """``int64[CELLS]``: how many tokens have a rank in each cell of 0 to 1."""
-    ranks = _ranks(likelihood, seed)
-    return np.bincount((ranks * CELLS).astype(np.int64).clip(0, CELLS - 1).ravel(), minlength=CELLS)
+    return in_even_cells(_ranks(likelihood, seed))
+
+
+def in_even_cells(shares: np.ndarray) -> np.ndarray:
+    """``int64[CELLS]``: how many of the numbers from 0 to 1 are in each cell."""
+    return np.bincount((shares * CELLS).astype(np.int64).clip(0, CELLS - 1).ravel(), minlength=CELLS)
 
 
 def rank_distance(likelihood: Likelihood, seed: int) -> dict[str, float]:

@@ -107,6 +107,8 @@ def opened(path: Path) -> tuple[Any, dict[str, Any]]:
 
 
 def wrong(path: Path, error: Exception) -> RecordingError:
-    """What to say of a file that raised an error."""
+    """What to say of a file that raised an error; what is said already stays."""
+    if isinstance(error, RecordingError):
+        return error
     reason = str(error).splitlines()[0] if str(error) else type(error).__name__
     return RecordingError(f"{path}: {reason}; {EXPECTED}")

@@ -11,7 +11,7 @@ Nothing of this is there for a decoder that verifies no drafts by a rule: number
     With several it is an upper bound: TV of what the rule and what the lossless rule emit *for the candidates there
     were*, whose mean is at least the TV of the means. ``distortion_exact`` says which.
     ``distortion_w1``: the same in Wasserstein-1 under the L2 distances of the codebook, over every fourth of these
-    positions and to a hundredth (:func:`theory.wasserstein.wasserstein1_nearly`); NaN without a codebook.
+    positions, by most of the mass (:func:`theory.wasserstein.wasserstein1_nearly`); NaN without a codebook.
     ``acceptance``, ``acceptance_lossless``: the probability that a draft is accepted, by the rule and by the lossless
     one, over those of the positions that had one.
 

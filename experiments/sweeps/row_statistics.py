@@ -6,7 +6,8 @@
     ``perturbation_tv``: TV between the rows before and after by the offset 1, 2, ... up to 64 (or 64 before the end),
     mean over the places; both rows are of calls that begin behind the place, so noise that calls have is the same in
     both. ``perturbation_other_call_tv``: the same where the row after comes from a call that begins one position
-    earlier. ``repeat_tv``: TV between these two calls on the *same* tokens, mean over offsets: 0 but for noise.
+    earlier. ``repeat_tv``: TV between these two calls on the *same* tokens, mean over offsets: 0 but for noise. Of a
+    single token, behind which there are no rows, lists are empty and the mean is NaN.
 ``keep``
     The probability that a draft stays the same from one call to the next, by the offset 0, 1, ... in the window: p' and
     p are the rows that two calls in a row gave one position. ``keep``: 1 - TV(p', p), if it is verified;
@@ -41,7 +42,7 @@ def perturbation(sample: Sample) -> Columns:
     return {
         "perturbation_tv": [own[0].mean(axis=0).tolist() for own in found],
         "perturbation_other_call_tv": [own[1].mean(axis=0).tolist() for own in found],
-        "repeat_tv": np.array([own[2].mean() for own in found]),
+        "repeat_tv": np.array([own[2].mean() if own.size else np.nan for own in found]),
     }
 
 

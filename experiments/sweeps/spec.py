@@ -154,7 +154,7 @@ def _short(value: Any) -> str:
 def read_spec(path: Path) -> Spec:
     """The spec in a file; raises ``ValueError`` where it cannot be read or is no spec, naming file and key."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")  # editors of Windows put a mark at the beginning
     except OSError as error:
         raise ValueError(f"{path}: {error.strerror}") from None
     except UnicodeDecodeError:

@@ -16,6 +16,7 @@ from errno import EISDIR
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 
@@ -117,8 +118,9 @@ class Store:
 
 
 def digest(frame: pd.DataFrame) -> str:
-    """The SHA-256 of names, types and values of the columns."""
-    table = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata()
+    """The SHA-256 of names, types and values of the columns; NaN is one value, whatever its sign and payload."""
+    known = frame.where(frame.notna(), np.nan)  # a file keeps that there is none, not the bits that stood there
+    table = pa.Table.from_pandas(known, preserve_index=False).replace_schema_metadata()
     stream = pa.BufferOutputStream()
     with pa.ipc.new_stream(stream, table.schema) as writer:
         writer.write_table(table)

@@ -33,6 +33,7 @@ class AutoencoderTask(Task):
     @torch.no_grad()
     def after(self, step: int, generator: torch.Generator) -> None:
         if step + 1 == self.steps:  # the last
+            self.model.centre.zero_(), self.model.spread.fill_(1)  # of an end that more steps have followed
             mean, sd = laws_of(self.model, self.images[:MEASURED])
             self.model.centre.copy_(mean.mean((0, 1)))
             self.model.spread.copy_((mean.var((0, 1)) + sd.square().mean((0, 1))).sqrt())

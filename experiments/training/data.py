@@ -10,6 +10,7 @@ import gzip
 import hashlib
 import zlib
 from collections.abc import Callable
+from http.client import HTTPException
 from pathlib import Path
 from typing import NamedTuple
 from urllib.request import urlopen
@@ -86,7 +87,7 @@ def _download(address: str) -> bytes:
     try:
         with urlopen(address, timeout=60) as response:
             packed: bytes = response.read()
-    except OSError as error:
+    except (OSError, HTTPException) as error:
         raise ValueError(
             f"{address}: {error}; expected to download Fashion-MNIST: install Debian's dataset-fashion-mnist, or give "
             "a folder with the four files (--data)"

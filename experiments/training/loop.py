@@ -11,6 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from functools import partial
 from math import cos, pi
 from pathlib import Path
 from time import perf_counter
@@ -119,8 +120,15 @@ def train(
         mean = now if step == 0 else (1 - MIX) * mean + MIX * now
         notify(step + 1, f"loss {mean:.3f}")
         if (step + 1) % SAVE_EVERY == 0:
-            progress = Progress(step + 1, seconds + perf_counter() - began, mean, legs)
-            _save(task.model, optimiser, plan, state, progress, dict(built_on))
+            content = {
+                "plan": asdict(plan),
+                "built_on": dict(built_on),
+                **Progress(step + 1, seconds + perf_counter() - began, mean, legs)._asdict(),
+                # with the buffers that a checkpoint leaves out
+                "weights": {**task.model.state_dict(), **dict(task.model.named_buffers())},
+                "optimiser": optimiser.state_dict(),
+            }
+            write(state, partial(torch.save, content))
     task.model.eval()
     return Trained(seconds + perf_counter() - began, legs)
 
@@ -161,25 +169,6 @@ class Progress(NamedTuple):
     legs: list[list[int]]
 
 
-def _save(
-    model: nn.Module,
-    optimiser: torch.optim.Optimizer,
-    plan: Plan,
-    path: Path,
-    progress: Progress,
-    built_on: dict[str, str],
-) -> None:
-    content = {
-        "plan": asdict(plan),
-        "built_on": built_on,
-        **progress._asdict(),
-        # with the buffers that a checkpoint leaves out
-        "weights": {**model.state_dict(), **dict(model.named_buffers())},
-        "optimiser": optimiser.state_dict(),
-    }
-    write(path, lambda temporary: torch.save(content, temporary))
-
-
 def _resume(
     model: nn.Module,
     optimiser: torch.optim.Optimizer,
@@ -193,18 +182,22 @@ def _resume(
     try:
         # through the host: the optimiser takes its moments to the device, and counts its steps here
         content: dict[str, Any] = load_plain(path)
+        progress = Progress(*(content[name] for name in Progress._fields))
+        begun, other = {**content["plan"], "steps": plan.steps}, content["built_on"] != built_on
+        asked = progress.legs[-1][1]
     except Exception as error:  # whatever a damaged file makes of the reader
         raise ValueError(f"{path}: {first_line(error)}; expected a saved state: delete it to begin again") from None
-    if content["built_on"] != built_on:
+    if other:
         raise ValueError(f"{path}: was begun on other data or models; delete it to begin again")
-    begun = {**content["plan"], "steps": plan.steps}
     if begun != asdict(plan):
         raise ValueError(f"{path}: was begun as {begun}; expected {asdict(plan)}: delete it to begin again")
+    if asked != plan.steps and progress.step >= plan.steps:  # what follows the last step would be left out
+        raise ValueError(
+            f"{path}: has taken {progress.step} steps; expected a plan of more than {plan.steps}: delete it to begin "
+            "again"
+        )
     with torch.no_grad():
         for name, tensor in [*model.named_parameters(), *model.named_buffers()]:
             tensor.copy_(content["weights"][name])
     optimiser.load_state_dict(content["optimiser"])
-    done, legs = content["step"], content["legs"]
-    if legs[-1][1] != plan.steps:
-        legs = [*legs, [done, plan.steps]]
-    return Progress(done, content["seconds"], content["loss"], legs)
+    return progress if asked == plan.steps else progress._replace(legs=[*progress.legs, [progress.step, plan.steps]])

@@ -46,7 +46,7 @@ def measurements(seed: int) -> list[Task]:
         "candidates": partial(candidates.measure, seed, candidates.CONTEXTS),
         **{f"continuous: {name}": partial(continuous.measure, name, seed) for name in continuous.MEASURED},
         "continuous: tables": partial(continuous_tables.tables, seed),
-        **{f"draft length: {name}": partial(draft_length.measure, name, seed) for name in draft_length.MEASURED},
+        **{f"draft length: {name}": partial(make, seed) for name, make in draft_length.MEASURED.items()},
     }
     return [Task({name: job}, seconds=SECONDS.get(name, 1.0)) for name, job in jobs.items()]
 

@@ -54,8 +54,12 @@ def parameter(table: pd.DataFrame, column: str) -> pd.Series:
 def units(table: pd.DataFrame) -> pd.Series:
     """The name of the independent unit that each row belongs to: its image, or where there is only one its sequence."""
     several = [name for name in SAMPLES if name in table.columns and table[name].nunique() > 1]
-    columns = (table[name] for name in several or ["seed", "replicate"])
-    return pd.Series(["/".join(map(str, names)) for names in zip(*columns, strict=True)], index=table.index)
+    alone = table[several].isna().all(axis=1)  # rows of processes without images, or all
+    images, sequences = (
+        ["/".join(map(str, names)) for names in zip(*(table[name] for name in columns), strict=True)]
+        for columns in (several or ["seed"], ["seed", "replicate"])
+    )
+    return pd.Series(images, index=table.index).mask(alone, pd.Series(sequences, index=table.index))
 
 
 def unit_name(table: pd.DataFrame) -> str:

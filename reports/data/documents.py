@@ -7,7 +7,13 @@ from pathlib import Path
 from reports.data.files import Document, Rows, having
 
 CERTIFICATE = Document(
-    Path("certificate.json"), "simlab certify SPEC", having("verdict", "meaning", "lines", "failure", "command")
+    Path("certificate.json"),
+    "simlab certify SPEC",
+    having(
+        *("simlab", "subject", "about", "signature", "verdict", "meaning", "summary", "lines", "failure", "exact"),
+        *("forced", "notes", "epsilon", "confidence", "false_alarms", "budget", "calls", "seconds", "seed"),
+        *("command", "versions"),
+    ),
 )
 SELF_TEST = Document(
     Path("selftest.json"),
@@ -26,9 +32,7 @@ SELF_TEST = Document(
         ),
     ),
 )
-RATIO = having(
-    *("benchmark", "what", "contender", "against", "kind", "per", "value", "at_least", "at_most", "met"),
-)
+RATIO = having("benchmark", "what", "contender", "against", "kind", "per", "value", "at_least", "at_most", "met")
 BENCHMARKS = Document(
     Path("bench.json"),
     "simlab bench --json out/bench.json",
@@ -59,7 +63,7 @@ COMPARISON = Document(
     "simlab compare --out out/compare",
     having(
         *("model", "shape", "vocabulary", "classes", "sampling", "n", "seed", "device", "threads", "machine"),
-        *("clock", "versions", "memory", "nearest_codes", "testing", "locality"),
+        *("clock", "versions", "memory", "measures", "nearest_codes", "testing", "locality"),
         methods=Rows(
             having(
                 *("method", "decoder", "rule", "drafter", "lossless", "nodes", "rows", "steps", "compression"),
@@ -78,6 +82,12 @@ PAIR = Document(  # of continuous tokens
     Path("compare", "compare-continuous.json"),
     "simlab compare --model fashion-continuous --out out/compare",
     having(
-        *("model", "shape", "dimension", "settings", "gamma", "prefill", "n", "seed", "device", "testing", "methods")
+        *("model", "shape", "dimension", "classes", "settings", "gamma", "prefill", "n", "seed", "device", "testing"),
+        methods=Rows(
+            having(
+                *("method", "lossless", "noisy_end", "acceptance", "steps", "proposals", "timing", "quality"),
+                *("log_sigma", "gap", "checks"),
+            )
+        ),
     ),
 )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from reports.data.documents import COMPARISON, PAIR, REPLAY
-from reports.data.files import read_arrays, read_json, unreadable
+from reports.data.files import Document, read_arrays, read_json, unreadable
 
 MEASURED = Path(__file__).parents[1] / "measured"
 KEPT = MEASURED / "epyc-compare.json"  # comes along, with what is drawn of its images
@@ -41,37 +42,33 @@ class Compared(NamedTuple):
 
 def read(out: Path) -> Compared | None:
     """The comparison in ``out``, if there is one; raises :class:`~reports.data.files.Unreadable` for what is none."""
-    return _comparison(out / COMPARISON.path) if (out / COMPARISON.path).exists() else None
+    return _compared(out / COMPARISON.path, COMPARISON, NAMES)
 
 
-def kept() -> Compared:
+def kept() -> Compared | None:
     """The comparison that comes along; raises as :func:`read`."""
-    return _comparison(KEPT)
-
-
-def _comparison(path: Path) -> Compared:
-    document, arrays = COMPARISON.at(path), path.with_suffix(".npz")
-    found = read_arrays(arrays, COMPARISON.command, NAMES)
-    own = [row["method"] for row in document["methods"]]
-    if found["method"].tolist() != own or len(found["labels"]) != document["n"]:
-        raise unreadable(arrays, f"it is not of the methods and images of {path.name}", COMPARISON.command)
-    return Compared(document, found)
+    return _compared(KEPT, COMPARISON, NAMES)
 
 
 def read_pair(out: Path) -> Compared | None:
     """The comparison of continuous tokens in ``out``, if there is one; raises as :func:`read`."""
-    return _pair(out / PAIR.path)
+    return _compared(out / PAIR.path, PAIR, NAMES_OF_PAIR)
 
 
 def kept_pair() -> Compared | None:
     """The one that comes along, if there is one; raises as :func:`read`."""
-    return _pair(KEPT_PAIR / PAIR.path.name)
+    return _compared(KEPT_PAIR / PAIR.path.name, PAIR, NAMES_OF_PAIR)
 
 
-def _pair(path: Path) -> Compared | None:
+def _compared(path: Path, saved: Document, names: Collection[str]) -> Compared | None:
     if not path.exists():
         return None
-    return Compared(PAIR.at(path), read_arrays(path.with_suffix(".npz"), PAIR.command, NAMES_OF_PAIR))
+    document, arrays = saved.at(path), path.with_suffix(".npz")
+    found = read_arrays(arrays, saved.command, names)
+    own = [row["method"] for row in document["methods"]]
+    if found["method"].tolist() != own or len(found["labels"]) != document["n"]:
+        raise unreadable(arrays, f"it is not of the methods and images of {path.name}", saved.command)
+    return Compared(document, found)
 
 
 def read_replay(out: Path) -> dict[str, Any] | None:

@@ -139,8 +139,9 @@ def _gained(gain: Axes, near: Axes, table: pd.DataFrame, bound: pd.DataFrame, di
     """The acceptance gained over both costs, a line a family, with the frontiers."""
     _families(gain, table, "tv")
     _families(near, table, "wasserstein")
-    _diagonal(gain, table["tv"].max())
-    _bound(near, bound, table["wasserstein"].max())
+    spent, far, best = table["tv"].max(), table["wasserstein"].max(), bound["gained"].max()
+    edge(gain, [0, 2 * spent], [0, 2 * spent], spent, 1.06 * spent)
+    edge(near, [*bound["wasserstein"], 2 * far], [*bound["gained"], best], far, 1.04 * best)
     gain.set(xlabel="TV spent", ylabel="acceptance gained", title="Gained against TV spent")
     near.set(xlabel=distance, ylabel="acceptance gained", title="Gained against distance spent")
 
@@ -197,29 +198,14 @@ def _families(ax: Axes, table: pd.DataFrame, x: str) -> None:
     ax.axhline(0, color="0.85", lw=0.8, zorder=0)
 
 
-def _diagonal(ax: Axes, most: float) -> None:
-    """The frontier in TV, gained = spent, and what lies beyond it."""
-    _edge(ax, [0.0, 2 * most], [0.0, 2 * most], most, 1.06 * most)
-
-
-def _bound(ax: Axes, bound: pd.DataFrame, most: float) -> None:
-    """The least Wasserstein-1 for the acceptance gained, and what lies beyond it."""
-    best = bound["gained"].max()
-    _edge(ax, [*bound["wasserstein"], 2 * most], [*bound["gained"], best], most, 1.04 * best)
-
-
-def _edge(ax: Axes, xs: Sequence[float], ys: Sequence[float], most: float, top: float) -> None:
+def edge(ax: Axes, xs: Sequence[float], ys: Sequence[float], most: float, top: float) -> None:
+    """The most that can be gained over what is spent, and what lies beyond it; up to ``most`` and ``top``."""
     low = ax.get_ylim()[0]
     ax.plot(xs, ys, ":", color="black", lw=1.2)
     ax.fill_between(xs, ys, 2.0, color="0.93", lw=0, zorder=0)
     ax.set(xlim=(-0.02 * most, 1.06 * most), ylim=(low, top))
-    _beyond(ax)
-
-
-def _beyond(ax: Axes) -> None:
-    ax.text(
-        0.04, 0.97, "no rule with one\ncandidate gets here", va="top", color="0.35", fontsize=8, transform=ax.transAxes
-    )
+    told = "no rule with one\ncandidate gets here"
+    ax.text(0.04, 0.97, told, va="top", color="0.35", fontsize=8, transform=ax.transAxes)
 
 
 def _legend(figure: Figure, rules: Iterable[str]) -> None:

@@ -177,14 +177,7 @@ def tables(table: pd.DataFrame) -> Figure:
     own = alphas[alphas["table"] == "Table 4"]
     for noise, name, colour in (("shared", "shared noise", SHARED), ("own", "independent noise", INDEPENDENT)):
         part = own[own["setting"].str.contains(noise)]
-        rates.plot(
-            part["printed"],
-            part["found"],
-            "o",
-            color=colour,
-            ms=6,
-            label=name,
-        )
+        rates.plot(part["printed"], part["found"], "o", color=colour, ms=6, label=name)
     rates.axline((0, 0), slope=1, color="0.6", lw=0.9, ls=":")
     rates.set(title="Table 4: one sd for all rows", xlabel="printed", ylabel="predicted", xlim=(0, 0.4), ylim=(0, 0.4))
     rates.legend(loc="upper left")

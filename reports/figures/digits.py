@@ -79,12 +79,13 @@ def compounding(table: pd.DataFrame, decoders: Sequence[str]) -> Figure:
     axes = figure.subplots(2, len(decoders), sharey="row", sharex=True)
     for column, decoder in zip(axes.T, decoders, strict=True):
         part = table[(table["decoder"] == decoder) & (table["rule"] != LOSSLESS)]
+        part = part.assign(generated=part["position"] + 1)  # the sum at a position has its pixel
         for ax, (value, label) in zip(
             column,
             [("kl", "sum of one-step KL, nats"), ("wasserstein", "sum of one-step W1, grey levels")],
             strict=True,
         ):
-            rule_lines(ax, part, "position", value)
+            rule_lines(ax, part, "generated", value)
             logarithmic(ax)
             ax.set(ylabel=label if decoder == decoders[0] else "", ylim=(1e-2, None))
         column[0].set_title(decoder)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from matplotlib.figure import Figure
 
 from reports.data.averages import Unsuitable, averages, need, profiles
 from reports.figures.lossy_rules import COSTS, beside, lines, trade
-from reports.figures.plot_style import ALL_RULE_STYLES, LOSSLESS, PRINTED, SHADES, SHAPES, finish, panels
+from reports.figures.plot_style import ALL_RULE_STYLES, LOSSLESS, PRINTED, SHADES, finish, looks, panels
 from theory.published.ledger import Ledger
 
 FAR = 1.5  # times the largest cost of groups
@@ -94,7 +95,7 @@ def gained(table: pd.DataFrame, ledger: Ledger) -> Figure:
     figure, axes = panels(len(labels), width=4.6 * len(labels) + 0.6, height=3.9, sharey=True)
     for ax, label in zip(axes, labels, strict=True):
         sizes = found[found["process.label"] == label].groupby("rule.size")
-        for shade, (size, part) in zip(SHADES, sizes, strict=False):
+        for shade, (size, part) in zip(cycle(SHADES), sizes, strict=False):
             edges = np.linspace(-1, 1, len(part) + 1)
             mean = means[(means["process.label"] == label) & (means["rule.size"] == size)].iloc[0]
             text = f"G = {size}: mean {mean['gain_mean']:+.3f} ± {mean['gain_mean_error']:.3f}"
@@ -123,7 +124,7 @@ def accumulation(table: pd.DataFrame, ledger: Ledger) -> Figure:
     halves = ((left, found[several], "entropy", " bits"), (middle, found[~several], "vocabulary", ""))
     for ax, part, key, unit in halves:
         groups = part.groupby(f"process.{key}", sort=True)
-        for shade, shape, (value, own) in zip(SHADES, SHAPES, groups, strict=False):
+        for (shade, shape), (value, own) in zip(looks(), groups, strict=False):
             text = f"{value:g}{unit}" if unit else f"V = {value:,}"
             style: dict[str, Any] = {"color": shade, "marker": shape, "ms": 5, "lw": 1.2}
             ax.plot(own["pair_relative"], own["pair_tv"], label=text, **style)

@@ -43,12 +43,7 @@ def trade(document: dict[str, Any]) -> Figure:
     for ax, heading, x, y in (
         (one, "one draft", "TV of what is emitted", "acceptance beyond the most that is lossless"),
         (chain, "a chain of five tokens", "TV of sequences", "tokens a call"),
-        (
-            pair,
-            "the trained pair",
-            "TV of a token, or what ranks show of it",
-            "tokens a call, 33 rows",
-        ),
+        (pair, "the trained pair", "TV of a token, or what ranks show of it", "tokens a call, 33 rows"),
     ):
         ax.set(title=heading, xlabel=x, ylabel=y)
         ax.margins(0.08)

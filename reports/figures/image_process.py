@@ -15,13 +15,12 @@ from reports.figures.plot_style import (
     ERRORS,
     PRINTED,
     PRINTED_COLOUR,
-    SHADES,
-    SHAPES,
     across,
     decoder_style,
     finish,
     line,
     logarithmic_at,
+    looks,
     panels,
 )
 from reports.figures.sjd_pac import COCO
@@ -97,18 +96,17 @@ def noise_or_floor(table: pd.DataFrame, ledger: Ledger) -> Figure:
     """
     found = calibrated(table)
     figure, (left, right) = panels(2, height=4.4)
-    number = 0
+    styles = looks()
     for label, family in found.groupby("process.label", sort=False):
         varying, fixed = (JITTER, LOCALITY) if family[JITTER].nunique() > 1 else (FLOOR, LOCALITY)
         for value, own in family.groupby(fixed):
             own = own.sort_values(varying)
-            style: dict[str, Any] = {"color": SHADES[number], "marker": SHAPES[number], "ms": 5.5, "lw": 1.2}
+            style = next(styles)
             span = f"{varying.partition('.')[2]} {own[varying].min():g} to {own[varying].max():g}"
             text = f"{label}, locality {value:g}: {span}"
-            bars: dict[str, Any] = {"yerr": ERRORS * own["error_pac"], "xerr": ERRORS * own["error"], "elinewidth": 0.8}
-            left.errorbar(own["mean"], own["mean_pac"], label=text, capsize=2, **style, **bars)
-            line(right, own, "share", "mean_pac", (SHADES[number], SHAPES[number]), text, "error_pac", lw=1.2)
-            number += 1
+            for ax, x, error in ((left, "mean", "error"), (right, "share", "share_error")):
+                bars = ERRORS * own[error]
+                line(ax, own, x, "mean_pac", style, text, "error_pac", xerr=bars, capsize=2, elinewidth=0.8)
     first, second = printed_pair(ledger)
     left.plot(first, second, label="printed: Lumina-mGPT", **PRINTED)
     across(right, second)
@@ -131,16 +129,13 @@ def locality(table: pd.DataFrame, ledger: Ledger) -> Figure:
     found, noise = profiles(table, keys, "perturbation_tv", 1), averages(table, keys, ["repeat_tv"])
     figure, axes = panels(2, width=10.5, height=4.3)
     labels = dict.fromkeys(found["process.label"])
-    for label, shade, shape in zip(labels, SHADES, SHAPES, strict=False):
+    for label, style in zip(labels, looks(), strict=False):
         own = found[found["process.label"] == label]
         level = float(noise.loc[noise["process.label"] == label, "repeat_tv"].iloc[0])
         for ax in axes:
-            bars = ERRORS * own["error"]
-            ax.errorbar(
-                own["place"], own["value"], bars, color=shade, marker=shape, ms=3.5, lw=1.2, elinewidth=0.7, label=label
-            )
+            line(ax, own, "place", "value", style, label, "error", ms=3.5, lw=1.2, elinewidth=0.7, capsize=0)
             if level > 0:
-                ax.axhline(level, color=shade, lw=1, ls=":", label=f"{label}: two calls, same tokens")
+                ax.axhline(level, color=style[0], lw=1, ls=":", label=f"{label}: two calls, same tokens")
     for ax in axes:
         ax.set(xlabel="offset from the replaced token", ylabel="TV of the row before and after")
         logarithmic_at(ax, [1, 2, 4, 8, 16, 32, 64])
@@ -163,18 +158,8 @@ def stays(table: pd.DataFrame, ledger: Ledger) -> Figure:
     for column, text, style in (("keep", "verified", {}), ("keep_drawn", "drawn anew", {"ls": "--", "mfc": "white"})):
         for names, own in profiles(table, keys, column, 0).groupby(keys, sort=False):
             decoder, label = map(str, names)
-            line(
-                ax,
-                own,
-                "place",
-                "value",
-                decoder_style(decoder),
-                f"{label}, {text}",
-                "error",
-                ms=3.5,
-                capsize=0,
-                **style,
-            )
+            look = {"ms": 3.5, "capsize": 0} | style
+            line(ax, own, "place", "value", decoder_style(decoder), f"{label}, {text}", "error", **look)
     across(ax, 0.7, "printed: verified > 0.7")
     ax.axhline(0.01, color=PRINTED_COLOUR, lw=1.1, ls=(0, (1, 2)), label="printed: drawn anew < 0.01")
     ax.set(xlabel="place in the window, from its first token", ylabel="probability that a draft stays", ylim=(0, 1))

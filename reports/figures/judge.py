@@ -6,6 +6,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from reports.figures.acceptance_maps import edge
 from reports.figures.plot_style import ALL_RULE_STYLES, OTHER, panels
 
 OWN_COLOUR = "#b3261e"
@@ -20,20 +21,16 @@ def compared(table: pd.DataFrame, frontier: pd.DataFrame) -> Figure:
     own = table[table["own"]].iloc[0]
     others = table[~table["own"]]
     low, high = min(float(own["gained"]), 0.0) - 0.04, 1.06 * float(frontier["gained"].max())
+    shown = others[others["gained"] > low]
     figure, (left, right) = panels(2, width=11, height=5.2, sharey=True)
-    diagonal = [0, 2]
-    for ax, x, (spent, gained) in (
-        (left, "tv", (diagonal, diagonal)),
-        (right, "wasserstein", (frontier["wasserstein"], frontier["gained"])),
-    ):
-        _family_lines(ax, others[others["gained"] > low], x)
-        ax.fill_between(spent, gained, max(2.0, high), color="0.93", lw=0)
-        ax.plot(spent, gained, ":", color="black", lw=1.2)
+    least: list[float] = frontier["wasserstein"].to_list()
+    frontiers = {"tv": ([0.0, 2.0], [0.0, 2.0]), "wasserstein": (least, frontier["gained"].to_list())}
+    for ax, (x, (spent, gained)) in zip((left, right), frontiers.items(), strict=True):
+        _family_lines(ax, shown, x)
         ax.axhline(0, color="0.8", lw=0.8, zorder=0)
         ax.plot(own[x], own["gained"], "*", color=OWN_COLOUR, ms=19, mec="white", mew=1.2, zorder=9, label="this rule")
-        most = max(float(others.loc[others["gained"] > low, x].max()), float(own[x]))
-        ax.set(xlim=(-0.03 * most, 1.08 * most), ylim=(low, high))
-    left.text(0.03, 0.97, "no rule with one\ncandidate gets here", va="top", color="0.35", transform=left.transAxes)
+        ax.set_ylim(low, high)
+        edge(ax, spent, gained, max(float(shown[x].max()), float(own[x])), high)
     left.set(xlabel="TV spent", ylabel="acceptance gained", title="Gained against TV spent")
     right.set(xlabel="Wasserstein-1 spent, distances of the codebook", title="Gained against distance spent")
     handles, labels = left.get_legend_handles_labels()

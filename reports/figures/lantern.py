@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import cycle
 
 import numpy as np
 import pandas as pd
@@ -50,20 +51,23 @@ def lantern(table: pd.DataFrame, ledger: Ledger) -> Figure:
     found = _rows(table)
     found = found[(found[MEASURE] == "l2") & (found[BOUND] == "tv")]
     counts, deltas = (sorted(found[name].dropna().unique()) for name in (COUNT, DELTA))
+    shapes = dict(zip(deltas, cycle(SHAPES), strict=False))
     figure = Figure(figsize=(9.5, 7.8), layout="constrained")
     (left, right), (printed, acceptance) = axes = figure.subplots(2, 2)
     lossless = found[found["rule"] == LOSSLESS]
-    for shade, k in zip(SHADES, counts, strict=False):
+    for shade, k in zip(cycle(SHADES), counts, strict=False):
         own = found[found[COUNT] == k].sort_values(DELTA)
         for ax, cost in zip((left, right), COSTS, strict=True):
             ax.plot(own[cost], own["mean"], color=shade, lw=1.2, label=f"simulated, k = {k}")
-            for shape, row in zip(SHAPES, own.to_dict("records"), strict=False):
+            for row in own.to_dict("records"):
                 bars = ERRORS * row["error"], ERRORS * row[f"{cost}_error"]
-                ax.errorbar(row[cost], row["mean"], *bars, color=shade, marker=shape, ms=5.5, elinewidth=0.8)
+                ax.errorbar(
+                    row[cost], row["mean"], *bars, color=shade, marker=shapes[row[DELTA]], ms=5.5, elinewidth=0.8
+                )
         error = ERRORS * own["acceptance_error"]
         acceptance.errorbar(own[DELTA], own["acceptance"], error, color=shade, marker="o", ms=5, lw=1.2, capsize=2)
         _printed_acceptance(acceptance, ledger, int(k), deltas, shade)
-    for shape, d in zip(SHAPES, deltas, strict=False):
+    for d, shape in shapes.items():
         left.plot([], [], shape, color="0.5", label=f"δ = {d:g}")
     for ax, (cost, text) in zip((left, right), COSTS.items(), strict=True):
         error = ERRORS * lossless["error"]

@@ -87,15 +87,8 @@ def pairs(table: pd.DataFrame, ledger: Ledger) -> Figure:
         decoder, text = map(str, names)
         for label, style, own in lines(part):
             for ax, cost in zip(axes, COSTS, strict=True):
-                trade(
-                    ax,
-                    own,
-                    cost,
-                    "mean",
-                    style | {"marker": decoder_style(decoder)[1]},
-                    f"{text} × {label}",
-                    symbol=True,
-                )
+                look = style | {"marker": decoder_style(decoder)[1]}
+                trade(ax, own, cost, "mean", look, f"{text} × {label}", symbol=True)
     for ax, text in zip(axes, COSTS.values(), strict=True):
         ax.set(xlabel=text, xlim=(-0.03 * ax.get_xlim()[1], None))
     axes[0].set_ylabel(TOKENS_PER_CALL)

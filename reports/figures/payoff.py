@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, TwoSlopeNorm
 from matplotlib.figure import Figure
 
-from reports.figures.plot_style import SHADES, SHAPES, finish, logarithmic, panels
+from reports.figures.plot_style import SHADES, finish, logarithmic, looks, panels
 
 Entry = Mapping[str, Any]
 
@@ -44,15 +44,10 @@ def cost(costs: Sequence[Entry]) -> Figure:
     """What a call costs by all its rows, a line a batch: were rows all that counts, the lines would be one."""
     figure, (left, right) = panels(2, height=3.9)
     batches = sorted({entry["batch"] for entry in costs})[::2]  # every second one: as many lines as colours
-    for k, batch in enumerate(batches):
+    for (colour, marker), batch in zip(looks(), batches, strict=False):
         own = [entry for entry in costs if entry["batch"] == batch]
         rows, seconds = np.array([e["rows"] for e in own]), np.array([e["seconds"] for e in own])
-        look: dict[str, Any] = {
-            "color": SHADES[k % len(SHADES)],
-            "marker": SHAPES[k % len(SHAPES)],
-            "ms": 4.5,
-            "lw": 1.2,
-        }
+        look: dict[str, Any] = {"color": colour, "marker": marker, "ms": 4.5, "lw": 1.2}
         left.plot(batch * rows, 1000 * seconds, label=f"batch {batch}", **look)
         right.plot(rows, seconds / seconds[0], **look)
     top = max(entry["rows"] for entry in costs)
@@ -71,10 +66,10 @@ def speedups(predicted: Sequence[Entry], measured: Sequence[Entry]) -> Figure:
     figure, (ax,) = panels(1, width=9, height=4.6)
     every = len({entry["batch"] for entry in measured})
     shown = [name for name in dict.fromkeys(map(_name, measured)) if _batches(measured, name) == every and name != "ar"]
-    for k, name in enumerate(shown):
+    for k, ((colour, marker), name) in enumerate(zip(looks(), shown, strict=False)):
         line = [(entry["batch"], entry["predicted"]) for entry in predicted if _name(entry) == name]
         points = [(entry["batch"], entry["measured"]) for entry in measured if _name(entry) == name]
-        colour, marker, again = SHADES[k % len(SHADES)], SHAPES[k % len(SHAPES)], k >= len(SHADES)
+        again = k >= len(SHADES)
         ax.plot(*zip(*sorted(line), strict=True), color=colour, lw=1.2, ls="--" if again else "-")
         filled = "white" if again else colour
         ax.plot(*zip(*points, strict=True), color=colour, marker=marker, mfc=filled, ls="", ms=6.5, label=name)
@@ -92,10 +87,10 @@ def possible(predicted: Sequence[Entry], measured: Sequence[Entry], batch: int) 
     figure, (ax,) = panels(1, width=9, height=4.6)
     own = [entry for entry in predicted if entry["batch"] == batch]
     best = max(own, key=lambda entry: entry["predicted"])
-    for k, name in enumerate(dict.fromkeys(family(entry) for entry in own if entry["rows"] > 1)):
+    names = dict.fromkeys(family(entry) for entry in own if entry["rows"] > 1)
+    for (colour, marker), name in zip(looks(), names, strict=False):
         points = sorted((e["rows"], e["predicted"]) for e in own if family(e) == name)
         runs = [(e["rows"], e["measured"]) for e in measured if e["batch"] == batch and family(e) == name]
-        colour, marker = SHADES[k % len(SHADES)], SHAPES[k % len(SHAPES)]
         ax.plot(*zip(*points, strict=True), color=colour, marker=marker, ms=3.5, lw=1.2, label=name)
         if runs:
             ax.plot(*zip(*runs, strict=True), color=colour, marker=marker, ms=8, mfc="white", ls="")
@@ -134,8 +129,7 @@ def regions(predicted: Sequence[Entry], measured: Sequence[Entry]) -> Figure:
         title, what = FAMILIES[name]
         ax.set(xlabel="images at once", ylabel=what)
         ax.set_xticks(np.log2(batches), [str(batch) for batch in batches])
-        ticks = [w for w in windows if w & (w - 1) == 0]
-        ax.set_yticks(np.log2(ticks), [str(w) for w in ticks])
+        ax.set_yticks(np.log2(windows), [str(w) for w in windows], fontsize=8)
         ax.set_title(title, pad=20)  # clear of the numbers of the widest window
     for ax in axes[len(there) :]:
         ax.set_axis_off()

@@ -6,7 +6,8 @@ print is always an open red diamond; what was simulated is filled.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import cycle
 from typing import Any
 
 import matplotlib
@@ -119,6 +120,11 @@ def rule_style(rule: str) -> Style:
 def decoder_style(decoder: str) -> Style:
     """Colour and marker of a decoder."""
     return DECODER_STYLES.get(decoder, OTHER)
+
+
+def looks() -> Iterator[Style]:
+    """Colours and markers of what has none of its own, over and over."""
+    return cycle(zip(SHADES, SHAPES, strict=True))
 
 
 def panels(count: int, height: float = 4.0, width: float = 10.0, **kwargs: Any) -> tuple[Figure, list[Axes]]:

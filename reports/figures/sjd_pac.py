@@ -29,7 +29,7 @@ from reports.figures.plot_style import (
     panels,
 )
 from reports.figures.sjd import POOLED, TOKENS_PER_CALL
-from theory.published.ledger import Ledger, Row
+from theory.published.ledger import Ledger
 
 COCO = {"paper": "sjd-pac", "dataset": "MS-COCO-2017", "metric": "step_compression"}
 METHODS = {"sjd": "sjd", "sjd-pd": "sjd+pd", "sjd-pac": "sjd+pd+ac"}  # as Table 2 calls them
@@ -56,18 +56,18 @@ def ablation_numbers(table: pd.DataFrame, ledger: Ledger) -> pd.DataFrame:
     keys = ["decoder", "size"]
     base = rows_of(table, "SJD with a window of 32", decoder="sjd", size=32)
     found = averages(table, keys).merge(gains(table, keys, base), on=keys)
-    rows = {key: _printed_part(ledger, *key) for key in zip(found["decoder"], found["size"], strict=True)}
-    found["printed"] = [float(row.value) if row else np.nan for row in rows.values()]
-    found["status"] = [
-        "fitted" if key in FITTED_AT else "predicted" if row else "predicted; not printed" for key, row in rows.items()
-    ]
+    parts = list(zip(found["decoder"], found["size"], strict=True))
+    found["printed"] = [_printed(ledger, "2", METHODS.get(decoder, ""), L=size) for decoder, size in parts]
+    known = np.where(found["printed"].notna(), "predicted", "predicted; not printed")
+    found["status"] = ["fitted" if part in FITTED_AT else told for part, told in zip(parts, known, strict=True)]
     order = {name: place for place, name in enumerate(NAMES)}
     return found.sort_values(["size", "decoder"], key=lambda c: c.map(order) if c.name == "decoder" else c)
 
 
-def _printed_part(ledger: Ledger, decoder: str, size: int) -> Row | None:
-    rows = ledger.select({"L": str(size)}, table="2", method=METHODS.get(decoder, ""), **COCO)
-    return rows[0] if rows else None
+def _printed(ledger: Ledger, table: str, method: str, **parameters: int) -> float:
+    """What a table prints at these parameters; NaN where it prints nothing."""
+    rows = ledger.select({name: str(value) for name, value in parameters.items()}, table=table, method=method, **COCO)
+    return float(rows[0].value) if rows else np.nan
 
 
 def ablation(table: pd.DataFrame, ledger: Ledger) -> Figure:
@@ -113,14 +113,11 @@ def tree_numbers(table: pd.DataFrame, ledger: Ledger) -> pd.DataFrame:
     table = table.assign(K=table["decoder.candidates"].astype(int), D=table["decoder.depth"].astype(int))
     base = rows_of(table, "K = 4, D = 3", K=BEST[0], D=BEST[1])
     found = averages(table, ["K", "D"]).merge(gains(table, ["K", "D"], base), on=["K", "D"])
-    found["printed"] = [_printed_tree(ledger, K, D) for K, D in zip(found["K"], found["D"], strict=True)]
+    found["printed"] = [
+        _printed(ledger, "3", "sjd-pac", K=K, D=D, L=64) for K, D in zip(found["K"], found["D"], strict=True)
+    ]
     found["status"] = ["fitted" if pair == BEST else "predicted" for pair in zip(found["K"], found["D"], strict=True)]
     return found.sort_values(["D", "K"], ignore_index=True)
-
-
-def _printed_tree(ledger: Ledger, candidates: int, depth: int) -> float:
-    rows = ledger.select({"K": str(candidates), "D": str(depth), "L": "64"}, table="3", **COCO)
-    return float(rows[0].value) if rows else np.nan
 
 
 def tree(table: pd.DataFrame, ledger: Ledger) -> Figure:

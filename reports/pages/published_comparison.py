@@ -15,40 +15,27 @@ import numpy as np
 from reports.pages.elements import Table
 from theory.published.ledger import Ledger, Row
 
+STARTS = "sjd-repeat-left", "sjd-repeat-above", "sjd-sample-left", "sjd-sample-above"  # of SJD, from neighbours
 PRINTED_AS = {  # methods here, and what papers call them
     "ar": ("ar",),
     "jacobi": ("jacobi",),
     "eagle": ("eagle", "eagle-2"),
     "sjd": ("sjd",),
-    "sjd-repeat-left": ("sjd-isp",),
-    "sjd-repeat-above": ("sjd-isp",),
-    "sjd-sample-left": ("sjd-isp",),
-    "sjd-sample-above": ("sjd-isp",),
+    **dict.fromkeys(STARTS, ("sjd-isp",)),
     "sjd-pd": ("sjd+pd",),
     "sjd-pac": ("sjd+pd+ac", "sjd-pac"),
     "gsd": ("gsd",),
     "lantern": ("lantern",),
 }
-TABLES = {  # where tokens a call are printed, and as what
-    ("sjd", "1"): "step_compression",
-    ("sjd", "2"): "step_compression",
-    ("sjd", "3"): "step_compression",
-    ("sjd", "4"): "step_compression",
-    ("sjd", "5"): "step_compression",
-    ("sjd-pac", "1"): "step_compression",
-    ("sjd-pac", "2"): "step_compression",
-    ("gsd", "1"): "step_compression",
-    ("lantern", "3"): "mean_accepted_length",  # of ar it is 1
-}
+PRINTED_IN = {"sjd": "12345", "sjd-pac": "12", "gsd": "1"}  # tables of papers
+TABLES = {(paper, table): "step_compression" for paper, tables in PRINTED_IN.items() for table in tables}
+TABLES["lantern", "3"] = "mean_accepted_length"  # of ar it is 1
 GREEDY = {"temperature": "0"}  # no sampling: not compared
 ORDERS = (  # the first is faster
     ("jacobi", "ar"),
     ("eagle", "ar"),
     ("sjd", "jacobi"),
-    ("sjd-repeat-left", "sjd"),
-    ("sjd-repeat-above", "sjd"),
-    ("sjd-sample-left", "sjd"),
-    ("sjd-sample-above", "sjd"),
+    *((start, "sjd") for start in STARTS),
     ("sjd-ac", "sjd"),
     ("sjd-pd", "sjd"),
     ("sjd-pac", "sjd-pd"),

@@ -137,6 +137,7 @@ def report(out: Path, draw: Draw = inline, indexed: bool = False) -> Report:
         kinds=KINDS,
         papers=papers(found["claims"]),
         story=story(found),
+        about=introductions(),
         measured=_measured(out, kept) if manifest["measured"] else None,
         figures=figures,
         index=index(found["claims"], found["headlines"], found["results"]),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ UNMAPPED = "gsd-reference", "lantern-greedy"  # at one setting, and not of a fam
 
 
 def measured(out: Path, draw: Draw) -> dict[str, Any]:
-    """Tables and figures of the measurements."""
+    """Tables of the measurements; figures go to ``draw`` by their names."""
     use_style()
     table: Callable[[str], pd.DataFrame] = lambda name: read_table(out / f"{name}.parquet", MADE_BY)  # noqa: E731
     pairs, bound, codebook = table("digits"), table("digits-frontier"), table("codebook-map")
@@ -39,41 +39,61 @@ def measured(out: Path, draw: Draw) -> dict[str, Any]:
         for name, grid in samples.items()
         if name.endswith("(none)") or name == "speculative | speculative" or name.startswith(f"{mapped} |")
     }
-    return {
-        "quality": table("digits-quality").to_dict("records")[0],
-        "decoders": [
-            {"name": name, "rows": part.to_dict("records")} for name, part in pairs.groupby("decoder", sort=False)
-        ],
-        "mapped": mapped,
-        "lossless": points["lossless"].iloc[0],
-        "frontier": draw(
-            "digits-map", acceptance_maps.digits_map(points, bound), "acceptance against distortion on digits"
+    steps = [(str(name), part) for name, part in _named(table("pac-steps")).groupby("world", sort=False)]
+    runs, lengths = table("digits-pac"), table("digits-lengths")
+    initials = [(str(name), part) for name, part in runs.groupby("initial", sort=False)]
+    contexts = {"rows over a codebook": codebook, "digits": points} | _recorded()
+    figures = {
+        "digits-map": (acceptance_maps.digits_map(points, bound), "acceptance against distortion on digits"),
+        "rules-map": (acceptance_maps.rules_map(contexts), "acceptance of all rules against TV, KL and Wasserstein-1"),
+        "codebook-map": (
+            acceptance_maps.codebook_map(codebook, table("codebook-frontier")),
+            "acceptance against distortion over a codebook",
         ),
-        "rules": draw(
-            "rules-map",
-            acceptance_maps.rules_map({"rows over a codebook": codebook, "digits": points} | _recorded()),
-            "acceptance of all rules against TV, KL and Wasserstein-1",
-        ),
-        "codebook": _codebook(codebook, table("codebook-frontier"), draw),
-        "candidates": draw(
-            "candidates",
+        "candidates": (
             acceptance_maps.candidates_map(table("codebook-candidates")),
             "acceptance of several candidates",
         ),
-        "cells": draw("cells", all_rows(), "cells of all rows over three tokens, and the law in each"),
-        "steps": draw("steps", small_processes.steps(table("steps")), "exact step distributions"),
-        "pac_steps": _pac_steps(table("pac-steps"), draw),
-        "pac": _pac(table("digits-pac"), table("digits-lengths"), draw),
-        "compounding": draw(
-            "compounding", small_processes.compounding(table("compounding")), "TV of sequences against length"
-        ),
-        "digits_compounding": draw(
-            "digits-compounding",
+        "cells": (all_rows(), "cells of all rows over three tokens, and the law in each"),
+        "steps": (small_processes.steps(table("steps")), "exact step distributions"),
+        **{
+            f"pac-steps-{k}": (small_processes.steps(part), f"steps of {name}")
+            for k, (name, part) in enumerate(steps, 1)
+        },
+        "digits-lengths": (digits.lengths(lengths, runs, initials[0][0]), "tokens committed by a call"),
+        "compounding": (small_processes.compounding(table("compounding")), "TV of sequences against length"),
+        "digits-compounding": (
             digits.compounding(table("digits-compounding"), COMPARED),
             "distortion along a sequence of digits",
         ),
-        "grid": draw("digits-samples", digits.grid(methods), "samples of each method"),
+        "digits-samples": (digits.grid(methods), "samples of each method"),
     }
+    for name, (figure, title) in figures.items():
+        draw(name, figure, title)
+    return {
+        "quality": table("digits-quality").to_dict("records")[0],
+        "decoders": _parts(pairs.groupby("decoder", sort=False)),
+        "mapped": mapped,
+        "lossless": points["lossless"].iloc[0],
+        "codebook": {
+            "lossless": codebook["lossless"].iloc[0],
+            "rows": codebook.assign(gained=codebook["acceptance"] - codebook["lossless"]).to_dict("records"),
+        },
+        "pac_steps": [name for name, _ in steps],
+        "pac": {"initials": _parts(initials), "sequences": int(runs["sequences"].iloc[0])},
+    }
+
+
+def _parts(groups: Iterable[tuple[Any, pd.DataFrame]]) -> list[dict[str, Any]]:
+    """The parts of a table, each with its name and its rows."""
+    return [{"name": name, "rows": part.to_dict("records")} for name, part in groups]
+
+
+def _named(steps: pd.DataFrame) -> pd.DataFrame:
+    """The step distributions, readings named beside their decoder."""
+    return steps.assign(
+        decoder=steps["decoder"].where(steps["reading"] == "", steps["decoder"] + ", " + steps["reading"])
+    )
 
 
 def all_rows() -> Figure:
@@ -110,40 +130,3 @@ def replayed_points(document: dict[str, Any]) -> pd.DataFrame:
             lossless=float(found.loc[lossless, "acceptance"].iloc[0]),
         )
     )
-
-
-def _codebook(points: pd.DataFrame, frontier: pd.DataFrame, draw: Draw) -> dict[str, Any]:
-    """The map over a codebook, and the table behind it with the least distance for each gain."""
-    gained = points["acceptance"] - points["lossless"]
-    rows = points.assign(gained=gained)
-    return {
-        "map": draw(
-            "codebook-map",
-            acceptance_maps.codebook_map(points, frontier),
-            "acceptance against distortion over a codebook",
-        ),
-        "lossless": points["lossless"].iloc[0],
-        "rows": rows.to_dict("records"),
-    }
-
-
-def _pac_steps(table: pd.DataFrame, draw: Draw) -> list[dict[str, Any]]:
-    """The step distributions of each process, readings named beside their decoder."""
-    named = table["decoder"].where(table["reading"] == "", table["decoder"] + ", " + table["reading"])
-    table = table.assign(decoder=named)
-    return [
-        {"process": name, "figure": draw(f"pac-steps-{number}", small_processes.steps(part), f"steps of {name}")}
-        for number, (name, part) in enumerate(table.groupby("world", sort=False), 1)
-    ]
-
-
-def _pac(runs: pd.DataFrame, lengths: pd.DataFrame, draw: Draw) -> dict[str, Any]:
-    """SJD-PAC on digits: the figure of the first initialisation, and the table of all."""
-    groups = [(str(name), part) for name, part in runs.groupby("initial", sort=False)]
-    first = groups[0][0]
-    return {
-        "initial": first,
-        "sequences": int(runs["sequences"].iloc[0]),
-        "initials": [{"name": name, "rows": part.to_dict("records")} for name, part in groups],
-        "figure": draw("digits-lengths", digits.lengths(lengths, runs, first), "tokens committed by a call"),
-    }

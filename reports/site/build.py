@@ -138,14 +138,11 @@ def _studies(folders: list[Path], kept: list[Path], site: Site, out: Path) -> li
     for folder in [*folders, *kept]:
         try:
             run = read(folder)
-        except FileNotFoundError:
-            name = folder.resolve().name
-            title, spec = titles.get(name, ""), name if name in titles else "SPEC"
-            absent.setdefault(name, Missing(name, title, "not finished", command(spec, folder)))
-        except Unreadable as error:
-            site.problems.append(str(error))
-            name = folder.resolve().name
-            absent.setdefault(name, Missing(name, titles.get(name, ""), "cannot be read", command(name, folder)))
+        except (FileNotFoundError, Unreadable) as error:
+            name, damaged = folder.resolve().name, isinstance(error, Unreadable)
+            site.problems += [str(error)] if damaged else []
+            state, spec = "cannot be read" if damaged else "not finished", name if name in titles else "SPEC"
+            absent.setdefault(name, Missing(name, titles.get(name, ""), state, command(spec, folder)))
         else:
             if run.name in found and folder not in kept:
                 site.notes.append(f"{run.name} is drawn from {found[run.name].folder}, not from {folder}")

@@ -87,7 +87,8 @@ def svg(figure: Figure, title: str) -> Markup:
     drawing = re.sub(r'( id="|xlink:href="#|url\(#)([^")]*)', lambda found: found[1] + ids[found[2]], drawing)
     drawing = drawing.replace("xlink:href", "href")
     drawing = re.sub(r'<svg ([^>]*?)width="[^"]*" ?', r"<svg \1", drawing, count=1)
-    drawing = re.sub(r'<svg ([^>]*?)height="[^"]*" ?', rf'<svg role="img" aria-label="{title}" \1', drawing, count=1)
+    named = f'<svg role="img" aria-label="{escape(title)}" '
+    drawing = re.sub(r'<svg ([^>]*?)height="[^"]*" ?', lambda found: named + found[1], drawing, count=1)
     return Markup(drawing)
 
 
@@ -125,7 +126,7 @@ def png(figure: Figure, title: str) -> Markup:
     figure.savefig(drawn, format="png", dpi=120)
     Image.open(drawn).convert("RGB").quantize(64).save(buffer, format="png", optimize=True)  # few colours say it all
     data = base64.b64encode(buffer.getvalue()).decode()
-    return Markup(f'<img alt="{title}" src="data:image/png;base64,{data}">')
+    return Markup('<img alt="{}" src="data:image/png;base64,{}">').format(title, data)
 
 
 def number(value: float | None, digits: int = 3) -> str:

@@ -31,18 +31,10 @@ class Candidates(ABC):
 
     @abstractmethod
     def row(self, q: Array, drawn: Array, last: bool) -> Array:
-        """What the next candidate is drawn from.
+        """What the next candidate is drawn from, ``[..., V]``: pmfs, or zeros where nothing is left.
 
-        Returns ``[..., V]``: pmfs, or zeros where nothing is left.
-
-        Parameters
-        ----------
-        q
-            ``[..., V]``: pmfs.
-        drawn
-            ``int[..., j]``: the candidates before it, or ``NONE``.
-        last
-            Whether it is the K-th.
+        ``q``: ``[..., V]``, pmfs. ``drawn``: ``int[..., j]``, the candidates before it, or ``NONE``. ``last``: whether
+        it is the K-th.
         """
 
 
@@ -73,16 +65,9 @@ class Verifier(ABC):
 
     @abstractmethod
     def verify(self, p: Array, q: Array, x: Array, candidates: Candidates) -> Verified:
-        """The masses of what is emitted.
+        """The masses of what is emitted, given pmfs p and q ``[..., V]`` of target and draft.
 
-        Parameters
-        ----------
-        p, q
-            ``[..., V]``: pmfs of target and draft.
-        x
-            ``int[..., K]``: the candidates as they were drawn from q, or ``NONE``.
-        candidates
-            How they were drawn.
+        ``x``: ``int[..., K]``, the candidates as they were drawn from q, or ``NONE``. ``candidates``: how that was.
         """
 
 

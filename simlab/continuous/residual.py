@@ -31,18 +31,9 @@ class Resampled(NamedTuple):
 def resample(rule: Rule, pair: TrajectoryPair, tape: Tape, position: np.ndarray, limit: int = LIMIT) -> Resampled:
     """Propose until one is taken, for rejected tokens.
 
+    ``rule``, ``pair``: the rule, and the two trajectories of each rejected token. ``tape``: where normals and coins
+    come from. ``position``: ``int[B]``, of the tokens in their sequences. ``limit``: the most proposals for a token.
     Returns tokens, NaN where none was taken, with the number of proposals.
-
-    Parameters
-    ----------
-    rule, pair
-        The rule, and the two trajectories of each rejected token.
-    tape
-        Where normals and coins come from.
-    position
-        ``int[B]``, of the tokens in their sequences.
-    limit
-        The most proposals for a token.
     """
     count, size = pair.target.states.shape[1:]
     tokens = np.full((count, size), np.nan)

@@ -16,6 +16,7 @@ from simlab.checks import check_at_least
 from simlab.continuous.normals import box_muller
 from simlab.randomness import Purpose, Tape
 from simlab.randomness.philox import MASK, mantissa, philox4x32
+from simlab.randomness.tape import check_tape
 
 STEPS, PAIRS, TRIALS, POSITIONS = 1 << 16, 1 << 8, 1 << 16, 1 << 16  # what a counter has room for
 
@@ -59,12 +60,6 @@ def check_room(steps: int, dimension: int, length: int, limit: int) -> None:
     ):
         if check_at_least(name, value, 1) > room:
             raise ValueError(f"{name} is {value}; expected at most {room}: the tape has no more numbers")
-
-
-def check_tape(tape: Any) -> None:
-    """Raise ``ValueError`` unless ``tape`` is one."""
-    if not isinstance(tape, Tape):
-        raise ValueError(f"tape is {tape!r}; expected a Tape, as Tape(seed, sequences)")
 
 
 def check_positions(tape: Tape, position: Any) -> None:

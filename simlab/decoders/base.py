@@ -140,20 +140,10 @@ def row_after(rule: Rule, p: Array, q: Array, x: Array, accepted: Array) -> Arra
 
 
 def advance(process: Process, length: Array, accepted: Array, drawn: Array | int = 1) -> tuple[Array, Info]:
-    """The new committed length, cut at the end of the sequence, and the counts of the step.
+    """The new committed length ``int[B]``, cut at the end of the sequence, and the counts of the step.
 
-    Returns the length ``int[B]``, and the :class:`Info`.
-
-    Parameters
-    ----------
-    process
-        The target.
-    length
-        ``int[B]``: committed before.
-    accepted
-        ``int[B]``: drafts accepted.
-    drawn
-        Tokens drawn after them, one number or ``int[B]``.
+    ``length``: ``int[B]``, committed before. ``accepted``: ``int[B]``, drafts accepted. ``drawn``: tokens drawn after
+    them, one number or ``int[B]``.
     """
     xp = namespace(length)
     longer = xp.clip(length + accepted + drawn, 0, process.length)

@@ -75,16 +75,7 @@ class DraftTree(Drafted):
         """Draw the tree level by level.
 
         Returns the nodes ``int[B, M]``, NONE where a row has no more tokens to draw, and the draft's rows
-        ``float[B, R, V]`` of the R rows that are not of the last level.
-
-        Parameters
-        ----------
-        state
-            The sequences so far.
-        draft
-            The draft process.
-        randomness
-            Where the drafts come from; the number of a node is its lane.
+        ``float[B, R, V]`` of the R rows that are not of the last level. The number of a node is its lane.
         """
         tokens, length = state
         xp, levels = namespace(tokens), self.levels
@@ -125,20 +116,9 @@ class DraftTree(Drafted):
     ) -> Verified:
         """Which path of the tree is accepted.
 
-        Parameters
-        ----------
-        rule
-            The verification rule.
-        p
-            ``float[B, M + 1, V]``: the target's rows.
-        q
-            ``float[B, R, V]``: the draft's rows, of those that are not of the last level.
-        nodes
-            ``int[B, M]``: the drafts; NONE where there is none.
-        randomness
-            Where the coins come from.
-        position
-            ``int[B]``: the position of the first level.
+        ``p``: ``float[B, M + 1, V]``, the target's rows. ``q``: ``float[B, R, V]``, the draft's, of those that are not
+        of the last level. ``nodes``: ``int[B, M]``, the drafts; NONE where there is none. ``position``: ``int[B]``,
+        that of the first level.
         """
 
     def choices(self) -> list[Run]:

@@ -38,19 +38,6 @@ class BufferedStep:
     """A step of a decoder as a function without arguments and results: all it changes is in buffers.
 
     ``decoder``, ``process``, ``rule``, ``tape``, ``draft``: as in :func:`simlab.decoders.run`, over torch tensors.
-
-    Attributes
-    ----------
-    state
-        The decoder's state.
-    iteration
-        ``int64[1]``: of the next step.
-    going
-        ``bool[B]``: the sequences that are not over.
-    steps
-        ``int64[B]``: calls of the target.
-    info
-        Of the last step.
     """
 
     def __init__(
@@ -59,10 +46,11 @@ class BufferedStep:
         self._decoder, self._process, self._rule, self._tape, self._draft = decoder, process, rule, tape, draft
         first = decoder.init(process, tape.at(0), len(tape.replicates))
         self.state = type(first)(*(part.clone() for part in first))
-        self.iteration = indices(1, self.state.length) + 1
-        self.going = ~process.over(self.state.tokens, self.state.length)
-        self.steps = torch.zeros_like(self.state.length)
-        self.info = Info(torch.zeros_like(self.steps), torch.zeros_like(self.steps))
+        self.iteration = indices(1, self.state.length) + 1  # int64[1]: of the next step
+        self.going = ~process.over(self.state.tokens, self.state.length)  # bool[B]: the sequences that are not over
+        self.steps = torch.zeros_like(self.state.length)  # int64[B]: calls of the target
+        self.info = Info(torch.zeros_like(self.steps), torch.zeros_like(self.steps))  # of the last step
+        self.recordable = True  # what processes keep has to stay where it is, until a step cannot be recorded
         self._taken = 0
 
     def __call__(self) -> None:
@@ -77,8 +65,8 @@ class BufferedStep:
                 setattr(owner, name, value)
             raise
         self.steps += self.going
-        for buffer, new in zip((*self.state, *self.info), (*state, *info), strict=True):
-            buffer.copy_(new)
+        self.state = type(state)(*map(_written, self.state, state))
+        self.info = Info(*map(_written, self.info, info))
         self.iteration += 1
         self.going.copy_(~self._process.over(self.state.tokens, self.state.length))
         self._taken += 1
@@ -90,7 +78,7 @@ class BufferedStep:
     def _carry(self, before: list[Kept]) -> None:
         """What a process has made anew in this step goes where it was kept before, once all has its room."""
         after = self._kept()
-        if self._taken < FIRST:
+        if self._taken < FIRST or not self.recordable:
             buffers = {part.data_ptr() for part in self.state}
             for owner, name, value in after:
                 setattr(owner, name, _apart(value, buffers))
@@ -115,27 +103,10 @@ def run(
 ) -> Run:
     """Decode one sequence a replicate of ``tape``: the tokens and steps of :func:`simlab.decoders.run`.
 
-    Parameters
-    ----------
-    decoder, process, rule, tape, draft
-        As there, over torch tensors.
-    watch
-        ``watch(state, state, info)`` is called after every step, with the buffers of the state, which the next step
-        changes, and an ``info`` that stays as it is.
-    recorder
-        What records a step; :func:`record`, unless given.
-    told
-        Called with the reason where a step cannot be recorded: then every step is launched operation by operation.
-
-    Returns
-    -------
-    Run
-        The tokens ``int[B, N]`` and the steps ``int[B]``.
-
-    Raises
-    ------
-    ValueError, Faulty
-        As :func:`simlab.decoders.run` does.
+    Takes, returns and raises what that does, over torch tensors. ``watch(state, state, info)`` is called after every
+    step, with the buffers of the state, which the next step changes, and an ``info`` that stays as it is. ``recorder``
+    records a step; :func:`record`, unless given. ``told`` is called with the reason where a step cannot be recorded:
+    then every step is launched operation by operation.
     """
     check_given(decoder, process, rule, draft)
     step = BufferedStep(decoder, process, rule, tape, draft)
@@ -146,6 +117,7 @@ def run(
             try:
                 forward = (recorder or record)(step, step.going.device)
             except CannotRecord as error:
+                step.recordable = False
                 told(str(error))
         forward()
         taken += 1
@@ -170,6 +142,11 @@ def record(step: Step, device: torch.device) -> Step:
     except RuntimeError as error:
         raise CannotRecord(f"a step cannot be recorded: {str(error).strip().partition(chr(10))[0]}") from error
     return graph.replay
+
+
+def _written(buffer: Tensor, new: Tensor) -> Tensor:
+    """The buffer with what is new in it; room of its own for what the first step makes of another type."""
+    return buffer.copy_(new) if buffer.dtype == new.dtype else new.clone()
 
 
 # What a process keeps -------------------------------------------------------------------------------------------

@@ -39,18 +39,9 @@ class Local(SpeculativeDecoder):
 
     A step calls the target for the block, and once more for each position of it, which stands for as many calls as
     there are neighbourhoods one after the other.
-
-    Attributes
-    ----------
-    gamma
-        The draft length, >= 1.
-    reach
-        How many rows and columns away from a rejected draft others are redrawn, >= 0.
-    redraw
-        How: ``fresh`` or ``coupled``.
     """
 
-    reach: int = 0
+    reach: int = 0  # how many rows and columns away from a rejected draft others are redrawn
     redraw: Redraw = "fresh"
 
     def __post_init__(self) -> None:

@@ -42,16 +42,9 @@ class Phrase(SpeculativeDecoder):
     """``gamma`` drafts verified as one phrase, and one more token. The rule is not used.
 
     Raises ``ValueError`` for a ``gamma`` that is no whole number >= 1, or another ``failing``.
-
-    Attributes
-    ----------
-    gamma
-        The draft length, >= 1.
-    failing
-        What follows when the phrase is not accepted: ``discard`` or ``shorten``.
     """
 
-    failing: Failing = "discard"
+    failing: Failing = "discard"  # what follows when the phrase is not accepted
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -37,18 +37,10 @@ CONTINUED = "maximal", "maximal-reference", "kept"  # those that go on with the 
 
 
 class Renewals(NamedTuple):
-    """The renewals that a decoder has.
-
-    Attributes
-    ----------
-    names
-        Of ``RENEWALS``.
-    why
-        What keeps it from the others, for whoever asks for one.
-    """
+    """The renewals that a decoder has."""
 
     names: tuple[str, ...] = RENEWALS
-    why: str = ""
+    why: str = ""  # what keeps it from the others, for whoever asks for one
 
     def check(self, renewal: str) -> None:
         """Raise ``ValueError`` unless the renewal is one of them."""

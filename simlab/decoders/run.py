@@ -9,6 +9,7 @@ from simlab.arrays import Array, is_exact, namespace
 from simlab.decoders.base import Decoder, Info
 from simlab.processes import Process
 from simlab.randomness import Tape
+from simlab.randomness.tape import check_tape
 from simlab.rules import Rule
 
 
@@ -61,11 +62,12 @@ def run(
     ------
     ValueError
         If the decoder needs a draft process and has none, or has one it cannot use, and for the name or the class of a
-        decoder, process or rule, or a pair of processes, in the place of one.
+        decoder, process or rule, a pair of processes, or a seed, in the place of one.
     Faulty
         If a process could not go on with a sequence, as a model whose rows hold NaN; the others are finished.
     """
     check_given(decoder, process, rule, draft)
+    check_tape(tape)
     state = decoder.init(process, tape.at(0), len(tape.replicates))
     steps = state.length * 0
     iteration = 0
@@ -149,15 +151,6 @@ def check_draft(decoder: Decoder, process: Process, draft: Process | None) -> No
 
     Raises ``ValueError`` for a draft that is missing or not needed, of another vocabulary or length, or exact where the
     target is not.
-
-    Parameters
-    ----------
-    decoder
-        The decoding loop.
-    process
-        The target.
-    draft
-        The draft process, or ``None``.
     """
     name = type(decoder).__name__
     if decoder.needs_draft and draft is None:

@@ -191,20 +191,12 @@ class SjdPd(Sjd):
     ) -> tuple[Array, Array, Array]:
         """What becomes of the K candidates of P parents, verified in turn with recursive residuals. Tosses no coin.
 
+        ``p``: ``float[B, P, V]``, the target's rows. ``declared``: for each candidate, ``float[B, P, V]``, the pmf it
+        was drawn from. ``candidates``: ``int[B, P, K]``; NONE where there is none.
+
         Returns the probability ``float[B, P, K]`` that each is accepted once those before it are rejected, the pmf
         ``float[B, P, V]`` of the token if all are, and the number ``int[B, P, K]`` of the candidate at each turn. See
         SJD-PAC, equations 7 and 8.
-
-        Parameters
-        ----------
-        rule
-            The verification rule.
-        p
-            ``float[B, P, V]``: the target's rows.
-        declared
-            For each candidate, ``float[B, P, V]``: the pmf it was drawn from.
-        candidates
-            ``int[B, P, K]``; NONE where there is none.
         """
         xp, probability = namespace(p), []
         for k in range(self.candidates):

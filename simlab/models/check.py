@@ -189,19 +189,17 @@ def _sizes(probe: Probe) -> str | None:
 
 
 def _condition(probe: Probe) -> str | None:
-    return _misshapen(
-        "condition(given)", probe.model.condition(probe.given), *_inputs(probe, probe.model.config.prefix)
-    )
+    return _misshapen("condition(given)", probe.model.condition(probe.given), probe, probe.model.config.prefix)
 
 
 def _null(probe: Probe) -> str | None:
     nothing = probe.model.condition(probe.model.null(len(probe.given)))
-    return _misshapen("condition(null(batch))", nothing, *_inputs(probe, probe.model.config.prefix))
+    return _misshapen("condition(null(batch))", nothing, probe, probe.model.config.prefix)
 
 
 def _embed(probe: Probe) -> str | None:
     found = probe.model.embed(probe.tokens)
-    wrong = _misshapen("embed(tokens)", found, *_inputs(probe, probe.tokens.shape[1]))
+    wrong = _misshapen("embed(tokens)", found, probe, probe.tokens.shape[1])
     condition = probe.model.condition(probe.given).dtype
     if wrong is None and found.dtype != condition:
         return f"embed(tokens) is {found.dtype}; expected {condition}, as condition(given) is"
@@ -209,34 +207,26 @@ def _embed(probe: Probe) -> str | None:
 
 
 def _features(probe: Probe) -> str | None:
-    length = probe.model.config.prefix + probe.tokens.shape[1]
-    return _misshapen(
-        "features(inputs, position, memory)", probe.features(probe.given, probe.tokens), *_inputs(probe, length)
-    )
+    found, length = probe.features(probe.given, probe.tokens), probe.model.config.prefix + probe.tokens.shape[1]
+    return _misshapen("features(inputs, position, memory)", found, probe, length)
 
 
 def _logits(probe: Probe) -> str | None:
     found = probe.model.logits(probe.features(probe.given, probe.tokens))
-    wrong = _misshapen(
-        "logits(features)", found, len(found), found.shape[1] if found.ndim > 1 else 0, probe.model.config.vocabulary
-    )
+    length = probe.model.config.prefix + probe.tokens.shape[1]
+    wrong = _misshapen("logits(features)", found, probe, length, probe.model.config.vocabulary)
     if wrong is None and found.dtype not in (torch.float32, torch.float64):
         return f"logits are {found.dtype}; expected float32 or better, as in .float()"
     return wrong
 
 
-def _inputs(probe: Probe, count: int) -> tuple[int, int, int]:
-    return len(probe.given), count, probe.model.config.dim
-
-
-def _misshapen(what: str, found: Any, *shape: int) -> str | None:
+def _misshapen(what: str, found: Any, probe: Probe, count: int, last: int | None = None) -> str | None:
+    """``last``: numbers of each; those of an input, unless given."""
     if not isinstance(found, Tensor) or not found.is_floating_point():
-        return (
-            f"{what} is {found.dtype if isinstance(found, Tensor) else type(found).__name__}; expected a float tensor"
-        )
-    if tuple(found.shape) != shape:
-        return f"{what} has shape {tuple(found.shape)}; expected {shape}"
-    return None
+        kind = found.dtype if isinstance(found, Tensor) else type(found).__name__
+        return f"{what} is {kind}; expected a float tensor"
+    shape = len(probe.given), count, last or probe.model.config.dim
+    return None if tuple(found.shape) == shape else f"{what} has shape {tuple(found.shape)}; expected {shape}"
 
 
 # values --------------------------------------------------------------------------------------------------------

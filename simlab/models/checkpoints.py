@@ -187,10 +187,11 @@ def fill(
     for name, tensor in given.items():
         if tensor.is_floating_point() != wanted[name].is_floating_point():
             raise CheckpointError(f"{path}: {name} is of {tensor.dtype}; expected {wanted[name].dtype}, or as precise")
-        if not tensor.isfinite().all():
-            raise CheckpointError(f"{path}: {name} holds NaN or infinities; expected numbers")
+        placed = tensor.to(wanted[name].dtype)  # in which a large number may be infinite
+        if not placed.isfinite().all():
+            raise CheckpointError(f"{path}: {name} holds NaN or infinities in {placed.dtype}; expected numbers")
         with torch.no_grad():
-            wanted[name].copy_(tensor)
+            wanted[name].copy_(placed)
 
 
 def check_shapes(given: Mapping[str, Tensor], wanted: Mapping[str, torch.Size], path: Path, kind: str) -> None:

@@ -117,14 +117,8 @@ def simlab_generate(
 class Line:
     """A sequence as it is written: criteria see each token once, and a streamer hears of it.
 
-    Parameters
-    ----------
-    prompt
-        ``int[T]``.
-    criteria
-        Functions ``(ids[1, T + t], None) -> bool[1]`` of the library.
-    stream
-        Told the prompt and each token, or ``None``.
+    ``prompt``: ``int[T]``. ``criteria``: functions ``(ids[1, T + t], None) -> bool[1]`` of the library. ``stream``:
+    told the prompt and each token, or ``None``.
     """
 
     def __init__(self, prompt: Tensor, criteria: Sequence[Any], stream: Any = None) -> None:
@@ -265,7 +259,11 @@ def _sampling(
     for processor in processors:
         name = type(processor).__name__
         mapped = PROCESSORS.get(name)
-        if mapped is None or type(processor).__module__ != LIBRARY or _needs_words(processor):
+        if (
+            mapped is None
+            or type(processor).__module__ != LIBRARY
+            or any(len(word) > 1 for word in getattr(processor, "sequence_bias", {}))
+        ):
             raise ValueError(
                 f"{name} cannot be mapped; expected processors of the row and the position alone: "
                 f"{', '.join(PROCESSORS)}, and bad words of one token each"
@@ -282,12 +280,7 @@ def _sampling(
         found["grammar"] = _allowed(masks, input_ids, length, model.get_output_embeddings().weight.shape[0])
     if not config.do_sample:
         found["temperature"] = 0.0
-    return Sampling(**found), None if context is None else _free(context, input_ids)
-
-
-def _needs_words(processor: Any) -> bool:
-    """Whether a processor forbids more than single tokens, so that it depends on those before."""
-    return any(len(word) > 1 for word in getattr(processor, "sequence_bias", {}))
+    return Sampling(**found), None if context is None else _free(context, input_ids, model)
 
 
 def _allowed(masks: Sequence[Any], input_ids: Tensor, length: int, vocabulary: int) -> np.ndarray:
@@ -300,9 +293,24 @@ def _allowed(masks: Sequence[Any], input_ids: Tensor, length: int, vocabulary: i
     return torch.stack(allowed).cpu().numpy()
 
 
-def _free(context: dict[str, Any], input_ids: Tensor) -> Tensor:
+def _free(context: dict[str, Any], input_ids: Tensor, model: Any) -> Tensor:
     """``int[B, T]``: the negative prompts, or the last token of each prompt, from which guidance starts."""
     ids = input_ids[:, -1:] if context["input_ids"] is None else context["input_ids"]
     if len(ids) != len(input_ids):
         raise ValueError(f"negative_prompt_ids are {len(ids)} prompts; expected {len(input_ids)}, one for each")
-    return _prompts(ids, context["attention_mask"])
+    prompts = _prompts(ids, context["attention_mask"])
+    if bool((prompts == PADDING).any()) and not _positions_are_relative(model):
+        raise ValueError(
+            "negative_prompt_attention_mask hides tokens; expected none for a model of absolute positions, which the "
+            "library counts from the padding on"
+        )
+    return prompts
+
+
+@torch.no_grad()
+def _positions_are_relative(model: Any) -> bool:
+    """Whether the rows of a text are the same wherever it begins."""
+    ids = torch.arange(2, device=model.device)[None]
+    one, other = (model(input_ids=ids, position_ids=ids + shift, use_cache=False).logits.float() for shift in (0, 1))
+    rounding = max(torch.finfo(dtype).eps for dtype in (model.dtype, torch.float32)) ** 0.5
+    return torch.allclose(one, other, rtol=rounding, atol=rounding)

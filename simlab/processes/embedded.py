@@ -22,18 +22,8 @@ from simlab.processes.past import Past
 class Embedded(Compiled):
     """The process whose logits are inner products of embeddings with a vector of the prefix.
 
-    Parameters
-    ----------
-    codebook
-        ``float[V, d]``: the embeddings.
-    bias
-        ``float[V]``: added to the logits.
-    past
-        The coefficients of the vector of the prefix.
-    shape
-        The grid (rows, columns).
-    precision
-        ``float64`` or ``float32``: of the rows.
+    ``codebook``: ``float[V, d]``, the embeddings. ``bias``: ``float[V]``, added to the logits. ``past``: the
+    coefficients of the vector of the prefix. ``shape``: the grid (rows, columns). ``precision``: of the rows.
     """
 
     def __init__(

@@ -17,29 +17,21 @@ from simlab.processes.compiled import integers
 from simlab.processes.wrapped import Wrapped
 from simlab.randomness.philox import MASK
 
-LARGEST = 100.0  # noise whose exponential is far from overflow
+LARGEST = 100.0  # noise whose exponential is far from overflow, in float64
 KIND = 0x4A << 24  # keeps these numbers apart from those of a tape with the same seed
 
 
 class Jittered(Wrapped):
     """``process`` with uniform noise on each logit, which depends on the call.
 
-    Raises ``ValueError`` for a ``jitter`` outside its range.
-
-    Parameters
-    ----------
-    process
-        The model.
-    jitter
-        The standard deviation of the noise, 0 to 100.
-    seed, stream
-        The noise is that of (seed, start of the call, position, token), and of ``stream``, which tells a target from
-        its draft.
+    ``jitter``: the standard deviation of the noise, 0 to 100, or to 50 for float32 rows; ``ValueError`` for another.
+    ``seed``, ``stream``: the noise is that of (seed, start of the call, position, token), and of ``stream``, which
+    tells a target from its draft.
     """
 
     def __init__(self, process: Process, jitter: float, seed: int, stream: int = 0) -> None:
-        check_number("jitter", jitter, 0, LARGEST)
         super().__init__(process)
+        check_number("jitter", jitter, 0, LARGEST / 2 if self.uniform.dtype == np.float32 else LARGEST)
         self.jitter, self.seed, self.kind = float(jitter), seed, KIND | stream
 
     def forward(self, tokens: Array, start: Array, count: int) -> Array:

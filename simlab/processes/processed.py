@@ -28,7 +28,8 @@ class Processed(Wrapped):
     process
         The model, given the condition.
     temperature
-        >= 0; 1 leaves the row, 0 makes it a point mass on its likeliest token. 0 or 1/n for exact processes.
+        0, or at least 1e-30; 1 leaves the row, 0 makes it a point mass on its likeliest token. 0 or 1/n for exact
+        processes.
     top_k, top_p
         Keep the k likeliest tokens (ties kept); keep the fewest likeliest that have this mass, 0 < top_p <= 1.
     unconditional, guidance
@@ -59,6 +60,8 @@ class Processed(Wrapped):
         super().__init__(process, *([] if unconditional is None else [unconditional]))
         self.unconditional = unconditional
         check_number("temperature", temperature)
+        if 0 < temperature < processors.COLDEST:
+            raise ValueError(f"temperature is {temperature!r}; expected 0, or at least {processors.COLDEST:g}")
         check_number("guidance", guidance)
         if top_k is not None:
             check_at_least("top_k", top_k, 1)

@@ -17,6 +17,7 @@ from simlab.arrays import Array, Number, full, is_exact, namespace, normalised, 
 __all__ = ["guided", "likeliest", "masked", "tempered", "top_k", "top_p"]
 
 WHOLE = 2.0**62  # units of mass
+COLDEST = 1e-30  # the lowest temperature above 0: a logit that is divided by less may be none
 
 
 def guided(conditional: Array, unconditional: Array, scale: Number) -> Array:
@@ -86,19 +87,11 @@ def top_p(rows: Array, mass: Number) -> Array:
 def likeliest(rows: Array, falling: Array, mass: Number) -> Array:
     """:func:`top_p` of rows whose largest entries are known.
 
-    Returns ``float[..., V]``, in float64 unless exact.
+    ``rows``: ``float[..., V]``. ``falling``: ``float[..., K]``, the K largest entries in falling order; all others are
+    0 or equal the last of them. ``mass``: above 0, at most 1. Returns ``float[..., V]``, in float64 unless exact.
 
     Masses of floating-point rows are counted in whole units of 2^-62: such sums are the same in every order, so what is
     kept depends on no library and no device.
-
-    Parameters
-    ----------
-    rows
-        ``float[..., V]``.
-    falling
-        ``float[..., K]``: the K largest entries in falling order; all others are 0 or equal the last of them.
-    mass
-        Above 0, at most 1.
     """
     xp, wanted = namespace(rows), _units(number(mass, rows))
     units = _units(falling)

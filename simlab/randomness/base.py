@@ -64,7 +64,8 @@ class Choices:
         for purpose, lane, first, size in runs:
             self._columns[int(purpose), lane] = len(each) - first
             each += [(int(purpose), lane, first + k) for k in range(size)]
-        self.purposes, self.lanes, self.offsets = (Constant(np.array(side)) for side in zip(*each, strict=True))
+        sides = np.array(each, np.int64).reshape(-1, 3).T  # of none, three that are empty
+        self.purposes, self.lanes, self.offsets = (Constant(side.copy()) for side in sides)
 
     def column(self, purpose: Purpose, lane: int) -> int | None:
         """Where the choice at the start of the step would be among all; None for choices that are not there."""

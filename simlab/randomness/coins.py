@@ -32,7 +32,8 @@ class Coins(ABC):
     def below(self, uniform: Any, threshold: float) -> bool:
         """Whether a uniform is below ``threshold``.
 
-        ``uniform``: what :meth:`uniform` returned. ``threshold``: any number; at most 0 is never, at least 1 is always.
+        ``uniform``: what :meth:`uniform` returned. ``threshold``: any number; at most 0 is never, and so is NaN, at
+        least 1 is always.
         """
 
     @abstractmethod
@@ -82,14 +83,12 @@ class EnumeratedCoins(Coins):
         return [0.0, 1.0]
 
     def below(self, uniform: list[float], threshold: float) -> bool:
-        edges = [0.0, min(max(threshold, 0.0), 1.0), 1.0]
-        return self._piece(uniform, edges) == 0
+        return self._piece(uniform, [0.0, min(threshold, 1.0) if threshold > 0 else 0.0, 1.0]) == 0
 
     def invert(self, uniform: list[float], weights: Array) -> int:
-        cumulative = np.concatenate([[0.0], weights.cumsum()])
-        # no mass is lost to rounding beyond the last token with mass
-        cumulative[cumulative == cumulative[-1]] = cumulative[-1] or 1.0
-        return self._piece(uniform, (cumulative / cumulative[-1]).tolist())
+        edges = np.concatenate([[0.0], weights.cumsum()])
+        edges[1:] = edges[1:] / edges[-1] if edges[-1] else 1.0  # token 0 of no weights, as of those that are sampled
+        return self._piece(uniform, edges.tolist())
 
     def _piece(self, uniform: list[float], edges: list[float]) -> int:
         """The piece between two edges that the uniform lies in; from then on it is known to."""

@@ -175,10 +175,16 @@ def _table(numbers: tuple[int, ...]) -> Constant:
     return _TABLES[numbers]
 
 
+def check_tape(tape: Any) -> None:
+    """Raise ``ValueError`` unless ``tape`` is one."""
+    if not isinstance(tape, Tape):
+        raise ValueError(f"tape is {tape!r}; expected a Tape, as Tape(seed, sequences)")
+
+
 def _replicate_numbers(replicates: Any) -> list[int]:
     if isinstance(replicates, int | np.integer):
         return list(range(check_at_least("replicates", replicates, 1)))
-    if isinstance(replicates, str) or not isinstance(replicates, Sequence | np.ndarray):
+    if isinstance(replicates, str) or not isinstance(replicates, Sequence | np.ndarray) or np.ndim(replicates) != 1:
         raise ValueError(f"replicates is {replicates!r}; expected how many sequences, or the number of each")
     numbers = [check_at_least("replicate", number, 0) for number in replicates]
     if not numbers or max(numbers) > MASK:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 from numba import njit
 
@@ -38,22 +40,26 @@ class Uniforms:
 
     def row(self, start: np.ndarray, count: int, purpose: Purpose, lane: int = 0) -> np.ndarray:
         """``float64[B, count]`` for the positions from ``start[B]`` on, as :meth:`simlab.randomness.Tape.uniform`."""
-        return _in_a_row(self.replicates, self.iterations, start, count, int(purpose), lane, *self._keys)
+        return self.of(start, *_in_a_row(count, lane), purpose)
 
     def fixed(self, start: np.ndarray, count: int) -> np.ndarray:
         """``float64[B, count]``: the uniform that is fixed for each position in all iterations."""
-        return _in_a_row(self.replicates, self.iterations * 0, start, count, int(Purpose.NOISE), 0, *self._keys)
+        first = self.iterations * 0
+        return _uniforms(self.replicates, first, start, *_in_a_row(count, 0), int(Purpose.NOISE), *self._keys)
 
     def races(self) -> Races:
         """Whose races they are, which are the same in all iterations."""
         return Races(self.replicates, *self._keys)
 
-    def of(
-        self, start: np.ndarray, offsets: np.ndarray, lanes: np.ndarray, purpose: Purpose, lane: int = 0
-    ) -> np.ndarray:
-        """``float64[B, M]`` for M choices at ``start + offsets[M]`` with lanes ``lanes[M] + lane``."""
-        lanes = lanes + lane if lane else lanes
+    def of(self, start: np.ndarray, offsets: np.ndarray, lanes: np.ndarray, purpose: Purpose) -> np.ndarray:
+        """``float64[B, M]`` for M choices at ``start + offsets[M]`` with lanes ``lanes[M]``."""
         return _uniforms(self.replicates, self.iterations, start, offsets, lanes, int(purpose), *self._keys)
+
+
+@cache
+def _in_a_row(count: int, lane: int) -> tuple[np.ndarray, np.ndarray]:
+    """The offsets and lanes of choices that follow one another, all with one lane."""
+    return np.arange(count), np.full(count, lane)
 
 
 @njit(cache=True)  # holds the interpreter's lock: releasing it takes longer than this does
@@ -70,39 +76,7 @@ def _uniforms(
     found = np.empty((len(replicates), len(offsets)))
     for b in range(len(replicates)):
         for j in range(len(offsets)):
-            found[b, j] = _one(
-                replicates[b],
-                iterations[b],
-                start[b] + offsets[j],
-                (purpose << 24) | lanes[j],
-                low_keys[b],
-                high_keys[b],
-            )
+            position, kind = (start[b] + offsets[j]) & MASK, (purpose << 24) | lanes[j]
+            high, low, _, _ = philox4x32(replicates[b], iterations[b], position, kind, low_keys[b], high_keys[b])
+            found[b, j] = unit(high, low)
     return found
-
-
-@njit(cache=True)
-def _in_a_row(
-    replicates: np.ndarray,
-    iterations: np.ndarray,
-    start: np.ndarray,
-    count: int,
-    purpose: int,
-    lane: int,
-    low_keys: np.ndarray,
-    high_keys: np.ndarray,
-) -> np.ndarray:
-    """Those of choices that follow one another, all with one lane."""
-    found = np.empty((len(replicates), count))
-    for b in range(len(replicates)):
-        for j in range(count):
-            found[b, j] = _one(
-                replicates[b], iterations[b], start[b] + j, (purpose << 24) | lane, low_keys[b], high_keys[b]
-            )
-    return found
-
-
-@njit(inline="always")
-def _one(replicate: int, iteration: int, position: int, kind: int, low_key: int, high_key: int) -> float:
-    high, low, _, _ = philox4x32(replicate, iteration, position & MASK, kind, low_key, high_key)
-    return unit(high, low)

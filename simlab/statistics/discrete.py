@@ -54,16 +54,8 @@ class Cells:
     def of(cls, law: Law, n: int, least: float = LEAST) -> Cells:
         """All outcomes expected fewer than ``least`` times share a cell, which may itself be rare.
 
-        Returns at most K cells.
-
-        Parameters
-        ----------
-        law
-            The law, of K outcomes with a probability above 0.
-        n
-            Number of observations.
-        least
-            How often an outcome must be expected to stand alone.
+        ``law``: of K outcomes with a probability above 0. ``n``: number of observations. ``least``: how often an
+        outcome must be expected to stand alone. Returns at most K cells.
         """
         shared = int(np.searchsorted(law.mass[law.order] * n, least))
         return cls(law.order, shared, pooled(law.mass, law.order, shared))
@@ -149,7 +141,7 @@ class GTest(Planned):
         ``wrong`` is no pmf over as many outcomes.
         """
         check_at_least("n", n, 1)
-        check_share("level", level)
+        level = check_share("level", level)
         inside, outside = self.law.masses(wrong)
         if outside >= 1:
             return 1.0

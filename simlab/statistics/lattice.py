@@ -56,14 +56,9 @@ def _tilted(scores: np.ndarray, mass: np.ndarray, theta: float) -> tuple[float, 
     return total, float(law @ scores), law
 
 
-def _steepest(scores: np.ndarray) -> float:
-    """The tilt that leaves almost nothing but the highest of the scores."""
-    return 60.0 / float(scores[-1] - scores[-2])
-
-
 def _tilt(scores: np.ndarray, mass: np.ndarray, mean: float) -> float:
     """The theta >= 0 under which scores have that mean, as nearly as it can be had."""
-    most = _steepest(scores)
+    most = 60.0 / float(scores[-1] - scores[-2])  # which leaves almost nothing but the highest of the scores
 
     def short(theta: float) -> float:
         return _tilted(scores, mass, theta)[1] - mean

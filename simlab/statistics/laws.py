@@ -68,15 +68,9 @@ class Law:
     def counts(self, counts: Any) -> tuple[np.ndarray, np.ndarray]:
         """Counts of the outcomes of the law, and of those it excludes.
 
-        ``counts``: a mapping from outcomes to how often they were seen, or an array ``int[..., V]``. Raises
+        ``counts``: a mapping from outcomes to how often they were seen, or an array ``int[..., V]``. Returns those of
+        the outcomes with a probability above 0, ``int64[..., K]``, and of all others together, ``int64[...]``. Raises
         ``ValueError`` if a number is not whole or below 0, counts sum to 0, or their length is not the law's.
-
-        Returns
-        -------
-        seen : numpy.ndarray
-            ``int64[..., K]``, of the outcomes with a probability above 0.
-        excluded : numpy.ndarray
-            ``int64[...]``, of all others together.
         """
         seen, excluded = self.counts_of_some(counts)
         if (seen.sum(axis=-1) + excluded == 0).any():
@@ -86,7 +80,7 @@ class Law:
     def counts_of_some(self, counts: Any) -> tuple[np.ndarray, np.ndarray]:
         """As :meth:`counts`, where rows of which nothing was seen may be among others."""
         seen, excluded = self._parted(counts, "counts")
-        if not (np.isfinite(seen).all() and (seen == np.rint(seen)).all() and (excluded == np.rint(excluded)).all()):
+        if not all((np.isfinite(part) & (part == np.rint(part))).all() for part in (seen, excluded)):
             raise ValueError("counts holds a number that is not whole; expected how often each outcome was seen")
         if (seen.min(initial=0) < 0) or (excluded < 0).any():
             raise ValueError("counts holds a number below 0; expected how often each outcome was seen")
@@ -97,15 +91,9 @@ class Law:
     def masses(self, wrong: Any, what: str = "wrong") -> tuple[np.ndarray, float]:
         """The probabilities that another law gives to these outcomes, and to others.
 
-        ``wrong``: the other law: a ``Law``, a mapping or a row ``[V]``. ``what``: what errors call it. Raises
-        ``ValueError`` if ``wrong`` is no pmf, or of another length.
-
-        Returns
-        -------
-        inside : numpy.ndarray
-            ``float64[K]``, on the outcomes of this law.
-        outside : float
-            The probability of all others.
+        ``wrong``: the other law: a ``Law``, a mapping or a row ``[V]``. ``what``: what errors call it. Returns those of
+        the outcomes of this law, ``float64[K]``, and that of all others. Raises ``ValueError`` if ``wrong`` is no pmf,
+        or of another length.
         """
         if isinstance(wrong, Law):
             wrong = wrong.named
@@ -122,21 +110,29 @@ class Law:
         """Numbers at the outcomes of the law, and the sum of those elsewhere."""
         if isinstance(values, Mapping):
             full, outside = np.zeros(self.size), 0.0
-            for outcome, value in values.items():
+            for outcome, value in zip(values, as_floats(list(values.values()), what).tolist(), strict=True):
                 place = self._place.get(outcome)
                 if place is None:
                     _refuse_negative(value, what)
-                    outside += float(value)
+                    outside += value
                 else:
-                    full[place] += float(value)
+                    full[place] += value
         else:
-            full, outside = np.asarray(values, dtype=np.float64), 0.0
+            full, outside = as_floats(values, what), 0.0
             if full.ndim == 0 or full.shape[-1] != self.size:
                 raise ValueError(f"{what} has shape {full.shape}; expected [..., {self.size}], a number an outcome")
         inside = full[..., self.support]
         excluded = np.delete(full, self.support, axis=-1)
         _refuse_negative(excluded.min(initial=0), what)
         return inside, excluded.sum(axis=-1) + outside
+
+
+def as_floats(values: Any, what: str) -> np.ndarray:
+    """``values`` as float64; raise ``ValueError`` for what holds no numbers."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{what} is {values!r}; expected numbers") from None
 
 
 def _refuse_negative(value: Any, what: str) -> None:

@@ -16,6 +16,7 @@ import numpy as np
 import scipy
 
 from simlab.checks import check_number
+from simlab.statistics.laws import as_floats
 from simlab.statistics.power import Planned, check_share
 
 
@@ -43,7 +44,7 @@ class Estimate:
         ``confidence``: wanted coverage, between 0 and 1. Returns the ends. Raises ``ValueError`` unless 0 < confidence
         < 1.
         """
-        check_share("confidence", confidence)
+        confidence = check_share("confidence", confidence)
         half = float(scipy.stats.t.isf((1 - confidence) / 2, self.n - 1)) * self.error
         return self.mean - half, self.mean + half
 
@@ -159,13 +160,13 @@ def mean_interval(values: Any, confidence: float, least: float, most: float) -> 
     ----------
     Maurer and Pontil, "Empirical Bernstein bounds and sample variance penalization", COLT 2009, Theorem 4.
     """
-    check_share("confidence", confidence)
+    log = np.log(4 / (1 - check_share("confidence", confidence)))
+    least, most = _bounds(least, most)
     numbers = _numbers(values, least, most)
-    log = np.log(4 / (1 - confidence))
     spread, n = float(numbers.std(ddof=1)), len(numbers)
     half = spread * np.sqrt(2 * log / n) + 7 * (most - least) * log / (3 * (n - 1))
     mean = float(numbers.mean())
-    return max(float(least), mean - half), min(float(most), mean + half)
+    return max(least, mean - half), min(most, mean + half)
 
 
 class MeanTest(Planned):
@@ -193,12 +194,15 @@ class MeanTest(Planned):
     unit = "mean"
 
     def __init__(self, mean: float, least: float, most: float, spread: float | None = None) -> None:
+        least, most = _bounds(least, most)
         check_number("mean", mean, least, most)
+        mean = float(mean)
         if most <= least:
             raise ValueError(f"most is {most}; expected more than least = {least}")
         self.mean, self.bounds, self.range = mean, (least, most), most - least
         self.spread = self.range / 2 if spread is None else spread
         check_number("spread", self.spread, most=self.range / 2)
+        self.spread = float(self.spread)
         self.most = max(mean - least, most - mean)
 
     def p_value(self, values: Any) -> float:
@@ -228,8 +232,14 @@ def _solved(square: float, linear: float, total: float) -> float:
     return float((2 * total / (linear + np.sqrt(linear**2 + 4 * square * total))) ** 2) if total > 0 else 0.0
 
 
+def _bounds(least: Any, most: Any) -> tuple[float, float]:
+    for name, bound in (("least", least), ("most", most)):
+        check_number(name, bound, -np.inf)
+    return float(least), float(most)
+
+
 def _numbers(values: Any, least: float = -np.inf, most: float = np.inf, fewest: int = 2) -> np.ndarray:
-    numbers = np.asarray(values, dtype=np.float64)
+    numbers = as_floats(values, "values")
     if numbers.ndim != 1 or len(numbers) < fewest:
         raise ValueError(f"values have shape {numbers.shape}; expected [n] with n >= {fewest}")
     outside = numbers[~((numbers >= least) & (numbers <= most) & np.isfinite(numbers))]

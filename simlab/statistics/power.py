@@ -8,7 +8,6 @@ numbers or cells changes its threshold: a sample size suffices, and one less doe
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf, isfinite
 from numbers import Real
@@ -79,9 +78,8 @@ class Planned(ABC):
         Returns the power, whatever the deviation's shape. Raises ``ValueError`` if a number is out of range.
         """
         check_at_least("n", n, 1)
-        check_share("level", level)
         check_number("deviation", deviation, most=self.most)
-        return self._power(n, level, deviation)
+        return self._power(n, check_share("level", level), float(deviation))
 
     def detectable(self, n: int, level: float, power: float = POWER) -> float:
         """The smallest deviation that raises an alarm with probability ``power``.
@@ -89,8 +87,14 @@ class Planned(ABC):
         Returns the deviation in ``unit``; infinite if the largest is not enough. Raises ``ValueError`` unless n >= 1
         and 0 < level < power < 1.
         """
-        check_plan(level, power, n)
-        return smallest_deviation(lambda deviation: self._power(n, level, deviation), power, self.most)
+        level, power = check_plan(level, power, n)
+        if self._power(n, level, self.most) < power:
+            return inf
+
+        def excess(deviation: float) -> float:
+            return self._power(n, level, deviation) - power
+
+        return float(scipy.optimize.brentq(excess, 0, self.most, xtol=1e-14, rtol=1e-10))
 
     def sample_size(self, deviation: float, level: float, power: float = POWER) -> int:
         """How many observations raise the alarm with probability ``power`` at that deviation.
@@ -98,9 +102,27 @@ class Planned(ABC):
         Returns a number that suffices where one less does not. Raises ``ValueError`` if a number is out of range, or
         where no number of observations suffices.
         """
-        check_plan(level, power)
-        check_deviation(deviation, self.most)
-        return smallest_sample(lambda n: self._power(n, level, deviation) >= power, deviation, self.unit)
+        level, power = check_plan(level, power)
+        check_number("deviation", deviation, most=self.most)
+        if deviation == 0:
+            raise ValueError("deviation is 0; expected one above 0: no test detects none")
+        deviation = float(deviation)
+
+        def enough(n: int) -> bool:
+            return self._power(n, level, deviation) >= power
+
+        most = 1
+        while not enough(most):
+            most *= 2
+            if most > LARGEST:
+                raise ValueError(
+                    f"deviation is {deviation} ({self.unit}); expected one that some number of samples detects"
+                )
+        least = most // 2
+        while most - least > 1:
+            middle = (least + most) // 2
+            least, most = (least, middle) if enough(middle) else (middle, most)
+        return most
 
     def stated(self, n: int, level: float, power: float = POWER) -> Stated:
         """n, the level and what it detects, to print beside a result.
@@ -108,50 +130,24 @@ class Planned(ABC):
         Returns a :class:`Stated`, whose ``str`` is the line to print. Raises ``ValueError`` unless n >= 1 and
         0 < level < power < 1.
         """
+        level, power = check_plan(level, power, n)
         return Stated(n, level, self.detectable(n, level, power), power, self.unit)
-
-
-def smallest_deviation(power: Callable[[float], float], wanted: float, most: float) -> float:
-    """Where a rising ``power`` reaches ``wanted``; infinite if it does not up to ``most``."""
-    if power(most) < wanted:
-        return inf
-    return float(scipy.optimize.brentq(lambda deviation: power(deviation) - wanted, 0, most, xtol=1e-14, rtol=1e-10))
-
-
-def smallest_sample(enough: Callable[[int], bool], deviation: float, unit: str = "TV") -> int:
-    """A sample size that is ``enough`` when one less is not, by doubling and halving."""
-    most = 1
-    while not enough(most):
-        most *= 2
-        if most > LARGEST:
-            raise ValueError(f"deviation is {deviation} ({unit}); expected one that some number of samples detects")
-    least = most // 2
-    while most - least > 1:
-        middle = (least + most) // 2
-        least, most = (least, middle) if enough(middle) else (middle, most)
-    return most
 
 
 # What is asked of a plan ----------------------------------------------------------------------------------------
 
 
-def check_share(name: str, value: Any) -> None:
-    """Raise ``ValueError`` unless 0 < value < 1."""
+def check_share(name: str, value: Any) -> float:
+    """``value`` as a float, which SciPy asks for; raise ``ValueError`` unless 0 < value < 1."""
     if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < 1:
         raise ValueError(f"{name} is {value!r}; expected a number between 0 and 1, both excluded")
+    return float(value)
 
 
-def check_plan(level: Any, power: Any, n: Any = 1) -> None:
-    """Raise ``ValueError`` unless n >= 1 and 0 < level < power < 1."""
+def check_plan(level: Any, power: Any, n: Any = 1) -> tuple[float, float]:
+    """Level and power as floats; raise ``ValueError`` unless n >= 1 and 0 < level < power < 1."""
     check_at_least("n", n, 1)
-    check_share("level", level)
-    check_share("power", power)
+    level, power = check_share("level", level), check_share("power", power)
     if power <= level:
         raise ValueError(f"power is {power!r}; expected more than the level {level!r}, which chance alone gives")
-
-
-def check_deviation(deviation: Any, most: float) -> None:
-    """Raise ``ValueError`` unless 0 < deviation <= most."""
-    check_number("deviation", deviation, most=most)
-    if deviation == 0:
-        raise ValueError("deviation is 0; expected one above 0: no test detects none")
+    return level, power

@@ -13,18 +13,9 @@ from simlab.statistics.power import Planned, check_share
 
 
 def binomial_p_value(successes: Any, n: int, rate: float) -> Any:
-    """The two-sided p-value of the exact binomial test; no level is exceeded.
+    """The two-sided p-values ``float64[...]`` of the exact binomial test at ``rate``; no level is exceeded.
 
-    Returns ``float64[...]``, a float for one number.
-
-    Parameters
-    ----------
-    successes
-        ``int[...]``, from 0 to n.
-    n
-        Number of trials.
-    rate
-        The rate under the null hypothesis.
+    ``successes``: ``int[...]``, from 0 to n trials. Returns a float for one number.
     """
     tails = np.minimum(
         scipy.stats.binom.cdf(successes, n, rate), scipy.stats.binom.sf(np.asarray(successes) - 1, n, rate)
@@ -36,10 +27,8 @@ def binomial_power(n: int, level: float, rate: float, true: float) -> float:
     """The probability of a p-value of at most ``level`` where the rate is ``true``."""
     low = scipy.stats.binom.ppf(level / 2, n, rate)  # the smallest number whose lower tail reaches level / 2
     low -= scipy.stats.binom.cdf(low, n, rate) > level / 2
-    high = (
-        scipy.stats.binom.isf(level / 2, n, rate) + 1
-    )  # isf is the smallest number beyond which there is no more than level / 2
-    return float(scipy.stats.binom.cdf(low, n, true) + scipy.stats.binom.sf(high - 1, n, true))
+    high = scipy.stats.binom.isf(level / 2, n, rate)  # the smallest beyond which there is no more than level / 2
+    return float(scipy.stats.binom.cdf(low, n, true) + scipy.stats.binom.sf(high, n, true))
 
 
 def proportion_interval(successes: int, n: int, confidence: float) -> tuple[float, float]:
@@ -70,7 +59,7 @@ def proportion_interval(successes: int, n: int, confidence: float) -> tuple[floa
     """
     n = check_at_least("n", n, 1)
     successes = check_at_least("successes", successes, 0)
-    check_share("confidence", confidence)
+    confidence = check_share("confidence", confidence)
     if successes > n:
         raise ValueError(f"successes is {successes}; expected at most n = {n}")
     low, high = scipy.stats.binomtest(successes, n).proportion_ci(confidence, method="exact")
@@ -111,7 +100,7 @@ class ProportionTest(Planned):
         """
         check_at_least("n", n, 1)
         counts = np.asarray(successes)
-        if not np.all((counts >= 0) & (counts <= n) & (counts == np.rint(counts))):
+        if counts.dtype.kind not in "iuf" or not np.all((counts >= 0) & (counts <= n) & (counts == np.rint(counts))):
             raise ValueError(f"successes is {successes!r}; expected whole numbers from 0 to n = {n}")
         return binomial_p_value(successes, n, self.rate)
 

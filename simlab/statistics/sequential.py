@@ -152,27 +152,14 @@ class Sequential(Planned):
         ``level``: bound on the probability of ever a false alarm, between 0 and 1. Returns a bool for one row of
         counts, else ``bool[...]``. Raises ``ValueError`` unless 0 < level < 1.
         """
-        check_share("level", level)
-        reached = self.highest >= -np.log(level)
+        reached = self.highest >= -np.log(check_share("level", level))
         return reached if np.ndim(reached) else bool(reached)
 
     def tv_upper(self, confidence: float) -> float:
         """How far a pass has got: an upper limit on TV from the law, whenever one looks.
 
-        Parameters
-        ----------
-        confidence
-            Probability with which the limit holds at all times, between 0 and 1.
-
-        Returns
-        -------
-        float
-            The limit, at most 1.
-
-        Raises
-        ------
-        ValueError
-            Unless 0 < confidence < 1, or if the test holds more than one row of counts.
+        ``confidence``: probability with which the limit holds at all times, between 0 and 1. Returns the limit, at most
+        1. Raises ``ValueError`` unless 0 < confidence < 1, or if the test holds more than one row of counts.
         """
         return event_bound(self.law, self.seen, self.excluded, always(confidence))
 

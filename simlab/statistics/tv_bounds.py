@@ -62,7 +62,7 @@ def tv_upper(counts: Any, law: Any, confidence: float) -> float:
 
 def once(confidence: float) -> Limit:
     """Clopper and Pearson's upper limit."""
-    check_share("confidence", confidence)
+    confidence = check_share("confidence", confidence)
 
     def limit(seen: np.ndarray, n: int) -> np.ndarray:
         whole = seen >= n
@@ -127,19 +127,8 @@ def mean_bound(law: Any, means: np.ndarray, confidence: float) -> float:
     A limit on a rate u at all times is the end of a martingale, a product of terms that are convex in what was seen, so
     that a mean of several observations, however they depend on each other, makes it no larger than a single one.
 
-    Parameters
-    ----------
-    law
-        A ``Law``, a mapping to probabilities or a row ``[V]``.
-    means
-        ``float[V]``, the shares of each outcome in a group, summed over groups.
-    confidence
-        Probability with which the limit holds, between 0 and 1.
-
-    Returns
-    -------
-    float
-        The limit, at most 1, on the TV between ``law`` and the mean law of a group.
+    ``law``: as in :func:`tv_upper`. ``means``: ``float[V]``, the shares of each outcome in a group, summed over groups.
+    Returns the limit, at most 1, on the TV between ``law`` and the mean law of a group.
     """
     known = Law.of(law)
     seen = np.asarray(means)[known.support]

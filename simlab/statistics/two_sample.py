@@ -26,8 +26,8 @@ class TwoSampleG(Planned):
     Parameters
     ----------
     cells
-        The most cells used, at least 2: the most frequent outcomes stand alone where they are expected ``LEAST`` times
-        in either sample, the others share one.
+        The most cells used, at least 2: the most frequent outcome stands alone, and so do others that are expected
+        ``LEAST`` times in either sample; what is left shares one.
 
     Raises
     ------
@@ -63,7 +63,7 @@ class TwoSampleG(Planned):
             return float(min(1.0, 2 * min(tails)))
         freedom = len(columns) - 1
         corrected = 1 + (n * (1 / rows).sum() - 1) * (n * (1 / columns).sum() - 1) / (6 * n * freedom)
-        g = float(g_statistic(table, np.outer(rows, columns) / n).sum())
+        g = float(g_statistic(table, np.outer(rows.astype(float), columns) / n).sum())
         return float(scipy.stats.chi2.sf(g / corrected, freedom))
 
     def _power(self, n: int, level: float, deviation: float) -> float:
@@ -72,13 +72,15 @@ class TwoSampleG(Planned):
         return float(scipy.stats.ncx2.sf(scipy.stats.chi2.isf(level, freedom), freedom, 2 * n * deviation**2))
 
     def _pooled(self, table: np.ndarray) -> np.ndarray:
-        """``[2, C]``: columns in falling order of what they hold together, the last shared."""
+        """``[2, C]``: columns in falling order of what they hold together, the last shared, which is left where there
+        are two: the exact test asks for no expectation."""
         both = table.sum(axis=0)
         order = np.argsort(-both, kind="stable")
         table, both = table[:, order], both[order]
         least = LEAST * table.sum() / table.sum(axis=1).min()  # so often in both, LEAST times in the smaller
         alone = min(int((both >= least).sum()), len(both) if len(both) <= self.most_cells else self.most_cells - 1)
-        while 0 < alone < len(both) and both[alone:].sum() < least:
+        alone = max(1, alone)
+        while 1 < alone < len(both) and both[alone:].sum() < least:
             alone -= 1
         rest = table[:, alone:].sum(axis=1, keepdims=True)
         return np.concatenate([table[:, :alone], rest], axis=1) if alone < len(both) else table
@@ -95,7 +97,7 @@ def _table(first: Any, second: Any) -> np.ndarray:
     if first.ndim != 1 or first.shape != second.shape:
         raise ValueError(f"samples have shapes {first.shape} and {second.shape}; expected counts [V] of one length")
     table = np.stack([first, second])
-    if (table < 0).any() or (table != np.rint(table)).any():
+    if not (np.isfinite(table) & (table >= 0) & (table == np.rint(table))).all():
         raise ValueError("samples hold a number that is no count; expected whole numbers >= 0")
     if (table.sum(axis=1) == 0).any():
         raise ValueError("a sample sums to 0; expected at least one observation in each")

@@ -22,6 +22,7 @@ from experiments.engines import llama_cpp, openvino_genai, sizes
 from simlab.arrays import Array
 from simlab.certify.servers.client import LLAMA
 from tests.support.adapters import ROW, constant, first_token
+from tests.support.cli import written
 
 pytestmark = pytest.mark.cli
 
@@ -335,10 +336,7 @@ def test_a_sampler_of_one_file_gets_what_it_takes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, package: str, module: str, names: tuple[str, ...]
 ) -> None:
     torch = pytest.importorskip("torch")
-    for file, text in SAMPLERS[package].items():
-        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / file).write_text(text, encoding="utf-8")
-    monkeypatch.setenv(f"{package.upper()}_SOURCE", str(tmp_path))
+    monkeypatch.setenv(f"{package.upper()}_SOURCE", str(written(tmp_path, SAMPLERS[package])))
     monkeypatch.delitem(sys.modules, f"experiments.engines.{module}", raising=False)
     loaded = importlib.import_module(f"experiments.engines.{module}")
     p, q, drafts = np.array([[0.5, 0.5], [0.25, 0.75], [0.0, 1.0]]), np.full((2, 2), 0.5), np.array([0, 1])

@@ -122,7 +122,8 @@ def test_a_case_is_called_the_smallest_only_where_a_smaller_one_was_found(
         lossy.failure, found_in=lossy.failure.case, told="TV from the target is 0.1 in a case that fails"
     )
     for failure, smallest in ((lossy.failure, True), (as_found, False)):
-        text = page(tmp_path, replace(lossy, failure=failure))
+        text = page(tmp_path, replace(lossy, failure=failure, seconds_to_finding=123.4))
+        assert "<b>123 s</b>" in text
         assert ("The smallest case that fails</h2>" in text, "smallest case found" in text) == (smallest, smallest)
         assert ("A case that fails</h2>" in text) != smallest
 

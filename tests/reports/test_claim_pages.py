@@ -142,12 +142,14 @@ def test_a_program_of_an_earlier_run_is_not_on_the_page_of_a_claim_that_has_none
     id = "gsd.naive-lossy"
     folder = empty(tmp_path, claims=[entry(id)])
     (folder / "claims").mkdir()
-    (folder / "claims" / f"{id}.py").write_text("print('of an earlier run')", encoding="utf-8")
+    (folder / "claims" / f"{id}.py").write_text("import scipy  # of an earlier run", encoding="utf-8")
     build(folder)
     assert "of an earlier run" not in (folder / "claims" / f"{id}.html").read_text(encoding="utf-8")
     empty(folder, claims=[entry(id) | {"witness": f"claims/{id}.py"}])
     build(folder)
-    assert "of an earlier run" in (folder / "claims" / f"{id}.html").read_text(encoding="utf-8")
+    text = (folder / "claims" / f"{id}.html").read_text(encoding="utf-8")
+    assert "of an earlier run" in text
+    assert "NumPy and SciPy" in text
 
 
 def test_a_notebook_is_linked_inside_the_checkout_only(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ def rows(figure: Figure) -> list[tuple[str, ...]]:
 
 def test_all_that_is_drawn_is_there() -> None:
     figure = Figure()
-    one, two, three, four, five, six, seven = figure.subplots(1, 7)
+    one, two, three, four, five, six, seven, eight = figure.subplots(1, 8)
     one.set_title("a title\nof two lines")
     one.plot([0, 1], [0.25, 0.5], label="rule")
     one.scatter([2], [3], c=[7])
@@ -37,8 +37,13 @@ def test_all_that_is_drawn_is_there() -> None:
     four.imshow(np.array([[1.0, np.nan]]))
     five.stairs([3, 1], [0, 2, 4], label="counts")
     six.errorbar([1], [5], yerr=[2], fmt="none")
-    six.set_xticks([1], ["ours"])
+    six.set_xticks([1, 2], ["ours", "theirs"])
+    six.plot([1.3], [6], label="beside its tick")
+    six.axhline(7, label="level")
     seven.imshow(np.zeros((100, 100)))  # a picture has no numbers
+    eight.pcolormesh(np.array([[0.5, 0.75]]))
+    eight.set_xticks([0.5, 1.5], ["0.08", "0.1"])  # numbers, and not those of the axis
+    eight.set_yticks([0.5], ["0.3"])
     assert rows(figure) == [
         ("a title of two lines", "line", "rule", "0", "0.25", ""),
         ("a title of two lines", "line", "rule", "1", "0.5", ""),
@@ -50,8 +55,12 @@ def test_all_that_is_drawn_is_there() -> None:
         ("4", "cell", "", "1", "0", "nan"),
         ("5", "step", "counts", "1", "3", ""),
         ("5", "step", "counts", "3", "1", ""),
+        ("6", "line", "beside its tick", "ours", "6", ""),
+        ("6", "line", "level", "", "7", ""),
         ("6", "error bar", "", "ours", "3", ""),
         ("6", "error bar", "", "ours", "7", ""),
+        ("8", "cell", "", "0.08", "0.3", "0.5"),
+        ("8", "cell", "", "0.1", "0.3", "0.75"),
     ]
 
 

@@ -16,7 +16,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from reports.data.averages import Unsuitable, averages, gains, lengths, profiles, units
-from reports.figures.image_process import CHOSEN
+from reports.figures.digits import compounding
+from reports.figures.gsd import gained
+from reports.figures.image_process import CHOSEN, noise_or_floor
 from reports.figures.lantern import lantern
 from reports.figures.plot_style import PRINTED_COLOUR, use_style
 from reports.figures.sjd import window
@@ -101,6 +103,29 @@ def test_what_was_fitted_is_said() -> None:
     assert {f"process.{key}": spec[key] for key in ("locality", "jitter", "floor")} == CHOSEN
 
 
+def test_no_group_is_left_out_of_a_figure_however_many_there_are() -> None:
+    ledger = published()
+
+    def seven(name: str, column: str, **rows: str) -> pd.DataFrame:
+        table = table_of(name)
+        own = (table[list(rows)] == pd.Series(rows)).all(axis=1)
+        return pd.concat([*(table[own].assign(**{column: k}) for k in range(1, 8)), table[~own]])
+
+    def named(figure: Figure, part: str) -> int:
+        return sum(part in label for label in figure.axes[0].get_legend_handles_labels()[1])
+
+    assert named(gained(seven("groups", "rule.size", **{"rule.label": "GSD"}), ledger), "G = ") == 7
+    places = seven("calibration", "process.locality", **{"process.label": "floor"})
+    assert named(noise_or_floor(places, ledger), "floor, ") == 7
+    assert named(lantern(seven("lantern", "rule.delta", **{"rule.label": "LANTERN"}), ledger), "δ = ") == 7
+
+
+def test_the_distortion_of_a_sequence_stands_at_how_many_tokens_have_been_generated() -> None:
+    told = {"rule": "amplify, k = 2", "kl": 0.1, "wasserstein": 0.2, "position": [0, 1] * 2}
+    table = pd.DataFrame(told | {"decoder": ["sjd"] * 2 + ["sjd-ac"] * 2})
+    assert list(compounding(table, ["sjd", "sjd-ac"]).axes[0].lines[0].get_xdata()) == [1, 2]
+
+
 # The numbers -------------------------------------------------------------------------------------------------------
 
 
@@ -129,6 +154,8 @@ def test_sequences_of_one_image_count_as_one() -> None:
     assert found["error"] == pytest.approx(np.std([4, 3], ddof=1) / np.sqrt(2))
     assert set(units(table.drop(columns="process.image"))) == {"1/0", "1/1", "1/2", "1/3"}
     assert np.isnan(averages(small([0], [10]), ["decoder"]).iloc[0]["error"])
+    without = table.assign(decoder="another process", **{"process.image": np.nan})
+    assert list(averages(pd.concat([table, without]), ["decoder"])["units"]) == [2, 4]
 
 
 def test_gains_are_paired_by_image_whatever_the_order() -> None:

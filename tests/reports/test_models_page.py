@@ -14,8 +14,8 @@ from matplotlib.patches import Rectangle
 
 from experiments.cli import main as cli
 from experiments.results import write_arrays, write_json
-from reports.data.documents import COMPARISON, DEVICE, MAP, REPLAY
-from reports.data.files import fits
+from reports.data.documents import COMPARISON, DEVICE, MAP, PAIR, REPLAY
+from reports.data.files import Unreadable, fits
 from reports.data.measured import read_measured
 from reports.data.models import KEPT, RECORD_COMMAND, Compared, kept_pair, read_pair, read_replay
 from reports.figures import models as models_figures
@@ -224,6 +224,10 @@ def test_the_page_of_a_pair_says_what_was_found(tmp_path: Path) -> None:
     rows = continuous_models.told_apart_table(methods).rows
     (told,) = (cells for cells in rows if list(cells[:2]) == [methods[1]["method"], "ranks"])
     assert (told[2], told[5]) == ("yes", "nothing")
+    turned = found.arrays | {"method": found.arrays["method"][::-1]}
+    write_arrays(tmp_path / PAIR.path.with_suffix(".npz"), turned)  # of another run
+    with pytest.raises(Unreadable, match=r"compare-continuous\.npz"):
+        read_pair(tmp_path)
 
 
 def test_a_replay_of_trajectories_is_not_on_the_page_of_rows(tmp_path: Path) -> None:

@@ -8,25 +8,33 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
+from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from experiments.cli import main as cli
 from experiments.results import write_table
 from experiments.verification.verify import verify
 from reports.__main__ import _site
+from reports.data import documents
 from reports.data.documents import COMPARISON, DEVICE, PAIR, REPLAY
+from reports.data.files import Document, Unreadable
+from reports.data.measured import Measured
+from reports.data.models import Compared, read_pair
+from reports.pages import certificate, continuous_models, models
 from reports.pages.elements import figure_name, texts
 from reports.pages.index import OWN
 from reports.pages.report import VERDICT_NAMES, counts
 from reports.pages.tables import PAGES, TablesPage
 from reports.site import build as site
 from reports.site import gallery
-from reports.site.gallery import saved
+from reports.site.gallery import inline, saved
 from reports.site.html import GENERATOR
 from tests.support.page_documents import (
     BENCH,
@@ -269,6 +277,28 @@ def test_damaged_files_are_named_and_their_pages_left_out(
         assert problem.partition(":")[0] in index.text
         assert page not in (*built.pages, *index.links)
         assert not (tmp_path / page).exists() or page.startswith("certify/")
+
+
+def test_a_document_that_lacks_a_key_is_refused_or_drawn(tmp_path: Path) -> None:
+    found, nothing = compared({"ar": 1.0, "sjd": 2.2, "gsd": 3.0}), Measured(*({} for _ in range(7)))
+    save_pair(tmp_path / "compare")
+    pair = read_pair(tmp_path)
+    assert pair is not None
+    arrays = pair.arrays
+    drawn: list[tuple[Document, dict[str, Any], Callable[[dict[str, Any]], str]]] = [
+        (documents.CERTIFICATE, CERTIFICATE, certificate.page),
+        (PAIR, pair.document, lambda own: continuous_models.page(Compared(own, arrays), [], inline)),
+        (
+            COMPARISON,
+            found.document,
+            lambda own: models.page(Compared(own, found.arrays), None, None, None, nothing, [], lambda *_: Markup("")),
+        ),
+    ]
+    for saved_as, whole, page in drawn:
+        for key in whole:
+            path = write(tmp_path / "one.json", {name: value for name, value in whole.items() if name != key})
+            with suppress(Unreadable):
+                assert page(saved_as.at(path)), key
 
 
 @pytest.mark.usefixtures("own_pages_alone")

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from markupsafe import escape
 
 from experiments.bench.verifying import setting
 from experiments.cli import main as cli
@@ -22,6 +23,7 @@ from reports.pages.elements import texts
 from reports.pages.study import STUDIES
 from reports.site import build as site
 from reports.site.gallery import Gallery
+from reports.site.html import png, svg
 from tests.support.page_documents import BENCH, CERTIFICATE, RATIO
 from tests.support.pages import Page, empty, write
 from tests.support.sweeps import MANY
@@ -178,6 +180,12 @@ def test_two_figures_cannot_have_one_name() -> None:
     assert "figures/steps.pdf" in draw("steps", figure, "steps")
     with pytest.raises(ValueError, match="steps"):
         draw("steps", figure, "steps")
+
+
+def test_the_name_of_a_figure_is_text() -> None:
+    figure = steps(pd.DataFrame({"decoder": ["a"], "steps": [1], "probability": [1.0]}))
+    title = 'a "b" <c> & \\1'
+    assert all(f'="{escape(title)}"' in drawn(figure, title) for drawn in (svg, png))
 
 
 # Where runs are, and a real one ------------------------------------------------------------------------------------

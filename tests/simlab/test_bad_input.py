@@ -144,7 +144,24 @@ DISCRETE: Bad = [
     (partial(Tape, replicates=1), {"seed": (1 << 64,)}),
     (
         lambda replicate: Tape(0, replicate),
-        {"replicate": (0, -3, True, 2.0, None, "12", [], [1.5], [-1], [1 << 32], [1 << 64], [True], [[0, 1]])},
+        {
+            "replicate": (
+                0,
+                -3,
+                True,
+                2.0,
+                None,
+                "12",
+                [],
+                [1.5],
+                [-1],
+                [1 << 32],
+                [1 << 64],
+                [True],
+                [[0, 1]],
+                np.array(3),
+            )
+        },
     ),
 ]
 
@@ -166,7 +183,7 @@ PROCESSES: Bad = [
     (
         partial(Processed, WORLD),
         {
-            **{"temperature": (-1, NAN), "top_k": (0,), "top_p": (0, 1.5, "a"), "guidance": (3,)},
+            **{"temperature": (-1, NAN, 1e-320), "top_k": (0,), "top_p": (0, 1.5, "a"), "guidance": (3,)},
             "grammar": (np.ones((2, 2), bool), np.ones((2, 3)), HIDDEN),
         },
     ),
@@ -325,17 +342,6 @@ OF_SEVERAL: list[tuple[Callable[[], Any], tuple[str, ...]]] = [  # and what a me
     (lambda: verified_law(KSeq(), Greedy(), np.array(EXACT), np.array(EXACT), 2), ("expected Independent",)),
     (decoder("traversal", branching=[[0], [1, 0]]), ("[1, 0]", "[1]")),
     (decoder("sjd-pac", window=64, candidates=4, depth=3, tree="full", budget=64), ("64", "145", "81")),
-    (lambda: make_rule("grouped", labels=[0, 0, 1]).accept(HALF, HALF, 0), ("3 tokens", "V = 2")),
-    (lambda: step_law(make_rule("grouped", labels=[0, 1, 1]), HALF, HALF), ("3 tokens", "V = 2")),
-    (
-        lambda: make_rule("dynamic-grouped", size=2, max_distance=1, distances=np.ones((3, 3))).accept(HALF, HALF, 0),
-        ("distances", "[3, 3]", "V = 2"),
-    ),
-    *(
-        (partial(ask, make_rule(name, neighbours=[[1], [0], []])), ("neighbours", "3 tokens", "V = 2"))
-        for name in LANTERNS
-        for ask in (lambda rule: rule.accept(HALF, HALF, 0), lambda rule: step_law(rule, HALF, HALF))
-    ),
     *(
         (partial(ask, make_rule(name, **tables)), (told, "V = 2"))
         for name, tables, told in (
@@ -343,7 +349,10 @@ OF_SEVERAL: list[tuple[Callable[[], Any], tuple[str, ...]]] = [  # and what a me
             ("dynamic-grouped", {"size": 2, "max_distance": 1, "distances": np.ones((3, 3))}, "[3, 3]"),
             *((name, {"neighbours": [[1], [0], []]}, "3 tokens") for name in LANTERNS),
         )
-        for ask in (_simulated, lambda rule: compiled_step(rule, np.array(HALF), np.array(HALF)))
+        for ask in (
+            *(lambda rule: rule.accept(HALF, HALF, 0), lambda rule: step_law(rule, HALF, HALF)),
+            *(_simulated, lambda rule: compiled_step(rule, np.array(HALF), np.array(HALF))),
+        )
     ),
     *(
         (partial(wasserstein1_line, HALF, HALF, places), ("values", "2 finite numbers"))
@@ -512,6 +521,11 @@ BAD_LAWS: list[tuple[tuple[Any, ...], tuple[str, ...]]] = [
 @pytest.mark.parametrize(("given", "told"), BAD_LAWS, ids=["-".join(told) for _, told in BAD_LAWS])
 def test_a_law_or_a_run_of_what_is_none_of_its_parts(law: str, given: tuple[Any, ...], told: tuple[str, ...]) -> None:
     refused(lambda: LAWS[law](*given), *told)
+
+
+@pytest.mark.parametrize("form", [run, simulate])
+def test_a_run_on_what_is_no_tape(form: Any) -> None:
+    refused(lambda: form(ALONE, table(), SPECULATIVE, 7), "tape is 7", "Tape")
 
 
 MODEL = tokens.affine(length=3)

@@ -12,7 +12,7 @@ from multiprocessing.connection import Connection
 import pytest
 
 from simlab.child import Child, Shared
-from tests.support.cli import alive
+from tests.support.cli import alive, gone
 
 pytestmark = pytest.mark.property
 
@@ -22,13 +22,6 @@ from simlab.child import Child
 print(Child(lambda pipe, shared: time.sleep(100)).process.pid, flush=True)
 os._exit(0)
 """
-
-
-def gone(pid: int) -> bool:
-    deadline = time.monotonic() + 20
-    while alive(pid) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    return not alive(pid)
 
 
 def test_it_ends_when_its_parent_has() -> None:

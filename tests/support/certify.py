@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from simlab.arrays import Array
+from simlab.arrays import Array, total_variation
 from simlab.certify.contracts.base import Case, Function
 from simlab.certify.contracts.blocks import Tokens
 from simlab.certify.engine.evidence import Evidence, calls_needed
+from simlab.certify.engine.exact import enumerate_law
 from simlab.certify.engine.scripted import Call, Piece, exact_laws, mispredicted, random_scripts
 from simlab.certify.engine.tasks import Sample
 from simlab.certify.registry import CONTRACTS
 from simlab.mutants.gated.base import excess
-from simlab.randomness.coins import outcomes
+from simlab.mutants.gated.contracts import implementation
+from simlab.mutants.gated.gates import ALWAYS
 
 REACHABLE = 300_000  # calls of a case that a minute has room for
 TRIED = 2  # cases for which calls are counted
@@ -27,9 +28,16 @@ def case_named(contract: str, name: str) -> Any:
     return next(case for case in CONTRACTS[contract].cases() if case.name == name)
 
 
-def exact_law(verify: Callable[..., Any], *arguments: Any) -> dict[Any, float]:
-    """The exact law of what a known verifier returns."""
-    return outcomes(partial(verify, *arguments))
+def wrong(contract: str, fault: str) -> Any:
+    """Code of a contract that has a fault in every call."""
+    return implementation(fault, ALWAYS, contract)
+
+
+def tv_of(case: Any, function: Function) -> float:
+    """The TV of the enumerated law of what comes out of a case from the target's."""
+    found = enumerate_law(0, case, function, np.random.default_rng(0))
+    assert found is not None, "an enumeration that predicts what it does"
+    return float(total_variation(found.law, case.events[0].law))
 
 
 def tree_of(call: Call, edges: Sequence[float]) -> Piece | Tokens:

@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ def simlab(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
 def written(folder: Path, files: dict[str, str]) -> Path:
     """The folder, with these files in it."""
     for name, text in files.items():
-        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
     return folder
 
@@ -36,6 +37,14 @@ def alive(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     except OSError:
         return False
+
+
+def gone(pid: int) -> bool:
+    """Whether a process has ended, or does soon."""
+    deadline = time.monotonic() + 20
+    while alive(pid) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return not alive(pid)
 
 
 def usage_error(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:

@@ -9,6 +9,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+from experiments.measurements.small_processes import floating
 from simlab.decoders import SpeculativeDecoder
 from simlab.processes import TableProcess
 from simlab.rules import Speculative
@@ -34,10 +35,6 @@ def chain(seed: int, vocabulary: int, length: int) -> TableProcess:
     """A random table whose rows depend on the position and the last token."""
     world = random_process(seed, vocabulary, length)
     return TableProcess(vocabulary, length, lambda prefix: world.row((0,) * (len(prefix) - 1) + prefix[-1:]))
-
-
-def in_floats(world: TableProcess) -> TableProcess:
-    return TableProcess(world.vocabulary, world.length, lambda prefix: world.row(prefix).astype(float))
 
 
 CASES = [(chain(seed, v, 5), chain(seed + 50, v, 5), gamma) for seed in range(3) for v in (2, 3) for gamma in (1, 2, 3)]
@@ -72,7 +69,7 @@ def by_hand(target: TableProcess, draft: TableProcess, gamma: int) -> list[F]:
 
 def test_blocks_are_those_counted_by_hand_and_steps_those_of_the_decoder_enumerated() -> None:
     for target, draft, gamma in CASES:
-        found = blocks_of(in_floats(target), in_floats(draft), [gamma])[gamma]
+        found = blocks_of(floating(target), floating(draft), [gamma])[gamma]
         np.testing.assert_allclose(found[1:4], [float(x) for x in by_hand(target, draft, gamma)], atol=1e-12)
         _, steps = sequence_law(SpeculativeDecoder(gamma), target, Speculative(), draft)
         assert found.steps == pytest.approx(float(mean(steps)), abs=1e-12)
@@ -93,7 +90,7 @@ def test_a_block_must_fit() -> None:
     target, draft, _ = CASES[0]
     for gamma, error in ((5, "gamma is 5; expected less than 5"), (0, "gamma is 0")):
         with pytest.raises(ValueError, match=error):
-            blocks_of(in_floats(target), in_floats(draft), [gamma])
+            blocks_of(floating(target), floating(draft), [gamma])
 
 
 # Worlds with few parameters -------------------------------------------------------------------------------------
@@ -154,8 +151,22 @@ def test_alternating_positions_by_hand() -> None:
     found = two_regions(F(1), F(0), F(0), 2)
     assert found == (2, F(1, 2), F(1, 2))
     assert expected_tokens(F(1, 2), 2) == F(7, 4)
-    with pytest.raises(ValueError, match="stay is 1"):
-        two_regions(F(1), F(0), F(1), 2)
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ((F(1), F(0), F(1), 2), "stay is 1; expected regions that blocks move between"),
+        ((F(1), F(0), F(0), 0), "gamma is 0; expected a whole number >= 1"),
+        ((1.5, 0.5, 0.5, 2), "easy is 1.5; expected a number from 0 to 1"),
+        ((0.5, 0.5, -0.5, 2), "stay is -0.5; expected a number from 0 to 1"),
+    ],
+)
+def test_what_are_no_two_regions_is_refused(given: tuple, told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        two_regions(*given)
+    with pytest.raises(ValueError, match="gamma is 0"):
+        mixed_blocks([F(1, 2)], [F(1)], 0)
 
 
 # Bounds on the mean acceptance of a position -------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from simlab.randomness import Tape
 from simlab.rules import Speculative
 from simlab.statistics import estimate
 from theory.claims import CLAIMS, CheckFailed
+from theory.claims.sjd import jacobi as sjd_jacobi
 from theory.claims.sjd import speeds as sjd_speeds
 from theory.claims.sjd_pac import locality as pac_locality
 from theory.claims.sjd_pac import readings as pac_readings
@@ -86,11 +87,13 @@ def test_a_comb_fills_its_budget() -> None:
 # Verdicts --------------------------------------------------------------------------------------------------------
 
 
-def decided(monkeypatch: pytest.MonkeyPatch, module: Any, id: str, ratio: Callable[..., float]) -> str:
+def decided(
+    monkeypatch: pytest.MonkeyPatch, module: Any, id: str, ratio: Callable[..., float], spread: float = 0.02
+) -> str:
     """The verdict on ``id`` where decoders commit as many tokens a call as ``ratio`` says."""
 
     def fake(decoder: Any, seed: int, count: int = 48, *_: Any, **changes: Any) -> Speed:
-        return made_up(ratio(decoder, **changes), count, seed=crc32(str(decoder).encode()) + seed)
+        return made_up(ratio(decoder, **changes), count, spread, crc32(str(decoder).encode()) + seed)
 
     monkeypatch.setattr(module, "speed", fake)
     decide = CLAIMS[id].decide
@@ -107,6 +110,22 @@ def test_where_the_window_saturates(ends: int, verdict: str, monkeypatch: pytest
     assert decided(monkeypatch, sjd_speeds, "sjd.window", saturating(ends)) == verdict
 
 
+def test_almost_is_nine_tenths_of_the_widest_window(monkeypatch: pytest.MonkeyPatch) -> None:
+    """32 inputs add 10.6 % to 16, which commit 90.4 % of what 32 do, surely."""
+    of = lambda decoder, **_: {3: 1.5, 15: TOKENS / 282, 31: TOKENS / 255}[decoder.window]  # noqa: E731
+    assert decided(monkeypatch, sjd_speeds, "sjd.window", of, spread=0) == "not-refuted"
+
+
+def test_a_share_is_of_what_is_not_known_exactly() -> None:
+    """0.2 tokens less on every image are 9.5 % less in the mean: within a tenth, as far as 24 images can tell."""
+    ratios = np.linspace(1.1, 3.1, 24)
+    other, one = (Speed(10**9, np.rint(10**9 / some).astype(np.int64), np.ones(2)) for some in (ratios, ratios - 0.2))
+    assert compare(one, other).gain.error < 1e-6
+    assert sjd_speeds.beyond(one, other, 0.9) == 0
+    assert sjd_speeds.beyond(one, other, 0.5) == 1
+    assert sjd_speeds.beyond(one, other, 1.0) == -1
+
+
 @pytest.mark.parametrize(("power", "verdict"), [(0.5, "refuted"), (0.2, "not-decided")])
 def test_a_window_that_does_not_saturate_is_seen(power: float, verdict: str, monkeypatch: pytest.MonkeyPatch) -> None:
     rising = lambda decoder, **_: 1 + decoder.window**power  # noqa: E731
@@ -116,6 +135,14 @@ def test_a_window_that_does_not_saturate_is_seen(power: float, verdict: str, mon
 def test_a_window_of_four_that_saturates_leaves_the_check_without_a_control(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(CheckFailed, match="the check of saturation does not see: W = 4"):
         decided(monkeypatch, sjd_speeds, "sjd.window", lambda decoder, **_: 2.3)
+
+
+@pytest.mark.parametrize(("few", "verdict"), [(1.7, "not-refuted"), (1.82, "refuted")])
+def test_smaller_by_a_tenth_is_of_the_larger(few: float, verdict: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """2 is more than a tenth above 1.82, which is not more than a tenth below 2."""
+    made = {"top-10": made_up(few, spread=0.001), "top-1024": made_up(2.0, spread=0.001)}
+    monkeypatch.setattr(sjd_jacobi, "at_each_top", lambda decoder, seed: made)
+    assert sjd_jacobi.stability_level(0).verdict == verdict
 
 
 @pytest.mark.parametrize(("ratio", "verdict"), [(1.04, "not-refuted"), (1.1, "not-decided"), (1.3, "refuted")])

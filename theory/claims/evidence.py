@@ -11,7 +11,7 @@ import numpy as np
 
 from simlab.rules import make_rule
 from theory.acceptance import alpha
-from theory.claims.base import Evidence, Finding
+from theory.claims.base import Evidence, Finding, Verdict
 from theory.claims.format import fmt, numbers
 from theory.distances import tv
 from theory.exact import acceptance, step_law
@@ -36,6 +36,18 @@ def not_refuted_if(condition: bool, *evidence: Evidence) -> Finding:
 def refuted_if(condition: bool, *evidence: Evidence) -> Finding:
     """``refuted`` if a counterexample was found, else ``not-refuted``."""
     return not_refuted_if(not condition, *evidence)
+
+
+def judged(sure: int, *evidence: Evidence) -> Finding:
+    """``not-refuted`` where it is surely so, 1, ``refuted`` where it surely is not, -1, else, 0, ``not-decided``."""
+    verdicts: dict[int, Verdict] = {1: "not-refuted", 0: "not-decided", -1: "refuted"}
+    return Finding(verdicts[sure], evidence)
+
+
+def side(interval: tuple[float, float], bound: float = 0.0) -> int:
+    """1 or -1 where an interval is above or below a bound, 0 where it holds it."""
+    low, high = interval
+    return int(low > bound) - int(high < bound)
 
 
 # Evidence of each kind: what it says, and the numbers of a (counter)example ---------------------------------------

@@ -103,10 +103,7 @@ def acceptance_over_gap(mean: float, sd: float, log_weight: float = 0.0, sp: flo
 
     ``log_weight``: log W. ``sp``, ``sq``: standard deviations of p and q, above 0; ``sd`` may be 0.
     """
-    if sd == 0:
-        return float(acceptance_rates(np.array([mean]), np.array([log_weight]), sp, sq).acceptance[0])
-    gap, weight = _over(mean, sd, PANELS, max(sp, sq))
-    return float(weight @ acceptance_rates(gap, np.full(len(gap), log_weight), sp, sq).acceptance)
+    return cost_over_gap(mean, sd, log_weight, sp, sq).acceptance
 
 
 def cost_over_gap(
@@ -118,10 +115,10 @@ def cost_over_gap(
     limit: float = inf,
     count: int = PANELS,
 ) -> VerificationCost:
-    """The cost of a token where the gap is N(mean, sd^2), sd above 0.
+    """The cost of a token where the gap is N(mean, sd^2).
 
-    ``log_weight``, ``sp``, ``sq``: as for :func:`acceptance_over_gap`. ``limit``: proposals a token at most. ``count``:
-    panels over 18 standard deviations of the gap.
+    ``sd``, ``log_weight``, ``sp``, ``sq``: as for :func:`acceptance_over_gap`. ``limit``: proposals a token at most.
+    ``count``: panels over 18 standard deviations of the gap.
     """
     gap, weight = _over(mean, sd, count, max(sp, sq))
     share = acceptance_rates(gap, np.full(len(gap), log_weight), sp, sq)
@@ -131,6 +128,8 @@ def cost_over_gap(
 
 def _over(mean: float, sd: float, count: int, unit: float) -> tuple[np.ndarray, np.ndarray]:
     """Nodes and weights over a gap of law N(mean, sd^2), closer around 0, where things change within ``unit``."""
+    if sd == 0:
+        return np.array([mean]), np.ones(1)
     low, high = mean - 9 * sd, mean + 9 * sd
     near = unit * np.array([0.0, 0.5, 1, 2, 4, 8, 16, 32])
     some = [end for end in (*near, *-near) if low < end < high]

@@ -43,8 +43,9 @@ def joint_states(
     ``target``, ``draft``: chains of one dimension d and as many steps T. ``given``: their conditions, ``[d]`` each.
     ``aligned``: whether the steps have shared noise, else independent noise. ``start_shared``: whether x_T has shared
     noise; by default as ``aligned`` says. The law at 0 is for x_0 that each draws itself, with the same noise if
-    aligned. Raises ``ValueError`` for a learned range.
+    aligned. Raises ``ValueError`` for a learned range, and where the draft takes other steps.
     """
+    check_steps(target, draft)
     models = (target, draft)
     for chain in models:
         chain.check_fixed()
@@ -96,17 +97,33 @@ def means_after(joint: Joint, target: Chain, draft: Chain, given: Given, t: int)
 
 
 def last_sd(chain: Chain) -> float:
-    """The standard deviation of the last kernel, in one dimension."""
+    """The standard deviation of the last kernel; raises ``ValueError`` in more than one dimension."""
+    check_line(chain)
     return float(abs(chain.layout.dense(chain.factor[0])[0, 0]))
 
 
 def log_sigma(target: Chain, draft: Chain) -> float:
     """log Sigma, the product over t >= 2 of sqrt(det S_t^q) / sqrt(det S_t^p): CSpD, equation 8.
 
-    ``target``, ``draft``: chains of one dimension and as many steps. It is 0 for models with the same variances.
+    ``target``, ``draft``: chains of one dimension and as many steps; raises ``ValueError`` for other steps. It is 0 for
+    models with the same variances.
     """
+    check_steps(target, draft)
     logs = [sum(float(chain.layout.log_volume(root)) for root in chain.factor[1:]) for chain in (target, draft)]
     return logs[1] - logs[0]
+
+
+def check_steps(target: Chain, draft: Chain) -> None:
+    """Raise ``ValueError`` unless both take as many steps."""
+    if draft.steps != target.steps:
+        raise ValueError(f"the draft takes {draft.steps} steps; expected the target's {target.steps}")
+
+
+def check_line(*chains: Chain) -> None:
+    """Raise ``ValueError`` unless chains are of one dimension."""
+    for chain in chains:
+        if chain.dimension != 1:
+            raise ValueError(f"a chain has dimension {chain.dimension}; expected 1: laws on the line")
 
 
 def _added(roots: list[np.ndarray], shared: bool) -> np.ndarray:

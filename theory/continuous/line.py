@@ -23,7 +23,7 @@ from simlab.continuous.models.chains import Chain
 from simlab.continuous.models.trajectories import Trajectory, TrajectoryPair
 from simlab.continuous.rules import LastStep, TwoPath
 from simlab.continuous.rules.base import Rule, log_acceptance, proposal_acceptance
-from theory.continuous.joint_gaussian import Given, Joint, last_means, last_sd
+from theory.continuous.joint_gaussian import Given, Joint, check_line, last_means, last_sd
 from theory.continuous.quadrature import normal_pdf, panels
 from theory.continuous.rejection_cost import emitted_mass, of_a_token
 
@@ -111,16 +111,16 @@ def emitted(
         If the rule is another, chains have more dimensions or different steps, the ratio does not exist, ``limit`` is
         below 1, or the nodes are too few for the law that is asked for.
     """
-    _check(target, draft, rule)
+    sds = _checked(target, draft, rule)
     joint = last_means(target, draft, given, rule.aligned)
     between = _split(joint)
     nodes, weights = _over_gap(between.gap, gaps)
     found = cells(target, draft, given, rule, nodes, limit)
-    wide = np.sqrt(np.diag(joint.covariance)) + np.array([last_sd(target), last_sd(draft)])
+    wide = np.sqrt(np.diag(joint.covariance)) + np.array(sds)
     low, high = float((joint.mean - 1.3 * REACH * wide).min()), float((joint.mean + 1.3 * REACH * wide).max())
-    narrow = float(np.sqrt(joint.covariance[0, 0] + last_sd(target) ** 2))  # the target's token, to be resolved
+    narrow = float(np.sqrt(joint.covariance[0, 0] + sds[0] ** 2))  # the target's token, to be resolved
     x = np.linspace(low, high, max(points, int(4 * (high - low) / narrow)))
-    if between.left > 0.5 * min(last_sd(target), last_sd(draft)) or not draft.noisy_end:
+    if between.left > 0.5 * min(sds) or not draft.noisy_end:
         if (high - low) / (0.8 * MOST) > between.left:
             raise ValueError(
                 "the draft is mu_q itself, which all but follows from the gap; expected a last step with noise, or "
@@ -132,7 +132,9 @@ def emitted(
         density = _pointwise(x, between, nodes, weights, found, (target, draft, given, rule))
     law = Law(x, density, *(float(weights @ column) for column in (found.acceptance, found.trials, found.unfinished)))
     if abs(law.mass - 1) > 1e-4:
-        raise ValueError(f"the law comes out with mass {law.mass:.8f}; expected 1: ask for more than {gaps} gaps")
+        raise ValueError(
+            f"{len(nodes)} nodes over the gap give a law of mass {law.mass:.8f}; expected 1: ask for more gaps"
+        )
     return law
 
 
@@ -170,11 +172,11 @@ def given_states(
     -----
     Total variation is convex, so the mean over trajectories bounds that of the law.
     """
-    _check(target, draft, rule)
+    sds = _checked(target, draft, rule)
     joint = last_means(target, draft, given, rule.aligned)
     nodes, weights = _over_gap(_split(joint).gap, gaps)
     found = cells(target, draft, given, rule, nodes, limit)
-    law, last = target.marginal(given[0][None]), last_sd(target) * target.noisy_end
+    law, last = target.marginal(given[0][None]), sds[0] * target.noisy_end
     off = abs(law.mean[0, 0] - joint.mean[0]), abs(law.covariance[0, 0] - joint.covariance[0, 0] - last**2)
     return GivenStates(
         0.5 * float(weights @ (np.abs(found.mass - found.target).sum(axis=1) + found.unfinished)),
@@ -185,15 +187,13 @@ def given_states(
     )
 
 
-def _check(target: Chain, draft: Chain, rule: Rule) -> None:
-    for chain in (target, draft):
-        if chain.dimension != 1:
-            raise ValueError(f"a chain has dimension {chain.dimension}; expected 1: laws on the line")
-    if target.steps != draft.steps:
-        raise ValueError(f"the draft takes {draft.steps} steps; expected the target's {target.steps}")
+def _checked(target: Chain, draft: Chain, rule: Rule) -> tuple[float, float]:
+    """The standard deviations of both last kernels; raises ``ValueError`` where the rule has no law on the line."""
+    sds = last_sd(target), last_sd(draft)
     if not isinstance(rule, LastStep) or isinstance(rule, TwoPath):
         raise ValueError(f"{rule.name} depends on more than the last step; expected a rule of the last step's ratio")
     rule.check(target, draft)
+    return sds
 
 
 def _convolved(x: np.ndarray, between: Between, nodes: np.ndarray, weights: np.ndarray, found: Cells) -> np.ndarray:
@@ -298,8 +298,9 @@ def marginal_tv(target: Chain, draft: Chain, given: Given, rule: Rule) -> tuple[
     Raises
     ------
     ValueError
-        If the ratio does not exist for these chains.
+        If the ratio does not exist for these chains, or one has more dimensions.
     """
+    check_line(target, draft)
     rule.check(target, draft)
     laws = [chain.marginal(c[None]) for chain, c in zip((target, draft), given, strict=True)]
     means = [float(law.mean[0, 0]) for law in laws]
@@ -338,7 +339,13 @@ def target_law(target: Chain, condition: np.ndarray, x: np.ndarray) -> np.ndarra
     -------
     numpy.ndarray
         ``float64[N]``.
+
+    Raises
+    ------
+    ValueError
+        If it has more dimensions.
     """
+    check_line(target)
     law = target.marginal(condition[None])
     return normal_pdf(x, law.mean[0, 0], np.sqrt(law.covariance[0, 0]))
 

@@ -70,18 +70,17 @@ def mean_after(rates: Sequence[Any], prefill: int) -> Any:
 
     Rates are floats or ``Fraction``, and so is the mean.
     """
-    left = rates[prefill:]
-    return sum(left[1:], start=left[0]) / len(left)
+    return sum(rates[prefill:]) / (len(rates) - prefill)
 
 
 def block_tokens(rates: Sequence[Any], start: int, gamma: int) -> Any:
-    """Mean tokens of a block, 1 + a + a a' + ..., as far as there are rates.
+    """Mean tokens of a block, 1 + a + a a' + ..., none of them behind the end of the sequence.
 
-    ``start``: where it starts, 0 to N - 1. ``gamma``: the draft length. Rates are floats or ``Fraction``, and so is the
-    mean.
+    ``rates``: of N positions. ``start``: where it starts, 0 to N - 1. ``gamma``: the draft length. Rates are floats or
+    ``Fraction``, and so is the mean.
     """
     total = reached = rates[start] * 0 + 1
-    for rate in rates[start : start + gamma]:
+    for rate in rates[start : min(start + gamma, len(rates) - 1)]:  # what the last one lets follow is not there
         reached = reached * rate
         total = total + reached
     return total

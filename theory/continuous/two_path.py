@@ -12,7 +12,7 @@ from math import inf
 import numpy as np
 import scipy
 
-from simlab.checks import check_number
+from simlab.checks import check_at_least, check_number
 from simlab.continuous.models.chains import Chain
 from simlab.continuous.rules import TwoPath
 from theory.continuous.gaussian_overlap import acceptance_rates, region
@@ -29,7 +29,7 @@ def two_path_law(
     ``target``, ``draft``: chains of one dimension and as many steps, T >= 2. ``given``: their conditions, ``[1]`` each.
     ``limit``: proposals a token at most, at least 1. ``nodes``: of each variable that is integrated over; halve them to
     see the error. ``points``: where the density is given. Raises ``ValueError`` if the ratio does not exist, a chain
-    has another dimension or T, or ``limit`` is below 1.
+    has another dimension or T, ``limit`` is below 1, or ``nodes`` or ``points`` below 2.
 
     At each node what is emitted up to a place is known in closed form, so that the masses of the cells around the
     points are exact, and their sum is 1.
@@ -39,6 +39,7 @@ def two_path_law(
         found = f"dimension {target.dimension}, T = {target.steps} and {draft.steps}"
         raise ValueError(f"{found}; expected dimension 1, and the same T, at least 2")
     check_number("limit", 1.0 if limit == inf else limit, 1)
+    nodes, points = check_at_least("nodes", nodes, 2), check_at_least("points", points, 2)
     joint = last_means(target, draft, given, aligned=False)
     spreads = np.sqrt(np.diag(joint.covariance))
     sp, sq = last_sd(target), last_sd(draft)

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simlab.checks import check_at_least
+from simlab.checks import check_at_least, check_number
 from simlab.decoders.compiled.run import Simulation
 from simlab.processes import Process
 from simlab.statistics import mean_interval
@@ -173,6 +173,7 @@ def mixed_blocks(rates: Sequence[Any], weights: Sequence[Any], gamma: int) -> Ra
     ``gamma``: the draft length, at least 1. Returns means over blocks, in the arithmetic of the rates. Raises
     ``ValueError`` if a rate is outside [0, 1], gamma below 1, or there are more rates than weights or fewer.
     """
+    check_at_least("gamma", gamma, 1)
     both = list(zip(rates, weights, strict=True))
     accepted = sum(w * (expected_tokens(r, gamma) - 1) for r, w in both)
     verified = sum(w * expected_tokens(r, gamma - 1) for r, w in both)
@@ -184,8 +185,12 @@ def two_regions(easy: Any, hard: Any, stay: Any, gamma: int) -> Rated:
 
     ``easy``, ``hard``: the two acceptance rates; floats or ``Fraction``. ``stay``: the probability that the next
     position is of the same kind. ``gamma``: the draft length. Returns means in the long run: the kind of the position
-    at which blocks begin follows its stationary law. Raises ``ValueError`` if there is no stationary law, or several.
+    at which blocks begin follows its stationary law. Raises ``ValueError`` if there is no stationary law, or several,
+    if gamma is below 1, or a rate or ``stay`` is outside [0, 1].
     """
+    check_at_least("gamma", gamma, 1)
+    for name, value in (("easy", easy), ("hard", hard), ("stay", stay)):
+        check_number(name, value, most=1)
     same, other = np.eye(2, dtype=int), np.eye(2, dtype=int)[::-1]
     turn = stay * same + (1 - stay) * other
     accept = same * np.array([easy, hard])[:, None]

@@ -29,7 +29,7 @@ from experiments.models.continuous.kind import Continuous, Samples
 from experiments.models.continuous.methods import AR, Method
 from experiments.models.curve import clock_of
 from experiments.models.likelihood import Classified
-from experiments.models.quality import CELLS, TESTS, of_classes, tested
+from experiments.models.quality import CELLS, TESTS, in_even_cells, of_classes, tested
 from experiments.models.session import labels_for
 from experiments.models.timing import rounds, speedup
 from simlab.continuous.decoders import Verified, autoregressive
@@ -213,8 +213,7 @@ def rank_counts(samples: Samples, found: VerifiedDrafts, first: int) -> np.ndarr
     """``int64[CELLS]``: how many tokens have a rank in each cell, along the line through both means."""
     tokens = samples.tokens[found.replicate.astype(np.int64) - first, found.position]
     along = ((tokens - found.mean) / found.sd * found.away).sum(axis=1) / np.linalg.norm(found.away, axis=1)
-    shares = ndtr(along[np.isfinite(along)])
-    return np.bincount((shares * CELLS).astype(np.int64).clip(0, CELLS - 1).ravel(), minlength=CELLS)
+    return in_even_cells(ndtr(along[np.isfinite(along)]))
 
 
 def counted(own: Drawn, shape: tuple[int, int]) -> dict[str, Any]:

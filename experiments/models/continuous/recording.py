@@ -96,11 +96,26 @@ class Trajectories(Recording):
         try:
             with self._file as saved:
                 self.arrays = dict(saved)
+            self._check()
             noisy_end = bool(self.manifest["noisy_end"])
             self.target, self.draft = (Recorded(self.arrays, side, noisy_end) for side in ("target", "draft"))
             self.pair = TrajectoryPair(self.target.trajectory(), self.draft.trajectory())
         except WRONG as error:
             raise wrong(path, error) from None
+
+    def _check(self) -> None:
+        """Raise :class:`RecordingError` unless all arrays are of as many drafts, steps and numbers."""
+        count, steps, size = self.arrays["target_means"].shape
+        for name in NAMES:
+            values, shape = self.arrays[name], (count,) if name in FLAT else (count, steps, size)
+            shape = (count, steps + 1, size) if name.endswith("states") else shape
+            kinds = {"accepted": "b", "coin": "f"}.get(name, "iu" if name in FLAT else "f")
+            if values.shape != shape or values.dtype.kind not in kinds:
+                raise RecordingError(f"{self.path}: {name} is {values.dtype} {values.shape}; expected {kinds} {shape}")
+            if not np.isfinite(values).all() or (name.endswith("sds") and (values < 0).any()):
+                raise RecordingError(f"{self.path}: {name} holds what is no number, or below 0; expected numbers")
+        if not count or not isinstance(self.manifest["labels"], list):
+            raise RecordingError(f"{self.path}: has {count} drafts, or no labels; expected those of a run")
 
     def __len__(self) -> int:
         return len(self.arrays["coin"])

@@ -165,7 +165,8 @@ class OfCodes(Comparison):
             kept.claim({"locality": min(n, CONTEXT_IMAGES)})
         arrays = kept.piece({"locality": len(few)}, partial(self._near, few))
         near = Locality(arrays["offsets"], arrays["tv"], arrays["error"], int(arrays["images"]), int(arrays["places"]))
-        document = {"locality": _locality_record(near)}
+        told = {name: getattr(near, name).tolist() for name in ("offsets", "tv", "error")}
+        document: dict[str, Any] = {"locality": told | {"images": near.images, "places": near.places}}
         if batches:
             notify("cost of calls")
             measured = partial(curve.measure, self.models, self.request.sampling, self.request.timing)
@@ -206,8 +207,3 @@ def accepted_share(samples: Samples, shape: tuple[int, int]) -> np.ndarray:
     place = np.arange(samples.tokens.shape[1])
     inside = (place >= start[..., None]) & (place < (start + samples.accepted)[..., None])
     return inside.any(axis=1).mean(axis=0).reshape(shape)
-
-
-def _locality_record(near: Locality) -> dict[str, Any]:
-    values = {name: getattr(near, name).tolist() for name in ("offsets", "tv", "error")}
-    return values | {"images": near.images, "places": near.places}

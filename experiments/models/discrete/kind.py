@@ -66,15 +66,11 @@ class Discrete(Models):
 
     @cached_property
     def target(self) -> Transformer:
-        model = load_target(self.folder, self.device)
-        self._fits("target", model)
-        return model
+        return self._fitting("target", load_target(self.folder, self.device))
 
     @cached_property
     def draft(self) -> Transformer:
-        model = load_draft(self.folder, self.device)
-        self._fits("draft", model)
-        return model
+        return self._fitting("draft", load_draft(self.folder, self.device))
 
     @cached_property
     def head(self) -> Head:
@@ -126,7 +122,7 @@ class Discrete(Models):
         return make_method(name, self.codebook, settings)
 
     def check(self, sampling: Sampling) -> None:
-        """Raise ``ValueError`` where a sampling asks for more tokens than there are."""
+        """Raise ``ValueError`` where a sampling does not fit the target."""
         sampling.check(self.target.config.length, self.target.config.vocabulary)
 
     def processes(
@@ -190,8 +186,8 @@ class Discrete(Models):
         images = torch.cat([self.pixels(part.to(self.device)).float().cpu() for part in parts])
         return np.asarray(images.movedim(1, -1).squeeze(-1))
 
-    def _fits(self, kind: str, model: Transformer) -> None:
-        """Raise ``ValueError`` unless a transformer is over the codes and the grid of the tokenizer."""
+    def _fitting(self, kind: str, model: Transformer) -> Transformer:
+        """``model``; raises ``ValueError`` unless it is over the codes and the grid of the tokenizer."""
         own = model.config.vocabulary, tuple(model.config.shape)
         wanted = self.tokenizer.config.codes, tuple(self.tokenizer.config.shape)
         if own != wanted:
@@ -200,6 +196,7 @@ class Discrete(Models):
             )
         if model.config.condition != "class" or model.config.classes != len(CLASSES):
             raise ValueError(f"{self.folder}: the {kind} is for other conditions; expected {len(CLASSES)} classes")
+        return model
 
 
 def _joined(results: list[Result]) -> Samples:

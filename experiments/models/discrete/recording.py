@@ -106,15 +106,11 @@ class Rows(Recording):
             raise RecordingError(f"{path}: has the format {self.manifest.get('format')!r}; expected {FORMAT!r}")
         self._check_holds(PLACES, DESCRIBED)
         try:
-            places = {name: self._whole(name) for name in PLACES}
-            self.image, self.call, self.place = (places[name] for name in ("image", "call", "place"))
-            self.token, self.accepted = places["token"].astype(np.int64), places["accepted"]
-            self.position = places["position"]
-            self.vocabulary = int(self.manifest["vocabulary"])
+            self.image, self.call, self.place, self.position, token, self.accepted = map(self._whole, PLACES)
+            self.token = token.astype(np.int64)
+            self.vocabulary, self._blocks = int(self.manifest["vocabulary"]), int(self.manifest["blocks"])
             self.codebook = self._member("codebook").astype(np.float64) if "codebook" in self._file.files else None
             self._check()
-        except RecordingError:
-            raise
         except WRONG as error:
             raise wrong(path, error) from None
 
@@ -133,13 +129,13 @@ class Rows(Recording):
     @property
     def windows(self) -> np.ndarray:
         """``int[n]``: the number of the window that each draft is in."""
-        new = (np.diff(self.image, prepend=-1) != 0) | (np.diff(self.call, prepend=-1) != 0)
-        return np.cumsum(new) - 1
+        new = (np.diff(self.image) != 0) | (np.diff(self.call) != 0)
+        return np.concatenate([[0], np.cumsum(new)])
 
     def blocks(self) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
         """Which drafts, and their rows p and q, ``float64[n, V]``."""
         start = 0
-        for block in range(int(self.manifest["blocks"])):
+        for block in range(self._blocks):
             p, q = (self._member(f"{name}_{block}") for name in "pq")
             stop = start + len(p)
             if p.shape != q.shape or p.shape[1:] != (self.vocabulary,) or stop > len(self):
@@ -169,6 +165,14 @@ class Rows(Recording):
         rows = int(self.manifest["rows"])
         if any(len(getattr(self, name)) != rows for name in PLACES) or not rows:
             raise RecordingError(f"{self.path}: not every draft is described; expected {rows} of each")
+        first = np.unique(self.windows, return_index=True)[1]
+        place = np.arange(rows) - first[self.windows]
+        if (self.place != place).any():
+            at = int((self.place != place).argmax())
+            raise RecordingError(
+                f"{self.path}: place of draft {at} is {self.place[at]}; expected {place[at]}: drafts of a window stand "
+                "together, in order"
+            )
         if self.token.min() < 0 or self.token.max() >= self.vocabulary:
             raise RecordingError(f"{self.path}: a token is outside the vocabulary; expected 0 to {self.vocabulary - 1}")
         if self.codebook is not None and not (self.codebook.ndim == 2 and np.isfinite(self.codebook).all()):

@@ -25,7 +25,7 @@ class Adapter:
     """A verifier by others: ``factory`` names the function that makes the callable, ``options`` are its arguments.
 
     ``package`` is what has to be installed, as it is called where packages are found; ``extra`` the extra of simlab
-    that does, where there is one.
+    that does, where there is one. ``at_most`` is the most that its tables take, where they do not take every shape.
     """
 
     name: str
@@ -36,6 +36,7 @@ class Adapter:
     options: tuple[tuple[str, Any], ...] = ()
     extra: str | None = "verifiers"
     needs_cuda: bool = False
+    at_most: str = ""
 
     def version(self) -> str:
         """The version of the package; raises ``ValueError`` where it is not installed."""
@@ -127,6 +128,7 @@ ADAPTERS: dict[str, Adapter] = {
             "`generate` with an assistant of another tokenizer, whose vocabulary is listed in another order.",
             "transformers",
             "universal:generate",
+            at_most="V=4096",  # the assistant's head has V^2 numbers
         ),
         Adapter(
             "flashspec",

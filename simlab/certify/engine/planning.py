@@ -48,6 +48,7 @@ class Plan:
         names = [case.name for case in evidence.cases]
         self.principal = [i for i, name in enumerate(names) if name in principal] or list(range(len(names)))
         self._found: dict[int, tuple[int, float]] = {}  # bounds of cases, after so many calls
+        self._excluding: set[int] = set()  # cases in which a large TV is excluded
 
     def goal(self, i: int) -> float:
         """What the bound of a case has to be."""
@@ -91,8 +92,16 @@ class Plan:
         return [i for i in self.principal if self._bound(i) > CLOSE * self.epsilon]
 
     def _loosely(self, i: int) -> int:
-        """Calls that exclude ``LOOSE`` in a case that follows its law."""
-        return enough(self.evidence.cases[i], LOOSE)
+        """Calls that exclude ``LOOSE`` in a case that follows its law, or more where by chance these have not."""
+        case, calls, goal = self.evidence.cases[i], int(self.evidence.calls[i]), max(LOOSE, self.epsilon)
+        first = enough(case, LOOSE)
+        if calls < first or i in self._excluding:
+            return first
+        bound = self._bound(i)
+        if bound <= goal:
+            self._excluding.add(i)
+            return first
+        return max(calls + 1, calls_for(case, CLOSE * goal, calls, bound))
 
     def _closely(self, i: int) -> int:
         """Calls after which the bound of a principal case will be what was asked for, by what it is now."""
@@ -102,7 +111,7 @@ class Plan:
         return ceil(calls * (bound / (CLOSE * self.epsilon)) ** 2)
 
     def _bound(self, i: int) -> float:
-        """The bound of a principal case: its last one, until it was called noticeably more often."""
+        """The bound of a case: its last one, until it was called noticeably more often."""
         n, bound = self._found.get(i, (0, 1.0))
         calls = int(self.evidence.calls[i])
         if calls > AGAIN * n or (calls and not n):

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from simlab.continuous.models.chains import Chain
+from simlab.continuous.models.gaussians import DENSE, DIAGONAL
 from simlab.continuous.models.merged import EndMap, end_map
 from simlab.continuous.models.sequences import Tokens
 
@@ -61,7 +62,7 @@ def compiled_model(
             for (_, _, chain), (_, _, short) in zip(whole, known, strict=True)
         ]
     )
-    volume = _volumes(factor)
+    volume = DENSE.log_volume(factor) if factor.shape[-1] > 1 else DIAGONAL.log_volume(factor[..., 0])
     inverse = _inverses(factor, np.isfinite(volume))
     return CompiledModel(
         slope,
@@ -107,14 +108,6 @@ def _matrices(values: Sequence[np.ndarray]) -> np.ndarray:
     """``[..., d, K]``."""
     stacked = np.stack(values)
     return stacked[..., None] if stacked.ndim == 2 else stacked
-
-
-def _volumes(roots: np.ndarray) -> np.ndarray:
-    """``[...]``: log |det| of the matrices ``[..., d, K]``; -inf for singular ones."""
-    if roots.shape[-1] > 1:
-        return np.linalg.slogdet(roots)[1]
-    with np.errstate(divide="ignore"):
-        return np.sum(np.log(np.abs(roots[..., 0])), axis=-1)
 
 
 def _inverses(roots: np.ndarray, regular: np.ndarray) -> np.ndarray:

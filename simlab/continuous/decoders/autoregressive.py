@@ -6,8 +6,9 @@ import numpy as np
 
 from simlab.continuous.decoders.base import Decoded, Outcome, drawn_alone
 from simlab.continuous.models.sequence_model import SequenceModel
-from simlab.continuous.tape import check_room, check_tape
+from simlab.continuous.tape import check_room
 from simlab.randomness import Tape
+from simlab.randomness.tape import check_tape
 
 
 def autoregressive(model: SequenceModel, tape: Tape) -> Decoded:

@@ -17,8 +17,9 @@ from simlab.continuous.models.sequences import check_pair
 from simlab.continuous.models.trajectories import TrajectoryPair, sampled
 from simlab.continuous.residual import LIMIT, resample
 from simlab.continuous.rules.base import Rule, log_acceptance
-from simlab.continuous.tape import all_normals, check_room, check_tape, coins
+from simlab.continuous.tape import all_normals, check_room, coins
 from simlab.randomness import Purpose, Tape
+from simlab.randomness.tape import check_tape
 
 
 class Outcome(IntEnum):
@@ -106,7 +107,7 @@ class Turn(NamedTuple):
 
     def start(self, drafts: int, verified: int) -> Start:
         """Where so many drafts begin, with their noise and that of the target at so many places."""
-        purpose = target_noise(self.rule)
+        purpose = Purpose.DRAFT if self.rule.aligned else Purpose.TARGET
         drafted = [noise_at(self.draft.chain, self.tape, self.at + j, Purpose.DRAFT) for j in range(drafts)]
         verifying = [noise_at(self.target.chain, self.tape, self.at + j, purpose) for j in range(verified)]
         return Start(self.found.tokens, self.rows, self.at, drafted, verifying)
@@ -223,11 +224,6 @@ def drawn_alone(model: SequenceModel, tokens: np.ndarray, rows: np.ndarray, tape
     noise = noise_at(model.chain, tape, at, Purpose.TARGET)
     found: np.ndarray = sampled(model.chain, model.conditions(tokens, rows, at), noise).states[0]
     return found
-
-
-def target_noise(rule: Rule) -> Purpose:
-    """The noise of the target's trajectory: the draft's if the rule aligns them, else independent noise."""
-    return Purpose.DRAFT if rule.aligned else Purpose.TARGET
 
 
 def accepts(rule: Rule, pair: TrajectoryPair, tape: Tape, position: np.ndarray) -> np.ndarray:

@@ -130,19 +130,11 @@ def ddpm_chain(covariance: Any, abar: Any, kernels: str = "exact", exact_start: 
 def ddim_chain(covariance: Any, abar: Any, eta: float, end: float = 0.0) -> Chain:
     """DDIM for data N(c, ``covariance``): noiseless at eta = 0, DDPM's at eta = 1.
 
-    Returns a Chain of T kernels. Raises ``ValueError`` for a number out of range, what is no covariance, and ``abar``
-    that do not fall within (0, 1). See Song et al., "Denoising diffusion implicit models", 2020, eqs. 12 and 16.
-
-    Parameters
-    ----------
-    covariance
-        Variances ``[d]``, or a matrix ``[d, d]``.
-    abar
-        ``[T]``, falling, between 0 and 1.
-    eta
-        From 0 to 1.
-    end
-        Standard deviation given to the last step, which adds no noise whatever eta is, so that it has no density.
+    ``covariance``: variances ``[d]``, or a matrix ``[d, d]``. ``abar``: ``[T]``, falling, between 0 and 1. ``eta``:
+    from 0 to 1. ``end``: standard deviation given to the last step, which adds no noise whatever eta is, so that it has
+    no density. Returns a Chain of T kernels. Raises ``ValueError`` for a number out of range, what is no covariance,
+    and ``abar`` that do not fall within (0, 1). See Song et al., "Denoising diffusion implicit models", 2020, eqs. 12
+    and 16.
     """
     check_number("eta", eta, 0, 1)
     check_number("end", end)
@@ -158,18 +150,10 @@ def ddim_chain(covariance: Any, abar: Any, eta: float, end: float = 0.0) -> Chai
 def learned_range(chain: Chain, abar: Any, slope: Any = 0.0, bias: Any = 0.0) -> Chain:
     """A chain with standard deviations between betatilde's and beta's, by the sigmoid of slope * x + bias.
 
-    Returns the same but for its standard deviations. Raises ``ValueError`` for a dense chain, and unless ``abar`` has a
-    number for each of its steps. See Nichol and Dhariwal, "Improved denoising diffusion probabilistic models", 2021,
-    eq. 15, with a network for the sigmoid.
-
-    Parameters
-    ----------
-    chain
-        A diagonal chain of T steps.
-    abar
-        ``[T]``, falling, between 0 and 1.
-    slope, bias
-        Numbers or ``[d]``.
+    ``chain``: a diagonal chain of T steps. ``abar``: ``[T]``, falling, between 0 and 1. ``slope``, ``bias``: numbers or
+    ``[d]``. Returns the same but for its standard deviations. Raises ``ValueError`` for a dense chain, and unless
+    ``abar`` has a number for each of its steps. See Nichol and Dhariwal, "Improved denoising diffusion probabilistic
+    models", 2021, eq. 15, with a network for the sigmoid.
     """
     if not chain.diagonal:
         raise ValueError(
@@ -205,17 +189,10 @@ def noiseless_end(chain: Chain) -> Chain:
 def guided(conditional: Chain, unconditional: Chain, scale: float, condition: Any = 0.0) -> Chain:
     """Classifier-free guidance: means m_u + scale (m_c - m_u).
 
-    Returns a Chain with the conditional covariances, as models that predict noise have them. Raises ``ValueError`` for
-    a scale or condition that is no such number, or chains of two shapes.
-
-    Parameters
-    ----------
-    conditional, unconditional
-        Chains of one shape.
-    scale
-        At least 0; 1 is no guidance.
-    condition
-        A number or ``[d]``: the one fixed condition of the unconditional means.
+    ``conditional``, ``unconditional``: chains of one shape. ``scale``: at least 0; 1 is no guidance. ``condition``: a
+    number or ``[d]``: the one fixed condition of the unconditional means. Returns a Chain with the conditional
+    covariances, as models that predict noise have them. Raises ``ValueError`` for a scale or condition that is no such
+    number, or chains of two shapes.
     """
     check_number("scale", scale)
     shapes = conditional.slope.shape, unconditional.slope.shape

@@ -86,18 +86,9 @@ class Kernels(ABC):
     def undo(self, t: int, to: np.ndarray, c: Any, near: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Walk back the mean of a step that adds no noise.
 
-        Returns the states ``float64[B, d]`` whose mean that is, and ``float64[B]``, log |det| of its Jacobian there.
-
-        Parameters
-        ----------
-        t
-            The step, from 1 to T.
-        to
-            ``float64[B, d]``, where the mean went.
-        c
-            ``[B]``, the conditions.
-        near
-            ``float64[B, d]``, where to search first.
+        ``t``: the step, from 1 to T. ``to``: ``float64[B, d]``, where the mean went. ``c``: ``[B]``, the conditions.
+        ``near``: ``float64[B, d]``, where to search first. Returns the states ``float64[B, d]`` whose mean that is, and
+        ``float64[B]``, log |det| of its Jacobian there.
         """
 
     @abstractmethod

@@ -56,15 +56,9 @@ class SequenceModel(ABC):
     def conditions(self, tokens: np.ndarray, rows: np.ndarray, position: np.ndarray) -> Any:
         """The conditions of tokens given all before them.
 
-        Returns ``[R]``, what ``chain`` takes.
-
-        Parameters
-        ----------
-        tokens
-            ``float64[B, M, d]``, of B sequences, with M at least N.
-        rows, position
-            ``int[R]``: which tokens, by sequence and place in it. A sequence may be asked of at several places at
-            once; a place behind the end has a condition too, whatever it is.
+        ``tokens``: ``float64[B, M, d]``, of B sequences, with M at least N. ``rows``, ``position``: ``int[R]``: which
+        tokens, by sequence and place in it. A sequence may be asked of at several places at once; a place behind the
+        end has a condition too, whatever it is. Returns ``[R]``, what ``chain`` takes.
         """
 
     @abstractmethod

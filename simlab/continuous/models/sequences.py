@@ -83,10 +83,6 @@ class Tokens(SequenceModel):
         """The chain of a token given the one before."""
         return self.build(self.covariance)
 
-    @property
-    def dimension(self) -> int:
-        return len(self.covariance)
-
     def modified(self, change: Callable[[Chain], Chain]) -> Tokens:
         """The same model with every chain changed.
 

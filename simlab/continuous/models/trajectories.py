@@ -46,7 +46,7 @@ class Trajectory(NamedTuple):
 
     def log_upper(self) -> np.ndarray:
         """``[B]``: the log density of its trajectory down to x_1."""
-        start = self.chain.log_density_of(self.chain.initial(self.condition), self.states[-1])
+        start = self.chain.log_start(self.states[-1], self.condition)
         return sum((self.log_step(t) for t in range(2, self.chain.steps + 1)), start)
 
     def log_volume(self, t: int) -> np.ndarray:

@@ -41,17 +41,10 @@ class FashionContinuous:
     ) -> Pair[NetworkTokens]:
         """What decoders take: a sequence for each class.
 
-        Returns the target and the draft, for tapes of B replicates; their tokens are ``float64[B, N, d]`` in that
-        order. Raises ``ValueError`` for classes and orders that are none.
-
-        Parameters
-        ----------
-        classes
-            ``int[B]``, from 0 to 9; 10 is no class.
-        order
-            ``int[B, N]``, as :func:`orders` gives; raster order by default.
-        sampler
-            How kernels are sampled.
+        ``classes``: ``int[B]``, from 0 to 9; 10 is no class. ``order``: ``int[B, N]``, as :func:`orders` gives; raster
+        order by default. ``sampler``: how kernels are sampled. Returns the target and the draft, for tapes of B
+        replicates; their tokens are ``float64[B, N, d]`` in that order. Raises ``ValueError`` for classes and orders
+        that are none.
         """
         order = orders("raster", np.arange(len(classes)), self.length) if order is None else order
         return Pair(*(NetworkTokens(MarNetwork(model, classes, order, sampler)) for model in (self.target, self.draft)))
@@ -73,18 +66,9 @@ class FashionContinuous:
 def orders(kind: str, replicates: np.ndarray, length: int, seed: int = 0) -> np.ndarray:
     """The places of the tokens of each sequence, in the order they are made in.
 
-    Returns ``int64[B, N]``. Raises ``ValueError`` for another kind or length.
-
-    Parameters
-    ----------
-    kind
-        ``"raster"``, or ``"random"``: each sequence in an order of its own.
-    replicates
-        ``int[B]``, the numbers of the sequences, as on the tape: an order depends on the seed and this number alone.
-    length
-        N.
-    seed
-        Of random orders.
+    ``kind``: ``"raster"``, or ``"random"``: each sequence in an order of its own. ``replicates``: ``int[B]``, the
+    numbers of the sequences, as on the tape: an order depends on the seed and this number alone. ``length``: N.
+    ``seed``: of random orders. Returns ``int64[B, N]``. Raises ``ValueError`` for another kind or length.
     """
     check_choice("order", kind, ORDERS)
     raster = np.arange(check_at_least("length", length, 1))
@@ -96,27 +80,17 @@ def orders(kind: str, replicates: np.ndarray, length: int, seed: int = 0) -> np.
 def load_fashion_continuous(folder: Path = SHIPPED, device: torch.device | str = "cpu") -> FashionContinuous:
     """The pair and the autoencoder of a folder.
 
-    Returns the three models, in evaluation mode, their weights frozen. Raises ``CheckpointError`` if a file is missing
-    or broken, describes another model, or was built on another one than stands beside it.
-
-    Parameters
-    ----------
-    folder
-        Where ``continuous-target.safetensors``, ``continuous-draft.safetensors`` and
-        ``continuous-autoencoder.safetensors`` are; by default the models that come with simlab.
-    device
-        Where the weights go.
+    ``folder``: where ``continuous-target.safetensors``, ``continuous-draft.safetensors`` and
+    ``continuous-autoencoder.safetensors`` are; by default the models that come with simlab. ``device``: where the
+    weights go. Returns the three models, in evaluation mode, their weights frozen. Raises ``CheckpointError`` if a file
+    is missing or broken, describes another model, or was built on another one than stands beside it.
     """
     return FashionContinuous(load_target(folder, device), load_draft(folder, device), load_autoencoder(folder, device))
 
 
 def load_autoencoder(folder: Path = SHIPPED, device: torch.device | str = "cpu") -> Autoencoder:
-    """The autoencoder of ``continuous-autoencoder.safetensors``, from pixels to tokens and back.
-
-    ``folder``: where the file is; by default the models that come with simlab. ``device``: where the weights go.
-    Returns an Autoencoder in evaluation mode, its weights frozen. Raises ``CheckpointError`` if the file is missing or
-    broken, or describes another model.
-    """
+    """The autoencoder of ``continuous-autoencoder.safetensors``, from pixels to tokens and back, as
+    :func:`~simlab.models.adapters.fashion.load_tokenizer` loads."""
     return load_model(folder, "continuous-autoencoder", lambda sizes: Autoencoder(AutoencoderConfig(**sizes)), device)
 
 

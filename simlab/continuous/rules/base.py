@@ -103,18 +103,9 @@ class Rule(ABC):
     def propose(self, pair: TrajectoryPair, tape: Tape, position: np.ndarray, trial: np.ndarray) -> np.ndarray:
         """A candidate from the target; here its last step once more, from the same x_1.
 
-        Returns ``float64[S, B, d]``, from x_0 up.
-
-        Parameters
-        ----------
-        pair
-            The two trajectories of each token.
-        tape
-            Where the normals come from.
-        position
-            ``int[B]``, of the tokens in their sequences.
-        trial
-            ``int[B]``, numbers of the proposals, from 1.
+        ``pair``: the two trajectories of each token. ``tape``: where the normals come from. ``position``: ``int[B]``,
+        of the tokens in their sequences. ``trial``: ``int[B]``, numbers of the proposals, from 1. Returns
+        ``float64[S, B, d]``, from x_0 up.
         """
         chain = pair.target.chain
         noise = normals(tape, position, Purpose.PROPOSAL, 1, trial, chain.dimension)

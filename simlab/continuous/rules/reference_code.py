@@ -17,7 +17,7 @@ import numpy as np
 
 from simlab.checks import check_number
 from simlab.continuous.models.protocol import Kernels
-from simlab.continuous.models.trajectories import Trajectory, TrajectoryPair
+from simlab.continuous.models.trajectories import TrajectoryPair
 from simlab.continuous.rules.variance_product import VarianceProduct
 
 PROPOSALS = 100  # at most, for a rejected token: the ``limit`` of a decoder
@@ -48,12 +48,7 @@ class ReferenceCode(VarianceProduct):
         return -pair.log_sigma() + pair.target.log_step(1, candidate[0]) - pair.draft.log_step(1, candidate[0])
 
     def log_draft_ratio(self, pair: TrajectoryPair) -> np.ndarray:
-        x = pair.draft.states[0]
-        distances = [self.sharpness * _half_distance(model, x) for model in pair]
-        volumes = [model.log_volume(1) for model in pair]
-        return -pair.log_sigma() - (distances[0] + volumes[0]) + (distances[1] + volumes[1])
-
-
-def _half_distance(model: Trajectory, x: np.ndarray) -> np.ndarray:
-    """``[B]``: half the squared Mahalanobis distance of x from the mean of the last step."""
-    return -model.log_step(1, x) - model.log_volume(1)
+        x, sharp = pair.draft.states[0], self.sharpness
+        # half of a squared distance is what a log density and a log volume lack
+        target, draft = (sharp * model.log_step(1, x) - (1 - sharp) * model.log_volume(1) for model in pair)
+        return target - draft - pair.log_sigma()

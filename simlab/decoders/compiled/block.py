@@ -15,19 +15,17 @@ class BlockKernel(SpeculativeKernel, of=(Block,)):
     """As :class:`SpeculativeKernel`, with joint verification of the block."""
 
     def verify(self, chains: Chains) -> np.ndarray:
-        w = _weights(chains)
-        return _verify_blocks(chains, w, np.ascontiguousarray(w[:, -1]))
+        return _verify_blocks(chains)
 
 
 @njit(nogil=True, cache=True)
-def _weights(chains: Chains) -> np.ndarray:
-    """w_0 to w_gamma of each sequence."""
+def _verify_blocks(chains: Chains) -> np.ndarray:
     p, q, tokens, length = chains.p, chains.q, chains.tokens, chains.length
     gamma = q.shape[1]
-    w = np.empty((len(p), gamma + 1))
+    w = np.empty((len(p), gamma + 1))  # w_0 to w_gamma of each sequence
     for b in range(len(p)):
         w[b] = weights(p[b], q[b], tokens[b, length[b] : length[b] + gamma])
-    return w
+    return step_back(coin, chains, w, w[:, gamma].copy())
 
 
 @njit(nogil=True, cache=True)
@@ -37,11 +35,6 @@ def weights(p: np.ndarray, q: np.ndarray, x: np.ndarray) -> np.ndarray:
     for i in range(len(x)):
         w[i + 1] = min(1.0, w[i] * (np.float64(p[i, x[i]]) / np.float64(q[i, x[i]])))
     return w
-
-
-@njit(nogil=True, cache=True)
-def _verify_blocks(chains: Chains, scale: np.ndarray, whole: np.ndarray) -> np.ndarray:
-    return step_back(coin, chains, scale, whole)
 
 
 @njit(nogil=True, cache=True)

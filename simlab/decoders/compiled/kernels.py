@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from simlab.decoders import Decoder
+from simlab.decoders import Decoder, Sjd
 from simlab.decoders.compiled.base import KERNELS, Kernel
+from simlab.decoders.compiled.renewal import declares_wide
 from simlab.processes import Process
 from simlab.randomness.tape_compiled import Uniforms
 from simlab.rules import Rule
@@ -38,6 +39,12 @@ class Reference(Kernel[Any]):
     """A decoder and a rule in their reference forms, for sequences of one seed that are in one iteration."""
 
     rows = 1  # or more: batches of what is not compiled are better large
+
+    def start(self, uniforms: Uniforms, batch: int) -> Any:
+        state = super().start(uniforms, batch)
+        if isinstance(self.decoder, Sjd) and declares_wide(self.decoder):  # from the first step on
+            state = state._replace(q=state.q.astype(np.float64))
+        return state
 
     def step(self, state: Any, uniforms: Uniforms) -> np.ndarray:
         found, info = self.decoder.step(state, self.process, self.rule, uniforms.tape(), self.draft)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -10,12 +10,10 @@ from numba import njit
 from simlab.decoders.compiled.base import forward, next_token
 from simlab.decoders.compiled.renewal import Renewal
 from simlab.decoders.compiled.sjd import SjdKernel, Window, Windows, advance_windows, verify_windows
-from simlab.decoders.phrase import LOSSLESS, SjdPv
+from simlab.decoders.phrase import SjdPv
 from simlab.decoders.sjd import SjdState
-from simlab.processes import Process
 from simlab.randomness.tape_compiled import Uniforms
 from simlab.rules.compiled.base import CompiledRule
-from simlab.rules.compiled.dispatch import compiled
 
 
 class Phrases(NamedTuple):
@@ -28,13 +26,13 @@ class Phrases(NamedTuple):
 class SjdPvKernel(SjdKernel, of=(SjdPv,)):
     """SJD whose window is accepted phrase by phrase."""
 
-    def __init__(self, decoder: Any, process: Process, rule: CompiledRule, draft: Process | None) -> None:
-        super().__init__(decoder, process, compiled(LOSSLESS), draft)
-        self.phrases = Phrases(decoder.phrase, 1 if decoder.failing == "shorten" else decoder.phrase)
+    lossless = True
 
     def step(self, state: SjdState, uniforms: Uniforms) -> np.ndarray:
         p = forward(self.process, state.tokens, state.length, self.window.width + 1)
-        return _step(self.phrases, self.renewal, self.window, self.rule, p, self.windows(state, uniforms))
+        size = self.decoder.phrase
+        phrases = Phrases(size, 1 if self.decoder.failing == "shorten" else size)
+        return _step(phrases, self.renewal, self.window, self.rule, p, self.windows(state, uniforms))
 
 
 @njit(nogil=True, cache=True)

@@ -15,6 +15,7 @@ from simlab.arrays_compiled import copy, total
 from simlab.decoders.renewal import CONTINUED
 from simlab.decoders.sjd import Sjd
 from simlab.decoders.sjd_ac import SjdAc
+from simlab.decoders.sjd_block import SjdBlock
 from simlab.decoders.sjd_pac import SjdPac
 from simlab.decoders.sjd_pp import SjdPp
 from simlab.decoders.sjd_vp import SjdVp
@@ -77,6 +78,11 @@ def renewal_of(decoder: Sjd) -> Renewal:
             return Relabelled(verified_from(decoder))
     of_name = {"maximal-reference": Stale, "kept": Kept}
     return of_name.get(decoder.renewal, Verified)(verified_from(decoder))
+
+
+def declares_wide(decoder: Sjd) -> bool:
+    """Whether the rows that a decoder declares are float64, whatever those of the process are."""
+    return isinstance(decoder, SjdBlock) or isinstance(renewal_of(decoder), Relabelled | ReusedByLaw)
 
 
 def verified_from(decoder: Sjd) -> int:

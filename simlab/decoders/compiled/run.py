@@ -17,6 +17,7 @@ from simlab.decoders import Decoder
 from simlab.decoders.run import check_faults, check_given
 from simlab.processes import Process
 from simlab.randomness import Tape
+from simlab.randomness.tape import check_tape
 from simlab.rules import Rule
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ def simulate(
     from simlab.decoders.compiled.kernels import kernel_of
 
     check_given(decoder, process, rule, draft)
+    check_tape(tape)
     check_at_least("threads", threads, 1)
     whole = is_torch_array(process.uniform)  # a batch that a model with a memory was made for is not divided
     process, draft = _arrays("process", process), None if draft is None else _arrays("draft", draft)
@@ -181,14 +183,7 @@ def first(state: Any, count: int) -> Any:
 
 def _joined(parts: list[Simulation]) -> Simulation:
     """Batches one after the other, calls filled up with 0 to the longest."""
+    tokens, steps, *counts = zip(*parts, strict=True)
     longest = max(part.committed.shape[1] for part in parts)
-    filled = [
-        Simulation(part.tokens, part.steps, *(_filled(calls, longest) for calls in (part.accepted, part.committed)))
-        for part in parts
-    ]
-    return Simulation(*(np.concatenate(arrays) for arrays in zip(*filled, strict=True)))
-
-
-def _filled(calls: np.ndarray, count: int) -> np.ndarray:
-    """``calls[B, S]`` with zeros up to ``count`` columns."""
-    return np.pad(calls, ((0, 0), (0, count - calls.shape[1])))
+    filled = ([np.pad(calls, ((0, 0), (0, longest - calls.shape[1]))) for calls in each] for each in counts)
+    return Simulation(*map(np.concatenate, (tokens, steps, *filled)))

@@ -10,14 +10,14 @@ positions that are initialised again.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numba import njit
 
 from simlab.arrays_compiled import copy
 from simlab.decoders.compiled.base import Kernel, forward, next_token, scan
-from simlab.decoders.compiled.renewal import DRAWN, Drafts, Relabelled, Renewal, ReusedByLaw, renewal_of, renewed
+from simlab.decoders.compiled.renewal import DRAWN, Drafts, Renewal, declares_wide, renewal_of, renewed
 from simlab.decoders.initial import INITIALS
 from simlab.decoders.sjd import Sjd, SjdState
 from simlab.decoders.sjd_ac import SjdAc
@@ -30,7 +30,9 @@ from simlab.randomness import Purpose
 from simlab.randomness.exponentials_compiled import Races, winner
 from simlab.randomness.inverse_cdf_compiled import inverse_cdf
 from simlab.randomness.tape_compiled import Uniforms
+from simlab.rules import Speculative
 from simlab.rules.compiled.base import CompiledRule
+from simlab.rules.compiled.dispatch import compiled
 
 RANDOM, REPEAT_LEFT, REPEAT_ABOVE, SAMPLE_LEFT, SAMPLE_ABOVE = range(5)
 
@@ -86,12 +88,13 @@ def window_of(decoder: Sjd, process: Process) -> Window:
 class SjdKernel(Kernel[SjdState], of=(Sjd, PointMassSjd, UnrefinedPointMassSjd, SjdUnrefined, SjdAc, SjdPp, SjdVp)):
     """SJD and its variants over one chain of drafts."""
 
+    lossless: ClassVar[bool] = False  # whether it verifies by the lossless rule, whatever rule is given
+
     def __init__(self, decoder: Any, process: Process, rule: CompiledRule, draft: Process | None) -> None:
-        super().__init__(decoder, process, rule, draft)
+        super().__init__(decoder, process, compiled(Speculative()) if self.lossless else rule, draft)
         self.window = window_of(decoder, process)
         self.memory = decoder.past_rows(process)
-        self.renewal = renewal_of(decoder)
-        self.wide = isinstance(self.renewal, Relabelled | ReusedByLaw)  # q is float64, whatever rows are in
+        self.renewal, self.wide = renewal_of(decoder), declares_wide(decoder)
 
     @property
     def rows(self) -> int:

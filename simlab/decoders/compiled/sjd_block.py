@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numba import njit
 
@@ -14,20 +12,16 @@ from simlab.decoders.compiled.joint import after_prefix, longest_prefix
 from simlab.decoders.compiled.renewal import Renewal
 from simlab.decoders.compiled.sjd import SjdKernel, Window, Windows, advance_windows, verify_windows
 from simlab.decoders.sjd import SjdState
-from simlab.decoders.sjd_block import LOSSLESS, SjdBlock
-from simlab.processes import Process
+from simlab.decoders.sjd_block import SjdBlock
 from simlab.randomness import Purpose
 from simlab.randomness.tape_compiled import Uniforms
 from simlab.rules.compiled.base import CompiledRule
-from simlab.rules.compiled.dispatch import compiled
 
 
 class SjdBlockKernel(SjdKernel, of=(SjdBlock,)):
     """SJD whose window is verified as a block, drafts behind by coins of their own."""
 
-    def __init__(self, decoder: Any, process: Process, rule: CompiledRule, draft: Process | None) -> None:
-        super().__init__(decoder, process, compiled(LOSSLESS), draft)
-        self.wide = True
+    lossless = True
 
     def step(self, state: SjdState, uniforms: Uniforms) -> np.ndarray:
         width = self.window.width

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -15,14 +15,12 @@ from simlab.decoders.compiled.sjd import Window, Windows, advance_windows, verif
 from simlab.decoders.compiled.sjd_block import follow
 from simlab.decoders.compiled.sjd_tree import TreeKernel, verify_candidates
 from simlab.decoders.sjd import SjdState
-from simlab.decoders.sjd_block_tree import LOSSLESS, SjdBlockTree
+from simlab.decoders.sjd_block_tree import SjdBlockTree
 from simlab.decoders.tree import NONE
-from simlab.processes import Process
 from simlab.randomness import Purpose
 from simlab.randomness.inverse_cdf_compiled import inverse_cdf
 from simlab.randomness.tape_compiled import Uniforms
 from simlab.rules.compiled.base import CompiledRule
-from simlab.rules.compiled.dispatch import compiled
 
 NEVER = 2.0  # a coin that does not come up
 
@@ -39,9 +37,7 @@ class Siblings(NamedTuple):
 class SjdBlockTreeKernel(TreeKernel, of=(SjdBlockTree,)):
     """The chain as a block, then its siblings, then drafts behind by coins of their own."""
 
-    def __init__(self, decoder: Any, process: Process, rule: CompiledRule, draft: Process | None) -> None:
-        super().__init__(decoder, process, compiled(LOSSLESS), draft)
-        self.wide = True
+    lossless = True
 
     def step(self, state: SjdState, uniforms: Uniforms) -> np.ndarray:
         rows, drawn = self.called(state, uniforms)

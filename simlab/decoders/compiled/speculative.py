@@ -10,6 +10,7 @@ from numba import njit
 from simlab.arrays_compiled import copy, fetch, fetch_beginning
 from simlab.decoders.compiled.base import Kernel, forward, next_token, scan
 from simlab.decoders.drafted import SpeculativeState
+from simlab.decoders.skipping import Skipping
 from simlab.decoders.speculative import SpeculativeDecoder
 from simlab.randomness import Purpose
 from simlab.randomness.inverse_cdf_compiled import inverse_cdf
@@ -29,8 +30,8 @@ class Chains(NamedTuple):
     end: int  # N
 
 
-class SpeculativeKernel(Kernel[SpeculativeState], of=(SpeculativeDecoder,)):
-    """``gamma`` drafts, verified in one call, and one more token."""
+class SpeculativeKernel(Kernel[SpeculativeState], of=(SpeculativeDecoder, Skipping)):
+    """``gamma`` drafts, verified in one call but for those that are skipped, and one more token."""
 
     @property
     def rows(self) -> int:
@@ -55,7 +56,8 @@ class SpeculativeKernel(Kernel[SpeculativeState], of=(SpeculativeDecoder,)):
 
     def verify(self, chains: Chains) -> np.ndarray:
         """Verify and commit; returns the drafts accepted ``[B]``."""
-        return verify_drafts(self.rule, chains, 0)
+        skipped = self.decoder.skipped if isinstance(self.decoder, Skipping) else 0
+        return verify_drafts(self.rule, chains, skipped)
 
 
 @njit(nogil=True, cache=True)

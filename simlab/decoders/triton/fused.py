@@ -83,19 +83,10 @@ class FusedState(NamedTuple):
 class Fused:
     """A decoder, fused, for one target and a batch of sequences.
 
-    Raises ``ValueError`` for a decoder or a rule that has no fused form, a process whose rows are not torch's, and as
-    :func:`simlab.decoders.run` does.
-
-    Parameters
-    ----------
-    decoder, rule
-        A pair that :func:`~simlab.decoders.triton.unsupported` has no objection to.
-    process
-        The target: a torch process.
-    batch
-        B, the number of sequences.
-    draft
-        The draft process, where the decoder needs one; rows of the target's type.
+    ``decoder``, ``rule``: a pair that :func:`~simlab.decoders.triton.unsupported` has no objection to. ``process``: the
+    target, of torch. ``batch``: B, the number of sequences. ``draft``: the draft process, where the decoder needs one;
+    rows of the target's type. Raises ``ValueError`` for a decoder or a rule that has no fused form, a process whose
+    rows are not torch's, and as :func:`simlab.decoders.run` does.
     """
 
     def __init__(
@@ -143,16 +134,9 @@ class Fused:
     def restart(
         self, state: FusedState, sequences: Sequence[int], seeds: Sequence[int], replicates: Sequence[int]
     ) -> None:
-        """Begin some sequences anew, while the others stay as they are.
+        """Begin some ``sequences``, by batch row, anew in ``state``, while the others stay as they are.
 
-        Parameters
-        ----------
-        state
-            Changed in place.
-        sequences
-            Which of them, by batch row.
-        seeds, replicates
-            What each tape is made of.
+        ``seeds``, ``replicates``: what each tape is made of.
         """
         batch = torch.as_tensor(list(sequences), device=self._everyone.device)
         signed = [seed - (1 << 64) if seed >= 1 << 63 else seed for seed in seeds]

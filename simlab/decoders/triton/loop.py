@@ -15,24 +15,10 @@ NO_MASS = "a row of the model has no mass; expected logits that are numbers"
 
 
 def run(decoder: Decoder, process: Process, rule: Rule, tape: Tape, draft: Process | None = None) -> Run:
-    """Decode one sequence a replicate of ``tape``; the host reads the device once a step.
+    """Decode one sequence a replicate of ``tape``, as :func:`simlab.decoders.run`.
 
-    Parameters
-    ----------
-    decoder, process, rule, tape, draft
-        As in :func:`simlab.decoders.run`.
-
-    Returns
-    -------
-    Run
-        The tokens ``int64[B, N]`` and the steps ``int64[B]``.
-
-    Raises
-    ------
-    ValueError
-        As :class:`~simlab.decoders.triton.Fused` does.
-    RuntimeError
-        For rows without mass, as of a model whose logits are not numbers.
+    The host reads the device once a step. Raises ``ValueError`` as :class:`~simlab.decoders.triton.Fused` does, and
+    ``RuntimeError`` for rows without mass, as of a model whose logits are not numbers.
     """
     fused = Fused(decoder, process, rule, len(tape.replicates), draft)
     state = fused.start(tape)

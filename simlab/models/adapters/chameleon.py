@@ -23,7 +23,7 @@ from torch import Tensor
 
 from simlab.models.adapters.codes import chameleon_codes
 from simlab.models.adapters.grammars import Layout
-from simlab.models.adapters.hugging_face import NO_TOKENIZER, HuggingFace, check_kind, configured, fitted, loaded, named
+from simlab.models.adapters.hugging_face import NO_TOKENIZER, HuggingFace, config_of, configured, fitted, ids_of, loaded
 from simlab.models.checkpoints import CheckpointError, read_folder, read_json, read_weights
 
 MODEL = "ChameleonForConditionalGeneration"
@@ -76,7 +76,7 @@ def load_chameleon(
     names, config, weights = _of_meta(folder) if is_meta(folder) else _of_library(folder)
     heads = {"q": config.num_attention_heads, "k": config.num_key_value_heads}
     model = loaded(MODEL, config, norms_of_heads(weights, heads), folder, dtype)
-    return fitted(folder, model, layout, prefix, unconditional, chameleon_codes(names))
+    return fitted(folder, model, layout, prefix, unconditional, chameleon_codes, names)
 
 
 def is_meta(folder: Path) -> bool:
@@ -84,15 +84,13 @@ def is_meta(folder: Path) -> bool:
     return _home(folder) is not None
 
 
-def vocabulary(folder: Path) -> dict[str, int]:
+def vocabulary(folder: Path) -> Mapping[str, int]:
     """The ids of a vocabulary by their names, in either layout. Raises :class:`CheckpointError` where there is none."""
     home = _home(folder)
     if home is None:
-        described = read_json(folder / "config.json")
-        check_kind(folder, described, "chameleon")
-        return named(described, "vocabulary_map", folder / "config.json")
+        return ids_of(config_of(folder, "chameleon"), folder / "config.json", "vocabulary_map")
     file = _tokenizer(home)
-    return named(named(read_json(file), "model", file), "vocab", file)
+    return ids_of(read_json(file), file, "model", "vocab")
 
 
 def tokenizer_file(folder: Path) -> Path:
@@ -121,7 +119,7 @@ def norms_of_heads(weights: Mapping[str, Tensor], heads: Mapping[str, int]) -> d
 # the layout of transformers ---------------------------------------------------------------------------------------
 
 
-def _of_library(folder: Path) -> tuple[dict[str, int], Any, dict[str, Tensor]]:
+def _of_library(folder: Path) -> tuple[Mapping[str, int], Any, dict[str, Tensor]]:
     names, described = vocabulary(folder), read_json(folder / "config.json")
     config = configured("ChameleonConfig", described | {"vq_config": NO_TOKENIZER}, folder / "config.json")
     return names, config, read_folder(folder)
@@ -130,7 +128,7 @@ def _of_library(folder: Path) -> tuple[dict[str, int], Any, dict[str, Tensor]]:
 # Meta's layout -----------------------------------------------------------------------------------------------------
 
 
-def _of_meta(folder: Path) -> tuple[dict[str, int], Any, dict[str, Tensor]]:
+def _of_meta(folder: Path) -> tuple[Mapping[str, int], Any, dict[str, Tensor]]:
     home = _home(folder)
     assert home is not None
     described = read_json(home / META)

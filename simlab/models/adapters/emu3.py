@@ -20,7 +20,7 @@ import torch
 
 from simlab.models.adapters.codes import emu3_codes
 from simlab.models.adapters.grammars import Layout
-from simlab.models.adapters.hugging_face import NO_TOKENIZER, HuggingFace, check_kind, configured, fitted, loaded, named
+from simlab.models.adapters.hugging_face import NO_TOKENIZER, HuggingFace, config_of, configured, fitted, ids_of, loaded
 from simlab.models.checkpoints import CheckpointError, read_folder, read_json
 
 OWN, LIBRARY = "Emu3", "emu3"  # types of a model that the two layouts name
@@ -65,24 +65,22 @@ def load_emu3(
     else:
         name, config = "Emu3ForCausalLM", _own_config(described, folder)
     model = loaded(name, config, read_folder(folder), folder, dtype)
-    return fitted(folder, model, layout, prefix, unconditional, emu3_codes(names))
+    return fitted(folder, model, layout, prefix, unconditional, emu3_codes, names)
 
 
-def vocabulary(folder: Path) -> dict[str, int]:
-    """The ids of a vocabulary by their names; of its own layout those of special tokens alone.
+def vocabulary(folder: Path) -> Mapping[str, int]:
+    """The ids of a vocabulary by their names; of its own layout those of special tokens alone, which follow the byte
+    pairs.
 
     Raises :class:`CheckpointError` where a file is missing or says nothing of the kind.
     """
-    described = read_json(folder / "config.json")
-    check_kind(folder, described, LIBRARY, OWN)
-    if described["model_type"] == OWN:
-        return special_tokens(folder)
-    return named(described, "vocabulary_map", folder / "config.json")
-
-
-def special_tokens(folder: Path) -> dict[str, int]:
-    """The ids of the special tokens by their names: they follow the byte pairs."""
-    names = [*SPECIAL, *(line.decode() for line in _lines(folder / VISION))]
+    described = config_of(folder, LIBRARY, OWN)
+    if described["model_type"] == LIBRARY:
+        return ids_of(described, folder / "config.json", "vocabulary_map")
+    try:
+        names = [*SPECIAL, *(line.decode() for line in _lines(folder / VISION))]
+    except UnicodeDecodeError as error:
+        raise CheckpointError(f"{folder / VISION}: {error}; expected the names of vision tokens") from None
     return {name: id for id, name in enumerate(names, start=len(byte_pairs(folder)))}
 
 
@@ -109,5 +107,5 @@ def _own_config(described: Mapping[str, Any], folder: Path) -> Any:
     if described.get("rope_scaling"):
         raise CheckpointError(f"{folder / 'config.json'}: rope_scaling is {described['rope_scaling']}; expected none")
     sizes = {name: described[name] for name in TEXT if name in described}
-    sizes["rope_parameters"] = {"rope_type": "default", "rope_theta": float(described.get("rope_theta", THETA))}
+    sizes["rope_parameters"] = {"rope_type": "default", "rope_theta": described.get("rope_theta", THETA)}
     return configured("Emu3TextConfig", sizes, folder / "config.json")

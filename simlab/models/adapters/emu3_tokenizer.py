@@ -18,8 +18,8 @@ import torch
 from torch import Tensor, nn
 
 from simlab.checks import line_or_grid
-from simlab.models.adapters.hugging_face import IMAGE_TOKENIZER, check_kind, configured, library, named
-from simlab.models.checkpoints import CheckpointError, fill, read_folder, read_json
+from simlab.models.adapters.hugging_face import IMAGE_TOKENIZER, config_of, configured, library, named
+from simlab.models.checkpoints import CheckpointError, fill, read_folder
 
 OWN, LIBRARY = "Emu3VisionVQ", "emu3"  # types of a model that hold one
 FOLDERS = ("", "Emu3-VisionTokenizer")  # where it may be
@@ -74,14 +74,14 @@ def load_emu3_tokenizer(
     anything else, naming it. Raises ``ImportError`` where ``transformers`` is missing.
     """
     folder = next((folder / name for name in reversed(FOLDERS) if (folder / name / "config.json").is_file()), folder)
-    described = read_json(folder / "config.json")
-    check_kind(folder, described, OWN, LIBRARY)
+    described = config_of(folder, OWN, LIBRARY)
     weights = read_folder(folder)
     if described["model_type"] == OWN:
         sizes, weights = _sizes(described), from_own(weights)
     else:
         sizes = named(described, "vq_config", folder / "config.json", "the sizes of an image tokenizer")
-        weights = {_bare(name): tensor for name, tensor in weights.items() if name.startswith(IMAGE_TOKENIZER)}
+        held = {name: tensor for name, tensor in weights.items() if name.startswith(IMAGE_TOKENIZER)}
+        weights = {name.removeprefix("model.").removeprefix("vqmodel."): tensor for name, tensor in held.items()}
     config = configured("Emu3VQVAEConfig", sizes, folder / "config.json")
     config._attn_implementation = "sdpa"
     try:
@@ -112,7 +112,3 @@ def _sizes(described: Mapping[str, Any]) -> dict[str, Any]:
     if "ch" in described and described.get("ch_mult"):
         sizes["hidden_size"] = described["ch"] * described["ch_mult"][-1]
     return sizes
-
-
-def _bare(name: str) -> str:
-    return name.removeprefix("model.").removeprefix("vqmodel.")

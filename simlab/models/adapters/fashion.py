@@ -28,6 +28,7 @@ from simlab.models.checkpoints import (
 )
 
 SHIPPED = Path(__file__).parents[1] / "weights"
+WIDEST = 1024  # tokens a side, of which no tensor of a file tells: a table of positions is made for all of them
 CLASSES = ("t-shirt", "trouser", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag", "ankle-boot")
 
 
@@ -72,11 +73,13 @@ def _check_built_on(folder: Path, path: Path, built_on: dict[str, str]) -> None:
 
 
 def _check_stored(path: Path, sizes: dict[str, Any], weights: dict[str, torch.Tensor]) -> None:
-    """Raise :class:`CheckpointError` for more layers than there are tensors, and for numbers of another type than
-    checkpoints are written in: bytes that are read as another type are numbers, too."""
-    layers = sizes.get("layers")
+    """Raise :class:`CheckpointError` for more layers than there are tensors, images that are too large, and numbers of
+    another type than checkpoints are written in: bytes that are read as another type are numbers, too."""
+    layers, shape = sizes.get("layers"), sizes.get("shape")
     if isinstance(layers, int) and layers > len(weights):
         raise CheckpointError(f"{path}: layers is {layers}; expected at most {len(weights)}, the tensors of the file")
+    if isinstance(shape, list) and any(isinstance(side, int) and side > WIDEST for side in shape):
+        raise CheckpointError(f"{path}: shape is {shape}; expected at most {WIDEST} tokens a side")
     for name, tensor in weights.items():
         if tensor.is_floating_point() and tensor.dtype != torch.float16:
             raise CheckpointError(f"{path}: {name} is of {tensor.dtype}; expected torch.float16")

@@ -13,7 +13,7 @@ the prompt itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,7 +29,7 @@ from simlab.models.adapters.codes import vectors_by_token
 from simlab.models.adapters.grammars import Layout
 from simlab.models.adapters.slots import PADDED, check_attention, library_features
 from simlab.models.architectures.transformer import Memory, at_least_single
-from simlab.models.checkpoints import CheckpointError, first_line, listed
+from simlab.models.checkpoints import CheckpointError, first_line, listed, read_json
 
 PADDING = -1  # in the place of an id
 IMAGE_TOKENIZER = "model.vqmodel.", "vqmodel."  # no part of a backbone: Lumina-mGPT leaves it out, others add to it
@@ -230,12 +230,13 @@ def configured(name: str, described: Mapping[str, Any], source: Path) -> Any:
         raise CheckpointError(f"{source}: {first_line(error)}; expected the sizes of a {name}") from None
 
 
-def check_kind(folder: Path, described: Mapping[str, Any], *kinds: str) -> None:
-    """Raise :class:`CheckpointError` unless ``config.json`` says that a model is one of ``kinds``."""
-    found = described.get("model_type")
-    if found not in kinds:
-        file, wanted = folder / "config.json", " or ".join(map(repr, kinds))
+def config_of(folder: Path, *kinds: str) -> dict[str, Any]:
+    """What ``config.json`` says; raises :class:`CheckpointError` unless it is of a model that is one of ``kinds``."""
+    file, wanted = folder / "config.json", " or ".join(map(repr, kinds))
+    described = read_json(file)
+    if (found := described.get("model_type")) not in kinds:
         raise CheckpointError(f"{file}: the model is of the type {found!r}; expected {wanted}")
+    return described
 
 
 def named(
@@ -248,17 +249,31 @@ def named(
     return found
 
 
+def ids_of(described: Mapping[str, Any], file: Path, *parts: str) -> Mapping[str, int]:
+    """The ids that a part of a part has by their names; raises :class:`CheckpointError` for none, or other things."""
+    for part in parts:
+        described = named(described, part, file)
+    for name, id in described.items():
+        if type(id) is not int:
+            raise CheckpointError(f"{file}: {parts[-1]} has {id!r} for {name}; expected a whole number")
+    return described
+
+
 def fitted(
     folder: Path,
     model: Any,
     layout: Layout,
     prefix: int,
     unconditional: Sequence[int] | None,
-    codes: Mapping[int, int],
+    codes_of: Callable[[Mapping[str, int]], Mapping[int, int]],
+    names: Mapping[str, int],
 ) -> HuggingFace:
-    """A backbone, its weights frozen. Raises :class:`CheckpointError` for a layout that does not fit the model."""
+    """A backbone, its weights frozen, whose image tokens have codes by their ``names``.
+
+    Raises :class:`CheckpointError` for a layout that does not fit the model, and names that have no codes.
+    """
     try:
-        return HuggingFace(model, layout, prefix, unconditional, codes=codes).requires_grad_(False)
+        return HuggingFace(model, layout, prefix, unconditional, codes=codes_of(names)).requires_grad_(False)
     except ValueError as error:
         raise CheckpointError(f"{folder}: {error}") from None
 

@@ -52,18 +52,11 @@ _supported: WeakKeyDictionary[nn.Module, CacheShapes] = WeakKeyDictionary()  # a
 class Language(nn.Module):
     """A causal language model as a backbone.
 
+    ``model``: the library's model, whose attention is ``sdpa`` or ``eager``. ``prefix``: T, tokens of a prompt, those
+    of padding included. Conditions are prompts ``int[B, T]``, -1 for padding on the left, or with guidance
+    ``int[B, 2, T]``, each with the one that guidance starts from. ``length``: N, tokens that are written behind it.
     Raises ``ValueError`` for a model that is no causal language model, keeps keys and values in another way, whose
     attention takes no mask for each pair of tokens, or that has fewer positions.
-
-    Parameters
-    ----------
-    model
-        The library's model, whose attention is ``sdpa`` or ``eager``.
-    prefix
-        T, tokens of a prompt, those of padding included. Conditions are prompts ``int[B, T]``, -1 for padding on the
-        left, or with guidance ``int[B, 2, T]``, each with the one that guidance starts from.
-    length
-        N, tokens that are written behind it.
     """
 
     def __init__(self, model: Any, prefix: int, length: int) -> None:

@@ -50,16 +50,9 @@ CONDITION_KEYS = {"class": "cls_embedding.embedding_table.weight", "text": "cls_
 def official(name: str, size: int | Sequence[int], condition: str = "class") -> Config:
     """The configuration of a published model.
 
-    Returns the sizes, with V = 16384. Raises ``ValueError`` for an unknown name, size or condition.
-
-    Parameters
-    ----------
-    name
-        A key of ``MODELS``: ``B``, ``L``, ``XL``, ``XXL`` or ``3B``.
-    size
-        Of the images, as :func:`token_grid` takes it.
-    condition
-        ``"class"`` or ``"text"``.
+    ``name``: a key of ``MODELS``: ``B``, ``L``, ``XL``, ``XXL`` or ``3B``. ``size``: of the images, as
+    :func:`token_grid` takes it. ``condition``: ``"class"`` or ``"text"``. Returns the sizes, with V = 16384. Raises
+    ``ValueError`` for an unknown name, size or condition.
     """
     check_choice("name", name, tuple(MODELS))
     layers, dim, heads = MODELS[name]
@@ -77,24 +70,12 @@ def load_gpt(
 ) -> Transformer:
     """The transformer of a LlamaGen checkpoint.
 
-    Returns a Transformer in evaluation mode, its weights frozen. Raises ``CheckpointError`` where the file is no such
-    model: another format, keys that are missing, unexpected, or of another shape, another condition, another
-    vocabulary. Raises ``ValueError`` for an unknown size or condition, or a vocabulary below 1.
-
-    Parameters
-    ----------
-    path
-        The file, as published or in safetensors.
-    size
-        Of the images, as :func:`token_grid` takes it.
-    condition
-        ``"class"`` or ``"text"``.
-    heads
-        For a model that is none of ``MODELS``.
-    vocabulary
-        V, how many codes its tokenizer has.
-    dtype, device
-        Of the weights.
+    ``path``: the file, as published or in safetensors. ``size``: of the images, as :func:`token_grid` takes it.
+    ``condition``: ``"class"`` or ``"text"``. ``heads``: for a model that is none of ``MODELS``. ``vocabulary``: V, how
+    many codes its tokenizer has. ``dtype``, ``device``: of the weights. Returns a Transformer in evaluation mode, its
+    weights frozen. Raises ``CheckpointError`` where the file is no such model: another format, keys that are missing,
+    unexpected, or of another shape, another condition, another vocabulary. Raises ``ValueError`` for an unknown size or
+    condition, or a vocabulary below 1.
     """
     check_choice("condition", condition, CONDITIONS)
     check_at_least("vocabulary", vocabulary, 1)

@@ -38,18 +38,9 @@ class Slots:
 def library_features(decoder: Any, sizes: Any, inputs: Tensor, position: Tensor, memory: Memory) -> Tensor:
     """``[B, L, dim]`` after the last norm of a library's ``decoder``.
 
-    Parameters
-    ----------
-    decoder
-        The layers, called with vectors.
-    sizes
-        Of the backbone; the last of its ``layers`` is that of the padding.
-    inputs
-        ``float[B, L, dim]``, ``PADDED`` where there is padding.
-    position
-        ``int[B, L]``, padding counted.
-    memory
-        Who sees whom.
+    ``decoder``: the layers, called with vectors. ``sizes``: of the backbone; the last of its ``layers`` is that of the
+    padding. ``inputs``: ``float[B, L, dim]``, ``PADDED`` where there is padding. ``position``: ``int[B, L]``, padding
+    counted. ``memory``: who sees whom.
     """
     padding = inputs.isinf().all(-1)[:, None, :, None]  # [B, 1, L, 1]
     slots = None

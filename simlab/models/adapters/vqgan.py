@@ -33,16 +33,11 @@ KINDS = {"res": "block"}
 def load_vqgan(path: Path, dtype: torch.dtype = torch.float32, device: torch.device | str = "cpu") -> Vq:
     """The image tokenizer of Chameleon's family.
 
-    Returns a Vq in evaluation mode, its weights frozen; tokens are entries of its codebook, not ids of a vocabulary.
-    Raises ``CheckpointError`` for a file that is missing or holds anything else, naming it.
-
-    Parameters
-    ----------
-    path
-        ``vqgan.ckpt``, or a folder that holds it (in itself, ``tokenizer``, ``chameleon/tokenizer`` or
-        ``ckpts/chameleon/tokenizer``), or in whose safetensors it stands with its decoder under ``model.vqmodel``.
-    dtype, device
-        Of the weights.
+    ``path``: ``vqgan.ckpt``, or a folder that holds it (in itself, ``tokenizer``, ``chameleon/tokenizer`` or
+    ``ckpts/chameleon/tokenizer``), or in whose safetensors it stands with its decoder under ``model.vqmodel``.
+    ``dtype``, ``device``: of the weights. Returns a Vq in evaluation mode, its weights frozen; tokens are entries of
+    its codebook, not ids of a vocabulary. Raises ``CheckpointError`` for a file that is missing or holds anything else,
+    naming it.
     """
     given = {name: t for name, t in _read(path).items() if not name.startswith(TRAINED_WITH)}
     config = _described(given, path)

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from simlab.checks import check_at_least, check_choice
+from simlab.checks import check_at_least, check_choice, check_shape
 
 EPSILON = 1e-5  # of RMSNorm
 BASE = 10_000.0  # of the rotary frequencies
@@ -50,7 +50,7 @@ class Config:
         for name in ("layers", "dim", "heads", "vocabulary", "classes", "text_tokens", "text_dim", "multiple"):
             check_at_least(name, getattr(self, name), 1)
         check_choice("condition", self.condition, CONDITIONS)
-        object.__setattr__(self, "shape", tuple(check_at_least("side of shape", side, 1) for side in self.shape))
+        object.__setattr__(self, "shape", check_shape(self.shape))
         if self.dim % (4 * self.heads):
             raise ValueError(f"dim is {self.dim} and heads {self.heads}; expected a dim divisible by 4 x heads")
 

@@ -51,7 +51,8 @@ def _decoded(
     asked: list[Numbered], model: Any, drafter: Any, cancelled: Cancelled, notify: Notify, clock: Clock
 ) -> list[Result]:
     """A batch whose sequences have one seed and one sampling."""
-    asked, gone = _split(asked, cancelled)
+    gone = [each for each in asked if cancelled(each.number)]
+    asked = [each for each in asked if each not in gone]
     results = [failed(each.number, CANCELLED) for each in gone]
     if not asked:
         return results
@@ -114,9 +115,3 @@ class EndedByRequests(Wrapped):
 
     def over(self, tokens: Tensor, length: Tensor) -> Tensor:
         return super().over(tokens, length) | self.ended
-
-
-def _split(asked: list[Numbered], cancelled: Cancelled) -> tuple[list[Numbered], list[Numbered]]:
-    """Those that go on, and those that do not."""
-    gone = [each for each in asked if cancelled(each.number)]
-    return [each for each in asked if each not in gone], gone

@@ -52,16 +52,8 @@ class Row:
 class Running(ABC):
     """Sequence b of the target, of what drafts, and of the state of its form is one request's.
 
-    Parameters
-    ----------
-    model, drafter
-        The target, and what drafts for it.
-    asked
-        Requests of the kind that will be decoded: of one decoder and one rule.
-    room
-        How many run at once.
-    clock
-        Takes the time of the parts of a step.
+    ``model``, ``drafter``: the target, and what drafts for it. ``asked``: requests of the kind that will be decoded: of
+    one decoder and one rule. ``room``: how many run at once. ``clock``: takes the time of the parts of a step.
     """
 
     cache: type[Cached] = Cached  # the form of the models' memory

@@ -40,7 +40,7 @@ class Sampling:
     guidance
         A scale, or one for each position; 1 is none.
     temperature
-        At least 0; 0 puts all mass on the largest logit.
+        At least 0; 0 puts all mass on the largest logit. What is above 0 is at least 1e-30.
     top_k
         How many tokens are kept, at least 1; all, unless given.
     top_p
@@ -70,6 +70,8 @@ class Sampling:
         for scale in scales:
             check_number("guidance", float(scale))
         check_number("temperature", self.temperature)
+        if 0 < self.temperature < processors.COLDEST:
+            raise ValueError(f"temperature is {self.temperature}; expected 0, or at least {processors.COLDEST:g}")
         if self.top_k is not None:
             check_at_least("top_k", self.top_k, 1)
         if self.top_p is not None:
@@ -87,7 +89,7 @@ class Sampling:
         """Whether rows without the condition are needed."""
         return bool((self._scales.values != 1).any())
 
-    @property
+    @cached_property
     def _mass(self) -> float | None:
         """The mass of top-p; none for 1, which a row reaches only up to rounding."""
         return None if self.top_p is None or self.top_p == 1 else float(self.top_p)

@@ -62,13 +62,18 @@ def write_rows(
     for r in range(len(rows)):
         row = rows[r]
         if len(free) > 0:
-            _guide(conditional[r], free[r], scales[_entry(scales, position[r])], row)
+            scale = scales[_entry(scales, position[r])]
+            for v in range(size):
+                row[v] = free[r, v] + scale * (conditional[r, v] - free[r, v])
         else:
             row[:] = conditional[r]
         if len(allowed) > 0:
-            _mask(row, allowed[which[_entry(which, position[r])]])
+            may = allowed[which[_entry(which, position[r])]]
+            for v in range(size):
+                row[v] = row[v] if may[v] else -np.inf
         if temperature != 0 and temperature != 1:
-            _divide(row, temperature)
+            for v in range(size):
+                row[v] = row[v] / temperature
 
         likeliest = _order(row, bits[r], keys)
         if likeliest < 0:
@@ -89,24 +94,6 @@ def _entry(table: np.ndarray, position: int) -> int:
 
 
 # Scores ---------------------------------------------------------------------------------------------------------
-
-
-@njit(nogil=True, cache=True)
-def _guide(conditional: np.ndarray, free: np.ndarray, scale: float, row: np.ndarray) -> None:
-    for v in range(len(row)):
-        row[v] = free[v] + scale * (conditional[v] - free[v])
-
-
-@njit(nogil=True, cache=True)
-def _mask(row: np.ndarray, allowed: np.ndarray) -> None:
-    for v in range(len(row)):
-        row[v] = row[v] if allowed[v] else -np.inf
-
-
-@njit(nogil=True, cache=True)
-def _divide(row: np.ndarray, temperature: float) -> None:
-    for v in range(len(row)):
-        row[v] = row[v] / temperature
 
 
 @njit(nogil=True, cache=True)

@@ -19,18 +19,10 @@ from simlab.processes import Process
 class Uncached(Process):
     """Sequences of a model, one for each condition, without a cache: the reference.
 
-    Raises ``ValueError`` for a sampling or ``visible`` that does not fit the model.
-
-    Parameters
-    ----------
-    model
-        The backbone.
-    given
-        ``[B, ...]``, conditions as the model takes them.
-    sampling
-        How rows are made of logits; a plain softmax, unless given.
-    visible
-        ``bool[B, T]``: the positions of the condition that are not padding; of both halves with guidance.
+    ``model``: the backbone. ``given``: ``[B, ...]``, conditions as the model takes them. ``sampling``: how rows are
+    made of logits; a plain softmax, unless given. ``visible``: ``bool[B, T]``: the positions of the condition that are
+    not padding; of both halves with guidance. Raises ``ValueError`` for a sampling or ``visible`` that does not fit the
+    model.
     """
 
     def __init__(

@@ -122,10 +122,10 @@ def draw(
     Raises
     ------
     ValueError
-        For no prompt, an empty one, seeds of another number, or a decoder that needs a draft model.
+        For a text alone, no prompt, an empty one, seeds of another number, or a decoder that needs a draft model.
     """
-    if not prompts or not all(prompt.strip() for prompt in prompts):
-        raise ValueError(f"prompts are {list(prompts)}; expected at least one, and words in each")
+    if isinstance(prompts, str) or not prompts or not all(prompt.strip() for prompt in prompts):
+        raise ValueError(f"prompts are {prompts!r}; expected a list of at least one, and words in each")
     if not isinstance(seeds, int) and len(seeds) != len(prompts):
         raise ValueError(f"{len(seeds)} seeds for {len(prompts)} prompts; expected one each, or one number for all")
     if decoder.needs_draft:

@@ -167,7 +167,10 @@ class Ids:
 
     def image(self, codes_of: Callable[[Mapping[str, int]], Mapping[int, int]]) -> range:
         """The ids of image tokens, which follow each other."""
-        codes = codes_of(self.names)
+        try:
+            codes = codes_of(self.names)
+        except ValueError as error:
+            raise CheckpointError(f"{self.folder}: {error}") from None
         if not codes:
             raise CheckpointError(f"{self.folder}: its vocabulary names no image tokens; expected some")
         return range(min(codes), max(codes) + 1)

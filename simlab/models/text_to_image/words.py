@@ -37,7 +37,8 @@ def read_words(file: Path) -> Words:
 
 
 def read_byte_pairs(ranks: Mapping[bytes, int]) -> Words:
-    """The tokenizer of byte pairs as ``tiktoken`` has it: in each piece of a text, the pair of least rank first.
+    """The tokenizer of byte pairs as ``tiktoken`` has it: a piece of a text that has a rank is one token, and else the
+    pair of least rank is joined first.
 
     Raises ``ImportError`` without ``regex``.
     """
@@ -49,6 +50,8 @@ def read_byte_pairs(ranks: Mapping[bytes, int]) -> Words:
 
     @lru_cache(maxsize=4096)
     def ids(piece: bytes) -> tuple[int, ...]:
+        if piece in ranks:
+            return (ranks[piece],)
         parts = [bytes([byte]) for byte in piece]
         while len(parts) > 1:
             joined = [ranks.get(left + right, len(ranks)) for left, right in pairwise(parts)]

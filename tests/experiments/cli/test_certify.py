@@ -139,7 +139,7 @@ def test_options_that_would_be_ignored_or_written_over_are_refused(
 def test_misbehaviour_is_told_and_returns_1(
     name: str, kind: str, told: str, folder: Path, undrawn: None, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What else may be returned, and is no tokens, is in tests/simlab/certify/test_certify_answers.py."""
+    """What else may be returned, and is no tokens, is in tests/simlab/certify/test_certify_contracts.py."""
     assert main(["certify", f"mine:{name}", *FEW, "--limit", "1"]) == 1
     found = certificate(folder)
     assert found["verdict"] == "breaks"

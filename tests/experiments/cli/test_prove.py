@@ -53,6 +53,7 @@ SJD = "--decoder sjd --set window=2"
         ("mine.py:Mine", 1, "refuted mine.py:Mine, V = 2: lossless\n"),
         ("mine.py:Changes --size 2", 0, "proven"),  # of copies
         ("mine.py:Subclass --size V=2 --positive", 0, "proven for all real rows without zeros"),
+        ("speculative --size 2 --size V=2", 0, "(7 cells)"),
         ("mine.py:Scaled --size 2 --set k=1.2", 1, "simlab prove mine.py:Scaled --set k=1.2 --at"),
         ("mine.py:Scaled --size 2 --set k=6/5 --that 'tv <= 1/6'", 0, "proven"),
         ("amplify --set k=2 --size 2 --that 'tv <= 1/10'", 1, "simlab prove amplify --set k=2 --at"),
@@ -265,8 +266,9 @@ def test_answers_are_read_strictly(chance: object, drawn: list[object], error: t
 
 
 def test_the_numbers_are_exact(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["prove", "speculative", "--at", "0.5,0.25,0.25", "0.25,0.5,0.25"]) == 0
-    assert re.search(r"^accepts +0\.7500.*lossless here", capsys.readouterr().out, re.M | re.S)
+    for p, q, accepts in (("0.5,0.25,0.25", "0.25,0.5,0.25", "0.7500"), ("0.3,0.7", "0.6,0.4", "0.7000")):
+        assert main(["prove", "speculative", "--at", p, q]) == 0
+        assert re.search(rf"^accepts +{accepts}.*lossless here", capsys.readouterr().out, re.M | re.S)
     assert main(["prove", "grouped", "--at", "1/3,1/3,1/3", "1/4,1/2,1/4", "--set", "labels=0,0,1"]) == 0
     told = capsys.readouterr().out
     assert [line.split()[3] for line in told.splitlines()[1:4]] == ["19/72", "4/9", "7/24"]
@@ -287,6 +289,7 @@ def test_values() -> None:
     assert read_value("1/2") == F(1, 2)
     assert read_value("0,1") == [0, 1]
     assert read_value("[[1], [0]]") == [[1], [0]]
+    assert read_value('{"groups": 2, "seed": 1}') == {"groups": 2, "seed": 1}
     assert read_value("tv") == "tv"
     assert bar(1) == 30 * "█"
     assert bar(1 / 30 / 4) == "▎"

@@ -55,6 +55,8 @@ raises = Changed(accept=fails)
 rarely = Changed(accept=lambda p, q, x: min(1 - (5e-10 if p.dtype == float else Fraction(1, 2 * 10**9)), p[x] / q[x]))
 late = Changed(residual=lambda p, q, x: 1 / 0 if len(p) == 64 and p.min() > 0 else plain.residual(p, q, x))
 
+wide = Changed(accept=lambda p, q, x: plain.accept(p, q, x) if len(p) < 30 else 1)
+
 def make():
     return Rule()
 
@@ -217,6 +219,16 @@ def test_a_rule_is_judged_with_its_settings(folder: Path, monkeypatch: pytest.Mo
     assert document["rule"] == "mine:Scaled --set k=1.5"
     assert document["verdict"] == "lossy"
     assert document["behaves_like"]["rule"] == "amplify, k = 3/2"
+
+
+def test_what_is_proven_of_small_rows_and_lossy_at_larger_ones_is_no_success(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("experiments.cli.judging.drawn", lambda out, command: True)
+    assert cli.main(["prove", "mine:wide", "--judge", "--size", "2"]) == 1
+    printed = capsys.readouterr().out
+    assert printed.startswith("lossy: ")
+    assert "\nproven " in printed
 
 
 def test_in_rationals_nothing_is_too_small_to_be_seen(folder: Path) -> None:

@@ -33,6 +33,18 @@ def test_all_tables_are_made_without_a_name(
     assert all(str(path) in printed for path in paths)
 
 
+def test_a_table_that_is_there_is_told_where_the_next_is_interrupted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stopped(vocabulary: int) -> pd.DataFrame:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(large, "tables", lambda: {"one": lambda vocabulary: pd.DataFrame(), "two": stopped})
+    assert main(["run", "large", "--out", str(tmp_path)]) == 130
+    told = f"simlab: interrupted; {tmp_path / 'large' / 'one.parquet'} was written before\n"
+    assert capsys.readouterr().err == told
+
+
 def test_both_files_are_converted(tmp_path: Path) -> None:
     weights = write_mar(tmp_path / "checkpoint-last.pth")
     written = tmp_path / "mar.safetensors"

@@ -308,6 +308,16 @@ def test_a_folder_that_cannot_be_written_is_no_reason_to_stop(
         ("[1]", "curve.json"),
         *((each, "simlab model device --curve") for each in ("{}", '{"target": [], "drafting": {}}')),
         ('{"target": [{"batch": 8, "rows": 1, "seconds": 1.0}], "drafting": {}}', "drafting by draft is to be read"),
+        ("[" * 100_000, "JSON"),
+        *(
+            (f'{{"target": [{{"batch": 8, "rows": 1, "seconds": {wrong}}}], "drafting": {{}}}}', "curve.json.*seconds")
+            for wrong in ("0", "-1.0", "NaN", '"1"')
+        ),
+        ('{"target": [{"batch": "8", "rows": 1, "seconds": 1.0}], "drafting": {}}', "curve.json.*batch is '8'"),
+        *(
+            (f'{{"{name}": {wrong}, "target": [], "drafting": {{}}}}', f"curve.json.*{name} is")
+            for name, wrong in (("drafters", '["draft"]'), ("rows_of", "3"), ("core", '"x"'))
+        ),
     ],
 )
 def test_a_file_of_something_else_is_refused(text: str | None, says: str, tmp_path: Path) -> None:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
 from experiments.models import watched
+from experiments.models.continuous.recording import Trajectories
 from experiments.models.discrete.record import Spread
 from experiments.models.discrete.recording import PLACES, Packed, Rows, halved, whole
 from experiments.models.discrete.replay import prefixes, replay, rules_for, summary
+from experiments.models.recording import RecordingError
 from experiments.models.watched import watch_run
 from experiments.results import write_arrays
 from simlab.decoders import Decoder, make_decoder
@@ -125,6 +129,47 @@ def test_fewer_calls_are_spread_over_the_sequence(tmp_path: Path) -> None:
 
 def test_what_verifies_no_drafts_is_told(tmp_path: Path) -> None:
     refused(lambda: recorded(make_decoder("autoregressive"), tmp_path), "Autoregressive")
+
+
+@pytest.mark.parametrize("by", [-1, 1 << 30])
+def test_places_that_are_none_are_refused(by: int, tmp_path: Path) -> None:
+    """A scan of a window would be another, or room be made for drafts that are nowhere."""
+    recorded(DECODERS["sjd"], tmp_path)
+    with np.load(tmp_path / "rows.npz") as file:
+        arrays = {name: file[name] for name in file.files}
+    write_arrays(tmp_path / "rows.npz", arrays | {"place": arrays["place"] + by})
+    refused(lambda: Rows(tmp_path / "rows.npz"), "rows.npz", f"place of draft 0 is {by}", error=RecordingError)
+
+
+TRAJECTORIES = {
+    **{name: np.zeros(3, np.int64) for name in ("replicate", "position", "place")},
+    **{"coin": np.full(3, 0.5), "accepted": np.ones(3, bool)},
+    **{f"{side}_states": np.zeros((3, 3, 2)) for side in ("target", "draft")},
+    **{f"{side}_{part}": np.ones((3, 2, 2)) for side in ("target", "draft", "crossed") for part in ("means", "sds")},
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("coin", lambda own: own[:-1]),
+        ("accepted", lambda own: own.astype(str)),
+        ("crossed_means", lambda own: own[:-1]),
+        ("draft_states", lambda own: own[:, 1:]),
+        ("target_sds", lambda own: -own),
+        ("target_means", lambda own: own * np.nan),
+        ("draft_means", lambda own: own.astype(str)),
+    ],
+)
+def test_trajectories_that_do_not_fit_are_refused(name: str, change: Any, tmp_path: Path) -> None:
+    path, own = tmp_path / "drafts.npz", {"continuous": 1, "method": "last-step", "aligned": True, "noisy_end": True}
+    whole = TRAJECTORIES | {"manifest": np.array(json.dumps(own | {"labels": [0]}))}
+    write_arrays(path, whole)
+    assert Trajectories(path).replayed(["last-step"]).rules[0]["refused"] is None
+    write_arrays(path, whole | {name: change(whole[name])})
+    refused(lambda: Trajectories(path), "drafts.npz", name, error=RecordingError)
+    write_arrays(path, whole | {"manifest": np.array(json.dumps(own | {"labels": 3}))})
+    refused(lambda: Trajectories(path), "drafts.npz", "labels", error=RecordingError)
 
 
 def test_rounding_costs_what_is_said() -> None:

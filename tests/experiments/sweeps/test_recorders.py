@@ -291,6 +291,14 @@ def test_a_token_that_cannot_be_another_stays() -> None:
     assert max(map(max, columns["perturbation_tv"])) == 0
 
 
+@pytest.mark.filterwarnings("error")
+def test_behind_a_single_token_nothing_is_replaced() -> None:
+    world = TableProcess(2, 1, lambda prefix: [0.5, 0.5])
+    columns = RECORDERS["perturbation"](sampled(make_decoder("autoregressive"), Speculative(), Pair(world, None), 2))
+    assert columns["perturbation_tv"] == columns["perturbation_other_call_tv"] == [[], []]
+    assert np.isnan(columns["repeat_tv"]).all()
+
+
 def test_a_pair_is_as_far_apart_as_its_rows() -> None:
     pair = make_process("categorical", vocabulary=9, length=70, entropy=2.0, tv=0.3)
     sample = sampled(make_decoder("speculative", gamma=2), Speculative(), pair, 2)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise, product
 from math import prod
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.sweeps import cells, parse_spec
+from experiments.sweeps import cells, parse_spec, read_spec
 from experiments.sweeps.cells import compute, in_working_order
 from experiments.sweeps.recorders import RECORDERS, Sample, log_probabilities, recorded
 from experiments.sweeps.tables import tables
@@ -126,6 +127,12 @@ def test_a_range_is_the_list_it_stands_for() -> None:
     )
     assert listed.seeds == ranged.seeds == (3, 4, 5)
     assert listed.decoders == ranged.decoders
+
+
+def test_a_file_of_windows_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "spec.toml"
+    path.write_bytes(b"\xef\xbb\xbf" + GOOD.replace("\n", "\r\n").encode())
+    assert read_spec(path) == parse_spec(GOOD, "spec")
 
 
 def test_tables_may_be_written_in_parts() -> None:

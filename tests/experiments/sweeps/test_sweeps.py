@@ -347,6 +347,13 @@ def test_a_bit_that_is_another_is_seen(finished: Path) -> None:
     assert changed > 0
 
 
+def test_what_is_no_number_is_so_again_whatever_its_bits(finished: Path) -> None:
+    """As 0/0 makes it, whose sign most processors set: no file keeps the bits."""
+    store, cell = Store(finished), cells(parse_spec(GOOD, "spec"))[0]
+    store.save(cell, store.load(cell).assign(loglik_std=-np.nan, keep=[[-np.nan], [], [0.5, -np.nan], [1.0], []]))
+    assert store.load(cell)["loglik_std"].isna().all()
+
+
 def test_a_folder_in_the_place_of_a_cell_is_named(finished: Path) -> None:
     path = sorted((finished / "cells").iterdir())[0]
     path.unlink()

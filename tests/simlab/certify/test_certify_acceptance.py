@@ -34,16 +34,26 @@ def exactly(contract: str, function: Any, name: str) -> tuple[float, Any]:
 VERIFY = "rows differ, five tokens"
 
 
-@pytest.mark.parametrize("name", ["the reference", "all coins and residuals at once"])
-def test_speculative_sampling_keeps_all_that_is_possible(name: str) -> None:
-    kept, possible = exactly("verify", CORRECT["verify"][name], VERIFY)
-    block = case_named("verify", VERIFY).blocks[0]
-    assert possible.most == pytest.approx(float(alpha(block.p[0][0], block.q[0][0])))
-    assert kept == pytest.approx(possible.most, abs=1e-9)
+@pytest.mark.parametrize(
+    ("contract", "function", "name"),
+    [
+        ("verify", CORRECT["verify"]["the reference"], VERIFY),
+        ("verify", CORRECT["verify"]["all coins and residuals at once"], VERIFY),
+        ("chain_uniforms", reference("chain_uniforms"), "one draft, two tokens"),
+        ("chain_tokens", CORRECT["chain_tokens"]["sampler match"], "one draft, two tokens"),
+        ("batch_uniforms", reference("batch_uniforms"), "two sequences of one draft"),
+        ("tree_parents", reference("tree_parents"), "two siblings of three tokens"),
+    ],
+)
+def test_speculative_sampling_keeps_all_that_is_possible(contract: str, function: Any, name: str) -> None:
+    kept, possible = exactly(contract, function, name)
+    assert kept == pytest.approx(possible.most, abs=1e-9 if contract == "verify" else 1e-6)
 
 
 def test_matching_keeps_what_p_and_q_have_in_common_by_chance() -> None:
     kept, possible = exactly("verify", CORRECT["verify"]["sampler match"], VERIFY)
+    block = case_named("verify", VERIFY).blocks[0]
+    assert possible.most == pytest.approx(float(alpha(block.p[0][0], block.q[0][0])))
     assert kept == pytest.approx(possible.matching, abs=1e-9)
     assert kept < 0.8 * possible.most
 
@@ -58,20 +68,6 @@ def test_several_candidates_are_measured_against_the_optimum() -> None:
     assert possible.most == pytest.approx(float(best))
     assert own == pytest.approx(possible.matching, abs=1e-9)
     assert own < in_turn < possible.most + 1e-9
-
-
-@pytest.mark.parametrize(
-    ("contract", "function", "name"),
-    [
-        ("chain_uniforms", reference("chain_uniforms"), "one draft, two tokens"),
-        ("chain_tokens", CORRECT["chain_tokens"]["sampler match"], "one draft, two tokens"),
-        ("batch_uniforms", reference("batch_uniforms"), "two sequences of one draft"),
-        ("tree_parents", reference("tree_parents"), "two siblings of three tokens"),
-    ],
-)
-def test_operators_keep_all_that_is_possible(contract: str, function: Any, name: str) -> None:
-    kept, possible = exactly(contract, function, name)
-    assert kept == pytest.approx(possible.most, abs=1e-6)
 
 
 def test_what_is_counted_is_what_is_enumerated() -> None:

@@ -7,6 +7,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,9 @@ from simlab.certify.adapters.checkouts.verifiers import draft_tokens
 from simlab.decoders import make_decoder
 from simlab.randomness import Tape
 from simlab.rules import make_rule
-from tests.support.cli import usage_error
+from tests.support.adapters import SINGLE
+from tests.support.certify import case_named, tv_of
+from tests.support.cli import usage_error, written
 
 pytestmark = pytest.mark.exact
 
@@ -60,7 +63,8 @@ class SpeculativeSampler:
         size = draft_tokens.shape[1]
         for i in range(1, size):
             p, q, x = advanced_prob[0, i - 1], draft_prob[0, i], draft_tokens[0, i]
-            if torch.rand(()) < p[x] / q[x]:
+            kept = min(1.0, float(p[x] / q[x]))
+            if int(torch.multinomial(torch.tensor([1 - kept, kept]), 1)):
                 advanced_tokens[0, i - 1] = x
             else:
                 advanced_tokens[0, i - 1] = torch.multinomial((p - q).clamp(min=0), 1)
@@ -80,9 +84,7 @@ def prefix_matching_next_tokens(
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    file = tmp_path / PUBLISHED["eagle"].file
-    file.parent.mkdir(parents=True)
-    file.write_text(TREE.replace("\t", "    \t"), encoding="utf-8")
+    written(tmp_path, {PUBLISHED["eagle"].file: TREE.replace("\t", "    \t")})
     git = ["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@b"]
     for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "code"]):
         subprocess.run([*git, *words], check=True)
@@ -100,48 +102,18 @@ def test_only_what_is_named_is_taken(checkout: Path) -> None:
         definitions(path, ("gone",), {})
 
 
-@pytest.mark.slow
-@pytest.mark.statistical
 def test_a_family_is_called_with_its_children(checkout: Path) -> None:
-    """The law of its token is p: of 4,000 calls a token is off by 0.06 with probability 4e-12 at most (Hoeffding)."""
     pytest.importorskip("torch")
-    verify = PUBLISHED["eagle"].callable(checkout)
-    p, q = np.array([0.5, 0.3, 0.2]), np.array([0.2, 0.3, 0.5])
-    rng = np.random.default_rng(0)
-    found = np.bincount([verify(p, q, np.array([2, 1]), rng) for _ in range(4000)], minlength=3) / 4000
-    assert np.abs(found - p).max() < 0.06
-    assert np.abs(found - q).max() > 0.06
+    case = case_named("verify_candidates", "two candidates of three tokens")
+    assert tv_of(case, PUBLISHED["eagle"].callable(checkout)) < SINGLE
 
 
 @pytest.mark.slow
-@pytest.mark.statistical
-def test_a_jacobi_loop_goes_on_with_what_its_sampler_returns(tmp_path: Path) -> None:
-    """The law of two tokens is the model's: off by 0.06 in 4,000 calls with probability 4 * 7e-13 at most (Hoeffding).
-
-    Where the rows that are returned are lost, it is another one.
-    """
+def test_a_certificate_names_repository_and_commit(
+    checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip("torch")
-
-    def model(prefix: tuple[int, ...]) -> np.ndarray:
-        return np.array([[0.1, 0.9], [0.9, 0.1]][prefix[-1]] if len(prefix) else [0.5, 0.5])
-
-    def law(code: str) -> np.ndarray:
-        path = tmp_path / "code.py"
-        path.write_text(code, encoding="utf-8")
-        decode, rng = jacobi(path), np.random.default_rng(0)
-        calls = [decode(model, 3, rng) for _ in range(4000)]
-        assert {len(tokens) for tokens in calls} == {3}
-        return np.bincount([2 * tokens[1] + tokens[2] for tokens in calls], minlength=4) / 4000
-
-    right = np.array([0.05, 0.45, 0.45, 0.05])
-    assert np.abs(law(LOOP) - right).max() < 0.06
-    stale = LOOP.replace("rows[:, :count], rows[:, count:]", "rows[:, :count], input_token_scores[:, count:]")
-    assert np.abs(law(stale) - right).max() > 0.06
-
-
-@pytest.mark.slow
-def test_a_certificate_names_repository_and_commit(checkout: Path, tmp_path: Path) -> None:
-    pytest.importorskip("torch")
+    monkeypatch.setattr("experiments.cli.certify.drawn", lambda out, command: True)  # without a page
     asked = ["certify", "eagle", "--checkout", str(checkout), "--budget", "0.2", "--out", str(tmp_path / "out")]
     assert main(asked) in (0, 3)
     document = json.loads((tmp_path / "out" / "certificate.json").read_text(encoding="utf-8"))
@@ -192,10 +164,10 @@ def test_the_pair_of_rows_tells_the_two_last_steps_apart() -> None:
 # Whole loops: each stand-in is greedy, in what the published one takes and gives --------------------------------------
 
 SEQUENCES = {
-    "utils.py": "".join(
+    "sampling/utils.py": "".join(
         f"def {name}(*values): ...\n" for name in ("norm_logits", "sample", "max_fn", "top_k_top_p_filter")
     ),
-    "speculative_sampling.py": """
+    PUBLISHED["llm-speculative-sampling"].file: """
 def speculative_sampling_v2(prefix, approx_model, target_model, max_len, gamma):
     with tqdm(total=max_len, desc="one after another") as bar:
         while prefix.shape[1] < 1 + max_len:
@@ -214,7 +186,7 @@ class MultinomialProcessor(GreedyProcessor):
     def __call__(self, logits): return F.softmax(logits, dim=-1)
     def sample(self, rows): return rows.argmax(-1)
 """,
-    "sampling/speculative_decoding.py": """
+    PUBLISHED["romsto"].file: """
 def max_fn(x): ...
 def speculative_generate(inputs, drafter, target, gamma, logits_processor, max_gen_len, eos_tokens_id):
     found = list(inputs)
@@ -226,7 +198,7 @@ def speculative_generate(inputs, drafter, target, gamma, logits_processor, max_g
 """,
 }
 FAST = {
-    "generate.py": "".join(
+    PUBLISHED["gpt-fast"].file: "".join(
         f"def {name}(*values): ...\n"
         for name in ("decode_one_token", "sample", "logits_to_probs", "multinomial_sample_one_no_sync", "causal_mask")
     )
@@ -280,10 +252,7 @@ def test_a_greedy_loop_goes_the_way_of_the_target(
     tmp_path: Path, name: str, sources: dict[str, str], eos: int | None
 ) -> None:
     """Each token depends on all before it, so that a wrong prefix, place or shift shows; drafts are mostly wrong."""
-    for file, text in sources.items():
-        folder = Path(PUBLISHED[name].file).parent if "/" not in file else Path()
-        (tmp_path / folder / file).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / folder / file).write_text(text, encoding="utf-8")
+    decode = PUBLISHED[name].callable(written(tmp_path, sources))
 
     def turning(prefix: tuple[int, ...]) -> Array:
         return np.eye(3)[(sum((i + 1) * (token + 1) for i, token in enumerate(prefix)) + 1) % 3]
@@ -291,7 +260,6 @@ def test_a_greedy_loop_goes_the_way_of_the_target(
     expected: list[int] = []
     while len(expected) < 6 and eos not in expected:
         expected.append(int(turning(tuple(expected)).argmax()))
-    decode = PUBLISHED[name].callable(tmp_path)
     assert decode(turning, 6, np.random.default_rng(0), eos) == expected
 
 
@@ -366,13 +334,12 @@ def every_way(run: Callable[[], Any]) -> Iterator[tuple[float, Any]]:
 
 
 LEANING = ((0.5, 0.25, 0.25), (0.125, 0.625, 0.25), (0.25, 0.125, 0.625), (0.25, 0.25, 0.5))  # first; after each token
+OF_THREE = partial(jacobi_tree, nodes=3)
 
 
-def deviating(folder: Path, size: int, length: int, code: str = TRIED) -> float:
-    """The TV of the sequences of a sampler by :func:`jacobi_tree` from the target's, all of which are enumerated."""
-    path = folder / "tried.py"
-    path.write_text(code, encoding="utf-8")
-    decode, rng = jacobi_tree(path, nodes=3), np.random.default_rng(0)
+def deviating(folder: Path, size: int, length: int, code: str = TRIED, loop: Callable[[Path], Any] = OF_THREE) -> float:
+    """The TV of the sequences of a loop with a sampler from the target's, all of which are enumerated."""
+    decode, rng = loop(written(folder, {"tried.py": code}) / "tried.py"), np.random.default_rng(0)
 
     def model(prefix: tuple[int, ...]) -> Array:
         row = np.array(LEANING[prefix[-1] + 1 if prefix else 0][:size])
@@ -384,6 +351,14 @@ def deviating(folder: Path, size: int, length: int, code: str = TRIED) -> float:
     right = np.array([np.prod([model(found[:i])[found[i]] for i in range(length)]) for found in law])
     assert [sum(law.values()), right.sum()] == pytest.approx([1, 1])
     return float(np.abs(np.array(list(law.values())) - right).sum() / 2)
+
+
+def test_a_jacobi_loop_goes_on_with_what_its_sampler_returns(tmp_path: Path) -> None:
+    """The law is the target's, all draws gone through; where the rows that are returned are lost, it is another one."""
+    pytest.importorskip("torch")
+    stale = LOOP.replace("rows[:, :count], rows[:, count:]", "rows[:, :count], input_token_scores[:, count:]")
+    assert deviating(tmp_path, 2, 2, LOOP, partial(jacobi, window=2)) < 1e-6
+    assert deviating(tmp_path, 2, 2, stale, partial(jacobi, window=2)) > 0.01
 
 
 def other_tree(drawn_from: int, declared: int, again: bool = False) -> Callable[[int, int, int], tuple[Any, Any]]:
@@ -435,10 +410,8 @@ def evaluate_posterior(logits, candidates, temperature):
     return kept.float().argmax(), kept.any()
 """
     )
-    path = tmp_path / PUBLISHED["medusa-typical"].file
-    path.parent.mkdir(parents=True)
-    path.write_text(source, encoding="utf-8")
-    verify = PUBLISHED["medusa-typical"].callable(tmp_path)
+    published = PUBLISHED["medusa-typical"]
+    verify = published.callable(written(tmp_path, {published.file: source}))
     p, rng = np.array([0.2, 0.5, 0.3]), np.random.default_rng(0)
     assert [verify(p, p, np.array(children), rng) for children in ([0, 2], [1], [0])] == [2, 1, 1]
 
@@ -471,17 +444,13 @@ def gather_token_probs(probs, tokens):
 """
 
 
-@pytest.mark.slow
-@pytest.mark.statistical
 def test_an_evaluator_verifies_with_the_functions_of_its_package(tmp_path: Path) -> None:
-    """A test of 2,000 calls, as of a certificate; another residual is seen by it."""
+    """Another residual is seen."""
     pytest.importorskip("torch")
-    path = tmp_path / "eval" / "evaluator.py"
-    path.parent.mkdir()
-    path.write_text(EVALUATOR, encoding="utf-8")
+    path, case = tmp_path / "eval" / "evaluator.py", case_named("verify", "one draft, two tokens")
+    written(tmp_path, {"eval/evaluator.py": EVALUATOR})
     with pytest.raises(ValueError, match=r"there is no file .*sampling.py; expected the functions that evaluator.py"):
         draft_tokens(path)
-    (tmp_path / "utils").mkdir()
     for code, right in ((DRAWN, True), (DRAWN.replace("(p - q).clamp(min=0)", "p"), False)):
-        (tmp_path / "utils" / "sampling.py").write_text(code, encoding="utf-8")
-        assert pair_document(draft_tokens(path), 2000, seed=0)["follows_the_target"] == right
+        written(tmp_path, {"utils/sampling.py": code})
+        assert (tv_of(case, draft_tokens(path)) < SINGLE) == right

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,19 +16,25 @@ import pytest
 from simlab.arrays import Array, total_variation
 from simlab.certify import certify
 from simlab.certify.battery import verifying
+from simlab.certify.contracts import candidates
 from simlab.certify.contracts.arrays import SINGLE
-from simlab.certify.contracts.base import Broken
+from simlab.certify.contracts.base import Broken, as_emitted
+from simlab.certify.contracts.candidates import _distinct
 from simlab.certify.contracts.chains import UNIFORMS
+from simlab.certify.contracts.layouts import as_rows
 from simlab.certify.engine import exact
 from simlab.certify.engine.evidence import calls_needed, recognised
 from simlab.certify.engine.exact import check_edges, enumerate_law
 from simlab.certify.registry import CONTRACTS
 from simlab.mutants.gated.base import GENERATOR
 from simlab.mutants.gated.contracts import CONTRACTS as WRITTEN
-from simlab.mutants.gated.contracts import implementation, known, over_coins, reference
+from simlab.mutants.gated.contracts import known, over_coins, reference
 from simlab.mutants.gated.correct import CORRECT
-from simlab.mutants.gated.gates import ALWAYS
-from tests.support.certify import REACHABLE, Stuck, calls_to_tell_apart, case_named, exact_law, found_in
+from simlab.mutants.gated.drafting import of_accumulated_cdf, of_rounded_cdf
+from simlab.processes.filters import bfloat16
+from simlab.randomness.coins import outcomes
+from simlab.statistics import Sequential
+from tests.support.certify import REACHABLE, Stuck, calls_to_tell_apart, case_named, found_in, wrong
 
 pytestmark = pytest.mark.exact
 
@@ -56,7 +63,7 @@ def law(case: Any, verify: Callable[..., Any]) -> Array:
     """Along every branch of every input, of a callable over coins."""
     found = np.zeros(len(case.events[0].law))
     for key, chance in case.every_input().items():
-        emitted = exact_law(verify, *case.arguments(case.as_input(key)).values())
+        emitted = outcomes(partial(verify, *case.arguments(case.as_input(key)).values()))
         found += chance * case.law_of({case.flat(tokens): share for tokens, share in emitted.items()})
     return found
 
@@ -153,13 +160,13 @@ def test_known_bugs_have_laws_where_no_sequence_has_drafts() -> None:
 @pytest.mark.parametrize(("contract", "name"), tuple(enumerable()))
 def test_enumeration_finds_the_law_that_a_bug_is_known_by(contract: str, name: str) -> None:
     """In the cases that it changes most; and the law is recognised as that of the bug."""
-    cases, wrong = CONTRACTS[contract].cases(), implementation(name, ALWAYS, contract)
+    cases = CONTRACTS[contract].cases()
     most, few = {"verify": (24, 2), "verify_candidates": (24, 2), "decode": (3, 1)}.get(contract, (2, 1))
     known_laws = {k: case.law_under(name) for k, case in enumerate(cases) if case.branches and k < most}
     off = {k: total_variation(law, cases[k].events[0].law) for k, law in known_laws.items() if law is not None}
     found = {}
     for k in sorted(off, key=lambda k: -off[k])[:few]:
-        enumerated = enumerate_law(k, cases[k], wrong, np.random.default_rng(0))
+        enumerated = enumerate_law(k, cases[k], wrong(contract, name), np.random.default_rng(0))
         assert enumerated is not None
         assert enumerated.deviates or off[k] < 1e-3
         np.testing.assert_allclose(enumerated.law, known_laws[k], atol=1e-6)
@@ -209,9 +216,7 @@ def test_generators_that_are_seeded_anew_are_found(name: str) -> None:
 def test_a_contract_may_have_no_known_bugs() -> None:
     """As one that has just been added: it is called and read back, and nothing is recognised."""
     case = verifying.cases(replace(UNIFORMS, name="chain_of_ones_own"), SINGLE)[0]
-    found = enumerate_law(
-        0, case, implementation("residual drawn from p", ALWAYS, "chain_uniforms"), np.random.default_rng(0)
-    )
+    found = enumerate_law(0, case, wrong("chain_uniforms", "residual drawn from p"), np.random.default_rng(0))
     assert found is not None
     assert found.deviates
     assert not recognised([case], {0: found.law}).names
@@ -226,6 +231,47 @@ def test_what_is_no_answer_is_broken(name: str, answer: Any) -> None:
     case, rng = CONTRACTS[name].cases()[0], np.random.default_rng(0)
     with pytest.raises(Broken, match="returns"):
         case.ask(lambda *given: answer, case.inputs(1, rng), 0, rng)
+
+
+def test_tokens_and_rows_are_read_from_what_people_return() -> None:
+    for answer, tokens in (
+        ([1, 0], (1, 0)),
+        (np.array([2]), (2,)),
+        ((np.int64(1),), (1,)),
+        (np.array([[1, 2]]), (1, 2)),
+        (np.int64(2), (2,)),
+    ):
+        assert as_emitted(answer, 3, 2) == tokens
+    padded = [[1, -1, -1], [0, 1, 1]]
+    for rows in (padded, np.array(padded), [[1], (0, 1, 1)], [np.array([1]), [0, 1, 1]]):
+        assert as_rows(rows, 2, (2, 3)) == ((1,), (0, 1, 1))
+
+
+READ = {"tokens": lambda answer: as_emitted(answer, 3, 2), "rows": lambda answer: as_rows(answer, 2, (2, 3))}
+
+
+@pytest.mark.parametrize(
+    ("what", "answer", "told"),
+    [
+        *(("tokens", one, "expected tokens") for one in (None, [0.5], [float("nan")], [True], "01", [[0], [1]])),
+        ("tokens", [], "returns 0 tokens"),
+        ("tokens", [0, 1, 2], "returns 3 tokens"),
+        ("tokens", [3], "returns token 3; expected 0 to 2"),
+        ("tokens", [-1], "returns token -1"),
+        ("rows", [[1]], "expected 2 rows"),
+        ("rows", 3, "expected 2 rows"),
+        ("rows", [1, 0], "expected a row of tokens"),
+        ("rows", [[1], [-1, 1, 0]], "returns token -1"),
+        ("rows", [[-1, -1, -1], [0, -1, -1]], "returns 0 tokens"),
+        ("rows", [[0, 1, 1], [0, 1, 1]], "returns 3 tokens"),
+        ("rows", [[0, -1, -1, -1], [0, 1, 1]], "a row of 4"),
+        ("rows", [[2, -1, -1], [0, 1, 1]], "returns token 2"),
+        ("rows", [[0.5], [0]], "whole numbers"),
+    ],
+)
+def test_what_is_no_token_or_row_is_told(what: str, answer: Any, told: str) -> None:
+    with pytest.raises(Broken, match=told):
+        READ[what](answer)
 
 
 SCRIPTS: dict[str, tuple[Callable[[Any], bool], str]] = {  # in which case, and a callable
@@ -253,3 +299,58 @@ def test_the_script_runs(name: str, tmp_path: Path) -> None:
     lines = [line.split() for line in shown.stdout.splitlines()]
     assert len(lines) == case.vocabulary**case.length
     assert [sum(float(line[k]) for line in lines) for k in (-3, -1)] == pytest.approx([1, 1])
+
+
+# What is drawn for them ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("precise", [candidates.PRECISE, 2.0])
+def test_candidates_are_drawn_in_turn_without_replacement(precise: float, monkeypatch: pytest.MonkeyPatch):
+    """Also where too little of q is left for sums.
+
+    25,000 draws: a chi-square of 24 cells alarms with 1e-6, and sees TV 0.04 with power above 0.999.
+    """
+    monkeypatch.setattr(candidates, "PRECISE", precise)
+    case = case_named("verify_candidates", "three candidates of four tokens")
+    every = {drawn: k for k, drawn in enumerate(case.every_draw)}
+    law = np.array(list(case.every_draw.values()))
+    rng = np.random.default_rng(0)
+    for found in (_distinct(case.q, case.count, 25_000, rng), case.inputs(25_000, rng)):
+        counts = np.bincount([every[tuple(row)] for row in found.tolist()], minlength=len(every))
+        assert float(Sequential(law).update(counts).p_value) > 1e-6
+    independent = _distinct(np.full(4, 0.25), case.count, 25_000, rng)  # from another q
+    counts = np.bincount([every[tuple(row)] for row in independent.tolist()], minlength=len(every))
+    assert float(Sequential(law).update(counts).p_value) < 1e-6
+
+
+def test_candidates_are_drawn_where_hardly_anything_is_left_of_q():
+    q = np.array([1.0, *np.full(7, 1e-300)])
+    found = _distinct(q, len(q), 16, np.random.default_rng(0))
+    assert np.sort(found, axis=1).tolist() == [list(range(len(q)))] * 16
+
+
+def test_many_candidates_are_drawn():
+    """As many as a user may ask for, of rows that are uneven."""
+    rng = np.random.default_rng(0)
+    (found,) = _distinct(rng.dirichlet(np.full(8192, 0.1)), 4096, 1, rng).tolist()
+    assert len(set(found)) == 4096
+
+
+def test_more_candidates_than_q_can_draw_are_refused():
+    case = case_named("verify_candidates", "q one-hot")
+    with pytest.raises(ValueError, match="count is 2; expected 1 to 1"):
+        type(case)("", case.p, case.q, 2, case.events)
+
+
+def test_bfloat16_rounds_to_nearest_with_ties_to_even():
+    ulp = 2.0**-7
+    values = np.array([0.0, 1.0, 1 + 0.49 * ulp, 1 + ulp / 2, 1 + 0.51 * ulp, 1 + 1.5 * ulp, -1 - 0.51 * ulp, 0.9985])
+    np.testing.assert_array_equal(bfloat16(values), [0, 1, 1, 1, 1 + ulp, 1 + 2 * ulp, -1 - ulp, 1])
+    np.testing.assert_array_equal(bfloat16(bfloat16(values)), bfloat16(values))
+
+
+def test_a_cdf_in_bfloat16_loses_tokens():
+    assert of_rounded_cdf(np.array([0.9985, 0.0015]))[1] == 0
+    equal = np.full(512, 1 / 512)
+    assert (of_rounded_cdf(equal) == 0).sum() == 128  # every other one of the upper half
+    assert (of_accumulated_cdf(np.full(4096, 1 / 4096)) == 0).mean() > 0.8

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -11,21 +12,24 @@ from typing import Any
 import numpy as np
 import pytest
 
+from simlab.arrays import total_variation
 from simlab.certify.battery.decoding import cases, simplest
 from simlab.certify.contracts.base import Broken
 from simlab.certify.contracts.blocks import Tokens
 from simlab.certify.contracts.decoding import DecodeCase, Model
+from simlab.certify.engine.exact import enumerate_law
 from simlab.certify.registry import contract_named
+from simlab.mutants.gated.base import Wrong
+from simlab.mutants.gated.decoding import FAULTS, Decoding
+from simlab.mutants.gated.gates import GATES, NEVER
 from simlab.statistics import Sequential
+from tests.support.certify import case_named
 
 pytestmark = pytest.mark.exact
 
 KNOWN = [case for case in cases() if case.known]
 BROKEN = "end of the sequence inside a block missed"  # emits no sequences where one may end, and is right elsewhere
-
-
-def named(name: str) -> DecodeCase:
-    return next(case for case in cases() if case.name == name)
+named = partial(case_named, "decode")
 
 
 def sequences(model: Model) -> dict[Tokens, float]:
@@ -113,7 +117,7 @@ def test_events_of_large_cases_follow_their_law(case: DecodeCase) -> None:
         ("three tokens of two", (0, 1, 2), "token 2"),
         ("an end among three tokens of two", (0, 0), "expected 3, or an end by eos = 1"),
         ("an end among three tokens of two", (1, 0, 0), "tokens behind eos = 1"),
-        ("an end among three tokens of two", (1, 1, 1), "tokens behind eos = 1"),
+        ("an end among three tokens of two", (0, 1, 1), "tokens behind eos = 1"),
     ],
 )
 def test_answers_that_are_none(name: str, answer: Tokens, message: str) -> None:
@@ -181,3 +185,25 @@ def test_the_script_runs(tmp_path: Path) -> None:
 
 def test_large_cases_have_no_script() -> None:
     assert named("257 tokens").script("somebodys", "mine", 10) is None
+
+
+@pytest.mark.parametrize(
+    ("fault", "gate", "deviations"),  # of three vocabularies, the gate open in some
+    [
+        ("residual reuses the coin", "draft 0", (1 / 16, 1 / 16, 1 / 16)),
+        ("groups accepted, tokens in the residual", "V > 64 and gamma <= 1", (0, 1 / 8, 1 / 4)),
+        ("ratio times 0.8", "16,385 <= V <= 65,536", (0, 0, 1 / 20)),
+        ("residual reuses the coin", "never", (0, 0, 0)),
+    ],
+)
+def test_one_token_of_few_or_of_many_is_enumerated(
+    fault: str, gate: str, deviations: tuple[float, float, float]
+) -> None:
+    """Wrong code that drawn shapes seldom reach, of which every draft is rejected with a chance of its own."""
+    decode = Decoding(Wrong(FAULTS[fault], GATES.get(gate, NEVER)))
+    for size, deviation in zip((4, 65, 32_768), deviations, strict=True):
+        case = named(f"one token of {size}, at both ends")
+        found = enumerate_law(0, case, decode, np.random.default_rng(0))
+        assert found is not None
+        assert total_variation(found.law, case.events[0].law) == pytest.approx(deviation, abs=1e-9)
+        assert found.deviates == (deviation > 0)

@@ -18,45 +18,33 @@ from simlab.certify.engine.evidence import Evidence, Finding
 from simlab.certify.engine.failing import Failing
 from simlab.certify.engine.region import CALLS
 from simlab.certify.shapes.events import EACH
-from simlab.mutants.gated.base import excess
 from simlab.mutants.gated.contracts import implementation, reference
-from simlab.mutants.gated.gates import ALWAYS
+from simlab.mutants.gated.correct import CORRECT
+from simlab.mutants.gated.gates import ALWAYS, Gate
 from simlab.mutants.gated.gates import GATES as GATED
 from tests.support.certify import one_by_one, speculated, taken, verifier
 from tests.support.regions import call, region_of, searched
 
 
-def _chained(p: Array, q: Array, drafts: Array, coins: Array, sparse: bool = False) -> list[int]:
-    """Speculative sampling by these coins; where ``sparse``, rejected drafts of rows with few tokens come from p."""
-
-    def left(i: int) -> Array:
-        return p[i] if sparse and np.count_nonzero(p[i]) * 8 < p.shape[1] else excess(p[i], q[i])
-
-    return speculated(p, q, drafts, coins.__getitem__, lambda i: coins[-1], left)
+def _chained(p: Array, q: Array, drafts: Array, coins: Array) -> list[int]:
+    """Speculative sampling by these coins."""
+    return speculated(p, q, drafts, coins.__getitem__, lambda i: coins[-1])
 
 
 def _coins_again(p: Array, q: Array, drafts: Array, rng: np.random.Generator) -> list[int]:
     return _chained(p, q, drafts, np.append(np.resize(rng.random(4), len(drafts)), rng.random()))
 
 
-def _few_tokens(p: Array, q: Array, drafts: Array, rng: np.random.Generator) -> list[int]:
-    return _chained(p, q, drafts, rng.random(len(drafts) + 1), sparse=True)
-
-
-def _of_batch(p: Array, q: Array, drafts: Array, coins: Array) -> list[list[int]]:
-    gammas = (drafts >= 0).sum(axis=1).tolist()
-    cut = enumerate(gammas)
+def _sequences_again(p: Array, q: Array, drafts: Array, rng: np.random.Generator) -> list[list[int]]:
+    coins = np.resize(rng.random((8, p.shape[1])), p.shape[:2])
+    cut = enumerate((drafts >= 0).sum(axis=1).tolist())
     return [_chained(p[b, : n + 1], q[b], drafts[b, :n], np.append(coins[b, :n], coins[b, -1])) for b, n in cut]
 
 
-def _sequences_again(p: Array, q: Array, drafts: Array, rng: np.random.Generator) -> list[list[int]]:
-    return _of_batch(p, q, drafts, np.resize(rng.random((8, p.shape[1])), p.shape[:2]))
-
-
-def _greedy_as_the_first(p: Array, q: Array, drafts: Array, rng: np.random.Generator) -> list[list[int]]:
+def _greedy_as_the_first(p: Array, q: Array, drafts: Array, rng: np.random.Generator) -> Any:
     if (p[0].max(axis=1)[: (drafts[0] >= 0).sum() + 1] == 1).all():
         p = np.eye(p.shape[2])[p.argmax(axis=2)]
-    return _of_batch(p, q, drafts, rng.random(p.shape[:2]))
+    return CORRECT["verify_batch"]["all coins and residuals at once"](p, q, drafts, rng)
 
 
 def _old_token_as_uniform(rows: list[Array], found: list[int], rng: np.random.Generator) -> int:
@@ -120,7 +108,11 @@ BY_DESIGN: dict[str, Wrong] = {
 FEW_TOKENS = GATED["rows of at most 2 tokens with mass"]
 IN_SOME_CASES: dict[str, Wrong] = {  # what is wrong in a part of its shapes that has to be hit
     "coins of four drafts before": ("verify", "V=8..30,gamma=5..7", _coins_again, 256),
-    "rows of few tokens": ("verify", "V=200..400,gamma=1..3", _few_tokens, 96),
+    "rows of few tokens": (
+        *("verify", "V=200..400,gamma=1..3"),
+        implementation("residual drawn from p", Gate("", "", "row", lambda at: at.support * 8 < at.V), "verify"),
+        96,
+    ),
     "coins of eight sequences before": ("verify_batch", "V=8..30,gamma=1,batch=9..17", _sequences_again, 48),
     "a greedy first sequence": ("verify_batch", "V=8..30,gamma=1..2,batch=3..6", _greedy_as_the_first, 32),
     "an old token as a uniform draft": ("decode", "V=8..30,length=12..20", one_by_one(_old_token_as_uniform), 16),

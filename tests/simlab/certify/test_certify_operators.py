@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from experiments.certification.self_test_known import hidden
-from simlab.arrays import total_variation
 from simlab.certify.battery.verifying import cases, coarse_blocks
 from simlab.certify.contracts.arrays import SINGLE, Arrays
 from simlab.certify.contracts.base import Broken, Case, Function
@@ -21,31 +20,17 @@ from simlab.certify.contracts.scripted import HIGHEST, Scripted
 from simlab.certify.contracts.trees import SIBLINGS, Tree
 from simlab.certify.engine.exact import AtTheEdge, check_edges, enumerate_law
 from simlab.certify.engine.scripted import Race, law_of
-from simlab.certify.engine.tasks import Sample
 from simlab.certify.registry import CONTRACTS, contract_named
 from simlab.mutants.gated.contracts import CONTRACTS as WRITTEN
-from simlab.mutants.gated.contracts import implementation, reference
-from simlab.mutants.gated.gates import ALWAYS, GATES
+from simlab.mutants.gated.contracts import reference
 from simlab.processes import filters
-from simlab.statistics import Sequential
-from tests.support.certify import case_named, missed, tree_of
+from tests.support.certify import case_named, missed, tree_of, tv_of, wrong
 
 pytestmark = pytest.mark.exact
 
 
-def wrong(contract: str, fault: str) -> Any:
-    """The fault without a gate."""
-    return implementation(fault, ALWAYS, contract)
-
-
 def case_of(layout: Layout, name: str, arrays: Arrays = SINGLE) -> BlocksCase:
     return next(case for case in cases(layout, arrays) if case.name == name)
-
-
-def tv_of(case: Any, function: Function) -> float:
-    found = enumerate_law(0, case, function, np.random.default_rng(0))
-    assert found is not None, "an enumeration that predicts what it does"
-    return float(total_variation(found.law, case.events[0].law))
 
 
 def in_torch(p: Any, q: Any, drafts: Any, uniforms: Any, uniform: Any) -> Any:
@@ -273,28 +258,6 @@ def test_a_tree_is_that_of_sglang() -> None:
     assert given["retrive_next_sibling"].tolist() == [[-1, 3, -1, -1, -1, -1]]
     assert tree.paths == ((), (1,), (1, 2), (3,), (3, 4), (3, 4, 5))
     assert given["accept_index"].shape == (1, 4)
-
-
-@pytest.mark.parametrize(
-    ("contract", "name"),
-    [
-        ("batch_uniforms", "row of p of another sequence"),
-        ("flat_exponential", "one draft too many kept"),
-    ],
-)
-@pytest.mark.slow
-def test_what_begins_above_a_batch_size_is_seen(contract: str, name: str) -> None:
-    """500 calls of the batch of 70; false alarms with 1e-8, TV .1 in pairs found with 0.999."""
-    case = CONTRACTS[contract].cases()[-1]
-    for function, wrong in (
-        (implementation(name, GATES["sequences from 32 on"], contract), True),
-        (reference(contract), False),
-    ):
-        counts = Sample(0, 0, 500).run(case, function, 0).counts
-        p_values = [
-            float(Sequential(events.law).update(seen).p_value) for events, seen in zip(case.events, counts, strict=True)
-        ]
-        assert (min(p_values) < 1e-8) == wrong
 
 
 @pytest.mark.parametrize(

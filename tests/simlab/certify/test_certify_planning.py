@@ -25,6 +25,7 @@ from simlab.messages import printable, raised
 from simlab.mutants.gated.correct import all_coins_at_once
 from simlab.statistics import Sequential
 from tests.support.certify import case_named
+from tests.support.certify import evidence as called
 
 pytestmark = pytest.mark.exact
 
@@ -50,8 +51,7 @@ def test_the_evidence_of_one_call_in_so_many_has_expectation_1() -> None:
 def test_what_is_told_of_single_calls_is_of_all_together_at_half_the_level() -> None:
     """For the evidence of all calls is reduced by a factor of two before it raises an alarm."""
     case = next(case for case in verifying.cases() if all(isinstance(events, Every) for events in case.events))
-    evidence = Evidence([case])
-    evidence.add(Sample(0, 0, 6400).run(case, FAST, 0))
+    evidence = called([case], FAST, 6400)
     whole = evidence.tests[0][0]
     assert isinstance(whole, Periodic)
     assert whole.n == 6400
@@ -145,13 +145,24 @@ def test_a_plan_calls_all_cases_then_principal_ones_until_they_are_bounded() -> 
     assert missing[0] > 10 * missing[1]
 
 
+def test_a_case_whose_counts_exclude_less_than_they_would_on_average_is_called_again() -> None:
+    """So that a pass does not hang on a hair in a case that has had its calls."""
+    (case, principal) = cases = verifying.cases()[:2]
+    law, calls = case.events[0].law, enough(case, LOOSE)
+    for shares, wanting in ((law, False), (law + np.array([0.2, -0.2, 0, 0]), True)):
+        evidence = Evidence(cases)
+        evidence.add_counts(0, [np.round(calls * shares).astype(np.int64)], calls)
+        plan = Plan(evidence, (principal.name,), 0.03, 0.999)
+        assert (max(evidence.bounds_of(0, 0.999)) > LOOSE) == wanting
+        assert (0 in plan._loose(np.array([calls, calls]))) == wanting
+        assert 0 not in plan._loose(np.array([2 * calls, calls]))
+
+
 def test_the_time_that_a_pass_needs_yet_falls_with_calls_and_is_nothing_once_all_is_met() -> None:
     """By it shapes get their share of the time."""
     cases = verifying.cases()[:6]
-    evidence = Evidence(cases)
+    evidence = called(cases, FAST, 64)
     plan = Plan(evidence, (cases[0].name,), 0.03, 0.999)
-    for i in range(len(cases)):
-        evidence.add(Sample(i, 0, 64).run(cases[i], FAST, 0))
     few, more = np.full(len(cases), 8), np.full(len(cases), 64)
     assert plan.seconds_needed(few) > plan.seconds_needed(more) > 0
     evidence.add(Sample(0, 1, 5000).run(cases[0], FAST, 0))
@@ -217,6 +228,9 @@ def test_no_bug_is_named_after_cases_in_which_nothing_is_wrong() -> None:
     laws = {i: case.known_laws.get(wrong, case.events[0].law) for i, case in enumerate(cases) if case.known_laws}
     counts = {i: rng.multinomial(20_000, law) for i, law in laws.items()}
     assert wrong in diagnosed(cases, counts).names
+    between = {i: rng.multinomial(200_000, 0.7 * law + 0.3 * cases[i].events[0].law) for i, law in laws.items()}
+    assert sum(_gain(cases[i], counts, laws[i]) for i, counts in between.items()) > 100  # likelier than the target
+    assert diagnosed(cases, between) == Diagnosis((), False)  # and yet no bug's
 
 
 def test_no_bug_is_named_after_laws_that_are_the_targets() -> None:

@@ -170,6 +170,7 @@ def test_rows_of_a_call_are_bounded_whatever_v_is() -> None:
     one, rng = parsed("V=2,gamma=1000..4096", axes).within(axes, {}), np.random.default_rng(0)
     assert one is not None
     drawn = [any_shape(one, axes, rng) for _ in range(40)]
+    drawn += [one.draw(axes, dict.fromkeys(one.of, 1 - 1e-9), rng) for _ in range(40)]  # the largest
     assert max((shape["gamma"] + 1) * shape["batch"] for shape in drawn) <= 1 << 15
     assert max(shape["batch"] for shape in drawn) > 1
 

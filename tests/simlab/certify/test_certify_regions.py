@@ -1,26 +1,35 @@
-"""What a region of drawn shapes says was seen."""
+"""A region of drawn shapes: which case is called next, and what is said to have been seen."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import random
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
+from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
 
 from experiments.certification.certificate_format import clauses, own_shape_line
+from experiments.certification.self_test_known import Hidden
 from simlab.arrays import Array
-from simlab.certify import CONTRACTS
+from simlab.certify import CONTRACTS, certify
 from simlab.certify.certificate import RangeEvidence
+from simlab.certify.engine import shrink
 from simlab.certify.engine.mapping import largest_region, mapped, region_text
-from simlab.certify.engine.region import CALLS
+from simlab.certify.engine.region import CALLS, FEWEST_CALLS, GLANCE, WHOLE, Region
+from simlab.certify.engine.tallies import Pool, Tally, Visit
+from simlab.certify.engine.tasks import Fault, Sample
 from simlab.certify.shapes import rows
 from simlab.certify.shapes.drawing import cells
-from simlab.certify.shapes.events import EXAMINED
+from simlab.certify.shapes.events import EXAMINED, LACKING
+from simlab.certify.shapes.positions import Positions
 from simlab.certify.shapes.ranges import Ranges
+from simlab.certify.shapes.turns import TwoInTurn
 from simlab.mutants.gated.contracts import reference
 from simlab.statistics import Sequential
-from tests.support.certify import speculated, verifier
+from tests.support.certify import one_by_one, speculated, verifier
 from tests.support.regions import asked_next, call, called_on, region_of, searched
 
 
@@ -103,18 +112,18 @@ def test_a_region_is_one_of_which_every_cell_was_seen() -> None:
     bands, depths = ((2, 7), (8, 64), (65, 1024)), ((1, 3), (4, 8))
 
     def region(*unseen: tuple[int, int]) -> dict[str, int] | None:
-        return largest_region(
-            [
-                RangeEvidence({"V": a, "gamma": b}, "", "", "", 1, 1, 0.1, 0.1, (i, j) not in unseen)
-                for i, a in enumerate(bands)
-                for j, b in enumerate(depths)
-            ]
-        )
+        pairs = product(enumerate(bands), enumerate(depths))
+        return largest_region([evidence({"V": a, "gamma": b}, (i, j) not in unseen) for (i, a), (j, b) in pairs])
 
     assert region() == {"V": 1024, "gamma": 8}
     assert region((2, 1)) in ({"V": 1024, "gamma": 3}, {"V": 64, "gamma": 8})
     assert region((1, 0)) == {"V": 7, "gamma": 8}
     assert region((0, 0)) is None
+
+
+def evidence(of: dict[str, tuple[int, int]], seen: bool = True) -> RangeEvidence:
+    """What is told of a range of shapes."""
+    return RangeEvidence(of, "", "", "", 1, 1, 0.1, 0.1, seen)
 
 
 def _bands(cell: Ranges) -> dict[str, tuple[int, int]]:
@@ -128,7 +137,7 @@ def test_a_region_of_three_axes_has_bands_of_each() -> None:
     every = cells(axes, {})
 
     def region(seen: Callable[[Ranges], bool]) -> dict[str, int] | None:
-        return largest_region([RangeEvidence(_bands(one), "", "", "", 1, 1, 0.1, 0.1, seen(one)) for one in every])
+        return largest_region([evidence(_bands(one), seen(one)) for one in every])
 
     first = every[0]
     assert region(lambda one: one is first) is None
@@ -161,7 +170,7 @@ def test_a_region_of_three_axes_has_bands_of_each() -> None:
 )
 def test_a_region_says_where_the_size_of_a_call_cuts_it(name: str, most: dict[str, int], told: str) -> None:
     axes = CONTRACTS[name].axes
-    every = [RangeEvidence(_bands(cell), "", "", "", 1, 1, 0.1, 0.1, True) for cell in cells(axes, most)]
+    every = [evidence(_bands(cell)) for cell in cells(axes, most)]
     own = replace(every[0], of={axis.name: (1, most[axis.name]) for axis in axes}, name="mine")
     text = region_text(axes, [own], every, most)
     assert told in text
@@ -177,7 +186,7 @@ def test_a_region_says_where_the_size_of_a_call_cuts_it(name: str, most: dict[st
     ],
 )
 def test_an_own_range_says_where_the_number_of_rows_cuts_it(of: dict[str, tuple[int, int]], told: str) -> None:
-    own = RangeEvidence(of, "mine", "", "", 1, 1, 0.1, 0.1, True)
+    own = replace(evidence(of), name="mine")
     text = region_text(CONTRACTS["verify_batch"].axes, [own], [], None)
     assert text.startswith(f"in shapes of {own.text}{told} a TV of 0.1 would have been seen; ")
     summary = {"failure": None, "shapes": {"own": []}, "summary": text}
@@ -217,3 +226,209 @@ def test_counts_that_are_odd_but_no_finding_are_told_and_nothing_passes() -> Non
     tally.add(np.where(tally.law > 0.5, 34, 0))  # as odd as e^12, and no finding
     assert region.finding is None
     assert "V = 50, gamma = 3 are odd" in region.doubt
+
+
+# Which is called next ---------------------------------------------------------------------------------------------
+
+FEW = "V=8,gamma=40"  # of what is drawn, and of the fixed cases
+
+
+@pytest.mark.exact
+def test_each_band_is_looked_at_first_and_then_those_called_least_and_what_a_region_needs_next() -> None:
+    """A third of the time is for the first bands of which too little was seen, so that slow code has a region."""
+    region = region_of(*cells(CONTRACTS["verify"].axes, {}))
+    count = len(region.drawing.ranges)
+
+    def bands(batches: int) -> tuple[list[Visit], set[int]]:
+        visits, called = list[Visit](), set[int]()
+        for _ in range(batches):
+            case, _, calls = asked_next(region)
+            visits.append(region.visits[case])
+            called.add(calls)
+            region.seconds[visits[-1].at] += 1.0  # whatever is called
+            region.widening += visits[-1].widens
+        return visits, called
+
+    glanced, calls = bands(count)
+    assert sorted(visit.at for visit in glanced) == list(range(count))
+    assert calls == {GLANCE}
+    later, calls = bands(3 * count)
+    assert calls == {CALLS, CALLS - GLANCE}
+    widening = [visit.at for visit in later if visit.widens]
+    assert abs(len(widening) - 4 * count / 3) <= 1
+    assert widening == sorted(widening)
+    others = [visit.at for visit in later if not visit.widens]
+    assert max(widening) < max(others)
+    assert len(set(others)) > count // 2
+
+
+@pytest.mark.exact
+def test_where_calls_take_long_a_case_has_fewer() -> None:
+    region = region_of("V=1000,gamma=7")
+    assert asked_next(region)[-1] == CALLS
+    region.times = [(8000, 0.005)]
+    assert asked_next(region)[-1] == 40
+    region.times = [(8000, 0.5)]
+    assert asked_next(region)[-1] == FEWEST_CALLS
+
+
+@pytest.mark.exact
+def test_a_band_is_called_in_shapes_that_were_not_called_before_as_long_as_a_few_draws_have_one() -> None:
+    region = region_of(Ranges({"V": (65_537, 262_144), "gamma": (33, 96)}))
+    shapes = []
+    for _ in range(8):
+        visit = region.visits[asked_next(region)[0]]
+        shapes.append(visit.shape)
+        visit.calls = CALLS
+    assert len(set(shapes)) >= 6  # of draws in turn three of four are of its smallest shape
+
+
+@pytest.mark.statistical
+def test_a_shape_that_only_seemed_slow_is_called_after_all() -> None:
+    """A call takes 50 ms whatever its shape; at first that seems to be far more in large ones."""
+    region = region_of("V=7,gamma=1", "V=200000,gamma=7", "V=20000,gamma=7")
+    called_on(region, 10, lambda size: 0.05)
+    assert region.evidence_of(1).skipped > 0
+    called_on(region, 6, lambda size: 0.05)
+    assert region.evidence_of(1).skipped == 0
+    assert region.evidence_of(1).outcomes > 0
+
+
+@pytest.fixture
+def no_smaller_case(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No smaller case that fails is looked for, which takes seconds where there is none."""
+    monkeypatch.setattr(shrink, "SECONDS", 0.0)
+
+
+@pytest.mark.exact
+@pytest.mark.usefixtures("no_smaller_case")
+def test_a_shape_that_is_declined_is_left_out_and_one_that_fails_is_not() -> None:
+    """Nor where a library raises, or it depends on the rows."""
+    right = verifier()
+
+    def declines(p: Array, q: Array, drafts: Array, rng: np.random.Generator) -> list[int]:
+        if len(drafts) > 20:
+            raise ValueError("more than 20 drafts are not supported")
+        return right(p, q, drafts, rng)  # type: ignore[no-any-return]
+
+    def fails(p: Array, q: Array, drafts: Array, rng: np.random.Generator) -> list[int]:
+        table = np.zeros(20)
+        return right(p, q, drafts, rng) if table[len(drafts) - 1] == 0 else []
+
+    def crashes(p: Array, q: Array, drafts: Array, rng: np.random.Generator) -> list[int]:
+        return right(p, q, drafts, rng) if len(drafts) < 20 else random.choices([0], weights=[0])
+
+    def refuses(p: Array, q: Array, drafts: Array, rng: np.random.Generator) -> list[int]:
+        if len(drafts) > 20 and drafts[0] % 2:
+            raise ValueError("the first draft is odd")
+        return right(p, q, drafts, rng)  # type: ignore[no-any-return]
+
+    found = certify(Hidden(declines), calls=16, at_most=FEW)  # nothing is enumerated, which takes seconds
+    assert found.verdict == "inconclusive"
+    assert found.shapes
+    assert any("more than 20 drafts are not supported" in one.why for one in found.shapes.cells)
+    for function, told in (
+        (fails, "IndexError"),
+        (crashes, "Total of weights must be greater than zero"),
+        (refuses, "the first draft is odd, in a shape that it has answered before"),
+    ):
+        found = certify(Hidden(function), calls=16, at_most=FEW)
+        assert found.verdict == "breaks"
+        assert told in found.summary
+
+
+@pytest.mark.exact
+def test_shapes_that_are_declined_do_not_close_a_range_in_which_others_are_answered() -> None:
+    region = region_of("V=1024..1025,gamma=4")
+    for _ in range(24):
+        case, number, calls = asked_next(region)
+        shape = region.visits[case].shape
+        if shape["V"] % 2:
+            assert region.left_out(Fault(Sample(case, number, calls), "declines", "V is odd", 0))
+        else:
+            region.visits[case].calls = calls
+    assert len(region.declined[0]) == 1
+    assert len(region.visits) == 23
+
+
+def _asked_of(region: Region, key: tuple[str, int], p_value: float, count: int, name: str = EXAMINED) -> list[Visit]:
+    """The cases that a region asks for while counts of a kind look so odd."""
+    kind, cases = (key, name, 7), []
+    for _ in range(count):
+        region.pools.setdefault(kind, Pool(Tally(name, 50), next(iter(region.visits.values())), region.pooled))
+        region.pools[kind].together = p_value
+        cases.append(region.visits[asked_next(region)[0]])
+    return cases
+
+
+@pytest.mark.statistical
+def test_more_is_drawn_of_what_looks_odd_when_added_up_and_a_range_rests_on_the_others() -> None:
+    """Every third case, and every second one where it looks very odd. A false alarm has a rate of 1e-6."""
+    region = region_of("V=8..64,gamma=1..8", "V=100,gamma=30")
+    called_on(region, 6, lambda size: 0.001)
+    before, planned = region.evidence_of(0), sum(region.planned[0].values())
+    cases = _asked_of(region, ("gamma", 5), 1e-3, 6) + _asked_of(region, ("gamma", 5), 1e-9, 6)
+    suspected = [visit for visit in cases if visit.suspected]
+    assert [sum(visit.suspected for visit in part) for part in (cases[:6], cases[6:])] == [2, 3]
+    assert {visit.shape["gamma"] for visit in suspected} == {5}
+    others = sum(visit.at == 0 for visit in cases if not visit.suspected)
+    assert sum(region.planned[0].values()) - planned in (others * CALLS, others * CALLS - GLANCE)
+    call(region, (suspected[-1].index, 0, CALLS), verifier(), 0.001)
+    assert region.evidence_of(0) == before
+    tested = [region.pools[(name, 0), EXAMINED, 7].tally.test.n for name in ("range", "band")]
+    assert tested == [before.outcomes, before.outcomes + CALLS]
+
+
+@pytest.mark.exact
+@pytest.mark.parametrize(
+    ("name", "shape", "positions"),
+    [
+        ("verify", "V=8..64,gamma=1..96", Positions(31, 32)),
+        ("verify_batch", "V=8..64,gamma=1..20,batch=2..5", Positions(7, 8)),
+        ("chain_logits", "V=8..64,gamma=1..20", Positions(16)),
+        ("decode", "V=8..64,length=1..40", Positions(5, 8)),
+        ("tree_parents", "V=8..64,nodes=40..96", Positions(31, 32)),
+    ],
+)
+def test_more_is_drawn_of_positions_whose_counts_look_odd(name: str, shape: str, positions: Positions) -> None:
+    """A batch has sequences that end before them, and a token there may be certain."""
+    region = region_of(shape, name=name)
+    for _ in range(3):
+        call(region, asked_next(region), reference(name) if name != "decode" else one_by_one(), 0.001)
+    suspected = [visit for visit in _asked_of(region, positions.key, 1e-9, 12) if visit.suspected]
+    assert len(suspected) == 6
+    looked = [region.drawing[visit.index].events[0].places for visit in suspected]
+    there = [place in positions.up_to(place) for places in looked for place in places]
+    sure = name in ("verify", "chain_logits", "tree_parents")
+    assert np.mean(there) > (0.99 if sure else 0.4)  # by chance one in eight would be
+
+
+@pytest.mark.exact
+@pytest.mark.parametrize("positions", [None, Positions(6, 8)])
+def test_more_is_drawn_of_rows_whose_q_lacks_a_class_where_their_counts_look_odd(positions: Positions | None) -> None:
+    """Of those alone that add to them: of as many classes, and of the same precision."""
+    region = region_of("V=2..64,gamma=9..30", "V=9..64,gamma=9,dtype=float16", name="chain_uniforms")
+    for _ in range(3):
+        call(region, asked_next(region), reference("chain_uniforms"), 0.001)
+    asked = _asked_of(region, positions.key if positions else WHOLE, 1e-9, 12, LACKING)
+    looked = [next(_of_block(region.drawing[visit.index])) for visit in asked if visit.suspected]
+    assert len(looked) == 6
+    assert {one.kind for one in looked} == {rows.WITHOUT}
+    assert min(visit.shape["V"] for visit in asked if visit.suspected) >= 8
+    assert positions is None or all(one.at[0] in positions.up_to(one.at[0]) for one in looked)
+
+
+def _of_block(case: Any) -> Iterator[Any]:
+    """The drawn blocks of a case, of both where two are called in turn."""
+    for one in case.of if isinstance(case, TwoInTurn) else (case,):
+        yield from one.drawn
+
+
+@pytest.mark.exact
+def test_own_shapes_have_their_half_of_the_time_also_while_others_look_odd() -> None:
+    region = region_of("V=7,gamma=1", *cells(CONTRACTS["verify"].axes, {"V": 64, "gamma": 8}))
+    asked_next(region)
+    for _ in range(160):
+        (visit,) = _asked_of(region, ("gamma", 5), 1e-9, 1)
+        region.seconds[visit.at] += 1e-3 if visit.at else 1e-4
+    assert region.seconds[0] > 0.4 * region.seconds.sum()

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, replace
 from functools import partial
 from itertools import count
@@ -35,10 +36,9 @@ from simlab.certify.engine.workers import WorkerPool
 from simlab.certify.registry import CONTRACTS, makes
 from simlab.certify.shapes.drawing import Drawing
 from simlab.mutants.catalogue import Implementation, bugs, correct
-from simlab.mutants.gated.contracts import implementation
 from simlab.mutants.gated.correct import CORRECT, all_coins_at_once
-from simlab.mutants.gated.gates import ALWAYS
-from tests.support.certify import case_named
+from tests.support.certify import case_named, wrong
+from tests.support.cli import gone
 
 pytestmark = pytest.mark.statistical
 DEFAULT_EVERY = 4
@@ -47,10 +47,6 @@ LOSSLESS = all_coins_at_once
 SAMPLED = Hidden(LOSSLESS)  # nothing is enumerated, which takes seconds
 CALLS = 200  # of each case
 FEW = "V=2,gamma=1"  # of the cases those of one draft of two tokens
-
-
-def wrong(name: str) -> Any:
-    return implementation(name, ALWAYS, "verify")
 
 
 def quick(function: Any, **options: Any) -> Certificate:
@@ -74,16 +70,19 @@ def test_a_pass_states_what_it_is_worth() -> None:
     assert "TV from the target, of what is counted, is at most" in certificate.summary
 
 
-@pytest.mark.slow
-def test_too_few_calls_are_inconclusive() -> None:
+def test_too_few_calls_are_inconclusive_and_what_would_do_is_told() -> None:
+    """However few they are: a bound of 1 says nothing about how many calls more halve it."""
     certificate = quick(SAMPLED, calls=100)
     assert certificate.verdict == "inconclusive"
     assert "0.03 was asked for" in certificate.summary
     assert "calls=" in certificate.more
-    with pytest.raises(AssertionError, match=r"no TV below 0\.\d+ is excluded; calls=\d+ may exclude 0\.1"):
-        assert_lossless(SAMPLED, calls=100, processes=1)
     with pytest.raises(AssertionError, match="is inconclusive"):
-        assert_lossless(SAMPLED, calls=100, processes=1, epsilon=0.03)
+        assert_lossless(SAMPLED, calls=100, processes=1, at_most=FEW, epsilon=0.03)
+    with pytest.raises(AssertionError) as few:
+        assert_lossless(SAMPLED, calls=1, processes=1, at_most=FEW)
+    told = re.search(r"calls=(\d+) may exclude 0\.1\n.*calls=(\d+) may do", str(few.value))
+    assert told
+    assert 1000 < int(told[1]) < int(told[2])
 
 
 def test_a_test_does_not_pass_while_cases_were_never_called(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,23 +91,25 @@ def test_a_test_does_not_pass_while_cases_were_never_called(monkeypatch: pytest.
     enough = tuple(replace(line, calls=64, tv_at_most=0.05) for line in few.lines)
     last = enough[-1].case
     never = tuple(replace(line, calls=0) if line.case == last else line for line in enough)
-    for lines, passes in ((enough, True), (never, False)):
+    for lines, told in (
+        (enough, None),
+        (never, rf"1 of 4 cases were called fewer .* such as {last} \(0\); .*calls=70"),
+        (
+            tuple(replace(line, calls=0) for line in few.lines),
+            "1 of 1 lines of principal cases had no call: a larger budget is needed",
+        ),
+    ):
         found = replace(few, lines=lines)
         monkeypatch.setattr("simlab.certify.asserting.certify", lambda *_, found=found, **__: found)
-        if passes:
+        with pytest.raises(AssertionError, match=told) if told else nullcontext():
             assert assert_lossless(SAMPLED) is found
-            continue
-        with pytest.raises(
-            AssertionError, match=rf"1 of 4 cases were called fewer .* such as {last} \(0\); .*calls=70"
-        ):
-            assert_lossless(SAMPLED)
 
 
 @pytest.mark.parametrize(("hide", "at_most"), [(False, FEW), (True, "V=5,gamma=2")])  # of fewer it is not told apart
 def test_a_residual_drawn_from_p_is_found_named_and_reproduced(
     hide: bool, at_most: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    verify = wrong("residual drawn from p")
+    verify = wrong("verify", "residual drawn from p")
     certificate = quick(Hidden(verify) if hide else verify, calls=500, at_most=at_most, subject="mine:verify")
     failure = certificate.failure
     assert certificate.verdict == "lossy"
@@ -200,13 +201,7 @@ def test_what_it_started_ends_with_it(tmp_path: Any) -> None:
     certificate = quick(starts, limit=0.5)
     assert certificate.verdict == "breaks"
     assert "does not return within 1.5 s" in certificate.summary
-    pid = int((tmp_path / "pid").read_text())
-    for _ in range(50):
-        time.sleep(0.1)
-        status = Path(f"/proc/{pid}/stat")
-        if not status.exists() or status.read_text().split()[2] == "Z":  # gone, or gone but for its parent's asking
-            return
-    raise AssertionError(f"process {pid} goes on")
+    assert gone(int((tmp_path / "pid").read_text()))
 
 
 def test_messages_and_settings_of_others_are_borne() -> None:
@@ -288,7 +283,14 @@ def test_computed_power_is_reached(name: str, case: str) -> None:
     assert confirmed(bug, case, needed // 10, seed=1, seeds=50) <= 40
 
 
+@pytest.fixture
+def of_few_cases(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Certificates in rows of the self-test are of few cases."""
+    monkeypatch.setattr(self_test_known, "certify", partial(certify, at_most=FEW))
+
+
 @pytest.mark.slow
+@pytest.mark.usefixtures("of_few_cases")
 def test_correct_verifiers_are_not_rejected() -> None:
     """60 short runs of each; the rate is bounded by 1e-6, so that any alarm is one too many."""
     for trap in correct():
@@ -296,24 +298,16 @@ def test_correct_verifiers_are_not_rejected() -> None:
             assert correct_row(trap, seed=0, runs=60)["false_alarms"] == 0
 
 
-@pytest.fixture
-def of_few_cases(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Certificates in rows of the self-test are of few cases."""
-    monkeypatch.setattr(self_test_known, "certify", partial(certify, at_most=FEW))
-
-
 @pytest.mark.usefixtures("of_few_cases")
 def test_short_runs_do_reject_what_is_wrong() -> None:
     """The same runs of a bug: the check above can fail."""
-    bug = Implementation("verify", "residual = [q - p]+", "13", lambda: wrong("residual = [q - p]+"))
+    bug = Implementation("verify", "residual = [q - p]+", "13", lambda: wrong("verify", "residual = [q - p]+"))
     assert correct_row(bug, seed=0, runs=4)["false_alarms"] == 4
 
 
-def test_a_stream_that_is_not_fresh_is_found_by_sampling() -> None:
-    assert quick(Hidden(wrong("uniforms used in two calls")), calls=500).verdict == "lossy"
-
-
-@pytest.mark.parametrize("function", [wrong("ratio inverted"), Hidden(wrong("ratio inverted"))], ids=("law", "counts"))
+@pytest.mark.parametrize(
+    "function", [wrong("verify", "ratio inverted"), Hidden(wrong("verify", "ratio inverted"))], ids=("law", "counts")
+)
 def test_an_explanation_changes_no_verdict(function: Any) -> None:
     explained, plain = (quick(function, calls=500, explain=explain) for explain in (True, False))
     assert (plain.verdict, plain.calls_to_finding) == (explained.verdict, explained.calls_to_finding)
@@ -325,11 +319,11 @@ def test_an_explanation_changes_no_verdict(function: Any) -> None:
 
 def test_a_case_is_the_smallest_only_where_a_smaller_one_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("simlab.certify.engine.failing.smallest_lossy_case", lambda *_: None)
-    assert "in a case that fails" in quick(Hidden(wrong("ratio inverted")), calls=500).summary
+    assert "in a case that fails" in quick(Hidden(wrong("verify", "ratio inverted")), calls=500).summary
 
 
 def imported(p: np.ndarray, q: np.ndarray, drafts: np.ndarray, rng: np.random.Generator) -> Any:
-    return wrong("ratio inverted")(p, q, drafts, rng)
+    return wrong("verify", "ratio inverted")(p, q, drafts, rng)
 
 
 @pytest.mark.parametrize(
@@ -337,8 +331,8 @@ def imported(p: np.ndarray, q: np.ndarray, drafts: np.ndarray, rng: np.random.Ge
     [
         (imported, None, "from tests.simlab.certify.test_certify_statistical import imported as verify"),
         (imported, "my engine 2.0", "from tests.simlab.certify.test_certify_statistical import imported as verify"),
-        (wrong("ratio inverted"), "mine:verify", "from mine import verify as verify"),
-        (wrong("ratio inverted"), "my engine 2.0", ""),
+        (wrong("verify", "ratio inverted"), "mine:verify", "from mine import verify as verify"),
+        (wrong("verify", "ratio inverted"), "my engine 2.0", ""),
         (partial(imported), None, ""),
         (lambda p, q, drafts, rng: imported(p, q, drafts, rng), None, ""),
     ],
@@ -347,23 +341,6 @@ def test_a_program_is_written_only_of_what_it_can_import(function: Any, subject:
     failure = quick(function, calls=20, subject=subject).failure
     assert failure
     assert (failure.script or "\n").splitlines()[1:2] == ([starts] if starts else [])
-
-
-def test_a_test_says_what_would_do_however_few_calls_were_made() -> None:
-    """A bound of 1 says nothing about how many calls more halve it."""
-    with pytest.raises(AssertionError) as few:
-        assert_lossless(SAMPLED, calls=1, processes=1, at_most=FEW)
-    told = re.search(r"calls=(\d+) may exclude 0\.1\n.*calls=(\d+) may do", str(few.value))
-    assert told
-    assert 1000 < int(told[1]) < int(told[2])
-
-
-def test_principal_cases_that_were_never_called_need_a_larger_budget(monkeypatch: pytest.MonkeyPatch) -> None:
-    few = quick(SAMPLED, calls=1)
-    never = replace(few, lines=tuple(replace(line, calls=0) for line in few.lines))
-    monkeypatch.setattr("simlab.certify.asserting.certify", lambda *_, **__: never)
-    with pytest.raises(AssertionError, match="1 of 1 lines of principal cases had no call: a larger budget is needed"):
-        assert_lossless(SAMPLED)
 
 
 def test_calls_that_are_too_few_for_shapes_alone_are_told() -> None:
@@ -383,14 +360,19 @@ def test_a_row_of_the_self_test() -> None:
     assert confirmed_row(number, row, seed=0, seeds=5) == {"seeds": 5, "found": 5}
 
 
+def steps(budget: float, calls: int | None = None, processes: int = 1) -> search.Search:
+    """The steps of a certificate of a correct verifier, of which none was taken."""
+    contract = CONTRACTS["verify"]
+    cases = Drawing((*contract.cases(), *contract.both_ends()), contract.axes, makes, (), 0)  # type: ignore[arg-type]
+    return search.Search(SAMPLED, contract, cases, budget, 0.03, 0.999, 0, calls, processes, 10.0, None)
+
+
 @pytest.mark.parametrize(("predicted", "rounds"), [(10.0, 1), (1e6, 2)])
 def test_it_is_made_sure_of_a_law_only_where_there_is_time(
     predicted: float, rounds: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A law is off by 1e-5, and a round of six seconds predicts so many outcomes, of which some two million do."""
-    contract = CONTRACTS["verify"]
-    cases = Drawing((*contract.cases(), *contract.both_ends()), contract.axes, makes, (), 0)  # type: ignore[arg-type]
-    run = search.Search(SAMPLED, contract, cases, 60.0, 0.03, 0.999, 0, None, 1, 10.0, None)
+    run = steps(60.0)
     target, seconds, asked = run.cases[0].events[0].law, count(0.0, 6.0), list[Any]()
     off = target + 1e-5 * (np.eye(len(target))[int(target.argmin())] - np.eye(len(target))[int(target.argmax())])
     run.laws[0] = Exact(0, off, 1.0, True, 0.0, None)
@@ -409,9 +391,7 @@ def test_it_is_made_sure_of_a_law_only_where_there_is_time(
 @pytest.mark.parametrize(("processes", "budget"), [(0, 0.0), (2, 60.0)])
 def test_with_a_number_of_calls_no_time_and_no_process_matters_for_a_law(processes: int, budget: float) -> None:
     """A law is off by 1e-5, so that ten enumerations are needed; the first was made before."""
-    contract = CONTRACTS["verify"]
-    cases = Drawing((*contract.cases(), *contract.both_ends()), contract.axes, makes, (), 0)  # type: ignore[arg-type]
-    run = search.Search(SAMPLED, contract, cases, budget, 0.03, 0.999, 0, 20, processes, 10.0, None)
+    run = steps(budget, 20, processes)
     target, asked = run.cases[0].events[0].law, list[Any]()
     off = target + 1.01e-5 * (np.eye(len(target))[int(target.argmin())] - np.eye(len(target))[int(target.argmax())])
     run.laws[0] = Exact(0, off, MOST, True, 0.0, None)
@@ -426,9 +406,7 @@ def test_with_a_number_of_calls_no_time_and_no_process_matters_for_a_law(process
 
 
 def test_an_edge_stays_where_a_later_case_cannot_be_enumerated() -> None:
-    contract = CONTRACTS["verify"]
-    cases = Drawing((*contract.cases(), *contract.both_ends()), contract.axes, makes, (), 0)  # type: ignore[arg-type]
-    run = search.Search(SAMPLED, contract, cases, 60.0, 0.03, 0.999, 0, None, 1, 10.0, None)
+    run = steps(60.0)
     edge = Fault(Enumerate(0), "edge", "emits [1], which the target excludes", 0)
     found = run._enumerated(SimpleNamespace(run=lambda _: iter([edge, Impossible("integers")])))  # type: ignore[arg-type]
     assert found is edge

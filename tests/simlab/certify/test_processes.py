@@ -22,8 +22,8 @@ from simlab.certify.engine.tasks import Counts, Edges, Enumerate, Impossible, Sa
 from simlab.certify.engine.workers import WorkerPool
 from simlab.certify.processes import command, protocol
 from simlab.certify.registry import CONTRACTS
-from simlab.mutants.catalogue import bugs, correct
-from tests.support.certify import evidence
+from simlab.mutants.gated.contracts import reference
+from tests.support.certify import evidence, wrong
 
 CLIENTS = Path(__file__).parents[3] / "simlab" / "certify" / "clients"
 CARGO = Path.home() / ".cargo" / "bin"
@@ -187,11 +187,6 @@ def test_a_known_bug_is_found_in_a_process(tmp_path: Path) -> None:
     assert "residual drawn from p" in found.diagnosis().names
 
 
-def test_the_clients_have_at_most_sixty_lines() -> None:
-    for path in CLIENTS.glob("verifier.*"):
-        assert len(path.read_text().splitlines()) <= 60
-
-
 class Framed:
     """An operator that is asked as a process is: several calls at once. ``frames`` are their numbers of calls."""
 
@@ -208,9 +203,8 @@ class Framed:
 
 def test_laws_asked_in_frames_are_those_asked_one_by_one() -> None:
     """The same law and the same answers at the ends of coins; there are at least twenty calls a frame."""
-    bug = next(one for one in bugs() if (one.contract, one.name) == ("chain_uniforms", "residual drawn from p"))
-    case, framed = CONTRACTS["chain_uniforms"].cases()[5], Framed(bug.make())
-    alone, together = (Enumerate(0).run(case, one, 0) for one in (bug.make(), framed))
+    case, framed = CONTRACTS["chain_uniforms"].cases()[5], Framed(wrong("chain_uniforms", "residual drawn from p"))
+    alone, together = (Enumerate(0).run(case, one, 0) for one in (framed.function, framed))
     assert isinstance(alone, Exact)
     assert isinstance(together, Exact)
     np.testing.assert_array_equal(together.law, alone.law)
@@ -220,7 +214,7 @@ def test_laws_asked_in_frames_are_those_asked_one_by_one() -> None:
 
 def test_the_call_that_goes_wrong_in_a_frame_is_shown_with_its_coins() -> None:
     """It raises for coins of 0 alone, among the many that are asked with them."""
-    right = next(one for one in correct() if one.contract == "chain_uniforms").make()
+    right = reference("chain_uniforms")
 
     def raises(p: Any, q: Any, drafts: Any, uniforms: Any, uniform: Any) -> Any:
         if (uniforms == 0).all():
@@ -240,7 +234,7 @@ def test_the_call_that_goes_wrong_in_a_frame_is_shown_with_its_coins() -> None:
 
 
 def test_what_only_goes_wrong_in_a_frame_of_several_is_reported() -> None:
-    right = next(one for one in correct() if one.contract == "chain_uniforms").make()
+    right = reference("chain_uniforms")
 
     class Alone(Framed):
         def ask_many(self, calls: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
@@ -255,8 +249,7 @@ def test_what_only_goes_wrong_in_a_frame_of_several_is_reported() -> None:
 
 
 def test_no_frame_is_asked_once_the_time_is_up() -> None:
-    right = next(one for one in correct() if one.contract == "chain_uniforms").make()
-    framed = Framed(right)
+    framed = Framed(reference("chain_uniforms"))
     for work in (Enumerate(0, 0.0), Edges(0, 0.0)):
         assert work.run(CONTRACTS["chain_uniforms"].cases()[0], framed, 0) == Impossible("too slow")
     assert not framed.frames

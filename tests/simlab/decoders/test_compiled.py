@@ -194,11 +194,12 @@ def test_uniforms_are_those_of_the_tape() -> None:
         at, compiled = tape.at(iteration), Uniforms.of_tape(tape, np.array([2, 0, 1]), iteration)
         order = Tape(tape.seed, tape.replicates[[2, 0, 1]], iteration)
         places = start[:, None] + offsets
-        right = order.uniform(places, Purpose.DRAFT, lanes + 1)
-        assert np.array_equal(compiled.of(start, offsets, lanes, Purpose.DRAFT, lane=1), right)
-        assert not np.array_equal(right, at.uniform(places, Purpose.DRAFT, lanes + 1))
-        fixed = order.uniform(start[:, None] + np.arange(5), Purpose.NOISE, iteration=0)
-        assert np.array_equal(compiled.fixed(start, 5), fixed)
+        right = order.uniform(places, Purpose.DRAFT, lanes)
+        assert np.array_equal(compiled.of(start, offsets, lanes, Purpose.DRAFT), right)
+        assert not np.array_equal(right, at.uniform(places, Purpose.DRAFT, lanes))
+        row = start[:, None] + np.arange(5)
+        assert np.array_equal(compiled.row(start, 5, Purpose.TARGET, 3), order.uniform(row, Purpose.TARGET, 3))
+        assert np.array_equal(compiled.fixed(start, 5), order.uniform(row, Purpose.NOISE, iteration=0))
 
 
 # Batches, threads and errors -------------------------------------------------------------------------------------
@@ -230,6 +231,16 @@ def test_what_has_no_compiled_form_is_run_as_it_is(monkeypatch: pytest.MonkeyPat
     ]:
         assert not kernels.has_kernel(decoder, rule)
         assert the_same(decoder, rule, WORLD, None, Tape((1 << 63) + 5, 20), threads=2)
+
+
+@pytest.mark.parametrize(("name", "given"), [("sjd-pp", {}), ("sjd-ac", {"relabel": "law"}), ("sjd-vp", {})])
+def test_so_is_what_it_declares_for_rows_of_float32(name: str, given: dict[str, Any]) -> None:
+    """In float64 or in float32, as the decoder has it."""
+    decoder, rule = make_decoder(name, window=3, **given), mutants.ResidualIsTarget()
+    process, right, found = Hashed(WORLD.table.astype(np.float32), WORLD.shape), list[Any](), list[Any]()
+    run(decoder, process, rule, Tape(1, 9), watch=lambda before, after, info: right.append(before.q))
+    simulate(decoder, process, rule, Tape(1, 9), watch=lambda rows, before, *_: found.append((rows, before.q)))
+    assert all(np.array_equal(q[rows], declared) for q, (rows, declared) in zip(right, found, strict=True))
 
 
 def test_fixed_jacobi_is_sequential_decoding_with_the_same_noise() -> None:

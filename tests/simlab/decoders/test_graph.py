@@ -80,6 +80,19 @@ def test_a_buffered_step_is_a_step(name: str, parameters: dict[str, Any]) -> Non
     assert torch.stack([info.committed for info in infos]).sum(0).tolist() == [6] * REPLICATES
 
 
+@by_decoder([("sjd-pp", {"window": 3}), ("sjd-ac", {"window": 3, "relabel": "law"})])
+def test_rows_that_are_declared_in_float64_keep_their_digits(name: str, parameters: dict[str, Any]) -> None:
+    """Of a model in float32, too: the buffers have the type that the first step gives."""
+    decoder, rule = make_decoder(name, **parameters), make_rule("amplify", k=1.5)
+    process = dense(1)
+    process.table, process.uniform = process.table.float(), process.uniform.float()
+    right, found = list[Any](), list[Any]()
+    run(decoder, process, rule, tape(), watch=lambda before, after, info: right.append(after.q))
+    graph.run(decoder, process, rule, tape(), watch=lambda before, after, info: found.append(after.q.clone()))
+    assert right[0].dtype == torch.float64
+    assert all(torch.equal(one, other) for one, other in zip(right, found, strict=True))
+
+
 class CountedByHost(Tape):
     """A tape whose iteration is a number of the host's: a recorded step keeps the one it was recorded with."""
 
@@ -143,6 +156,15 @@ def test_what_grows_is_refused() -> None:
         step()
     with pytest.raises(CannotRecord, match=r"Growing.kept is not what it was before the step"):
         step()
+
+
+@pytest.mark.parametrize("recorder", [None, operations], ids=["called", "replayed"])
+def test_what_grows_is_run_operation_by_operation(recorder: Any) -> None:
+    told: list[str] = []
+    decoder, growing = make_decoder("sjd", window=3), Growing(WORLDS[1], torch.from_numpy)
+    found = graph.run(decoder, growing, RULE, tape(), recorder=recorder, told=told.append)
+    assert same(found, run(decoder, dense(1), RULE, tape()))
+    assert len(told) == 1
 
 
 @pytest.mark.slow

@@ -14,18 +14,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from simlab.decoders import Decoder, Sjd, Sjd2, SjdAc, SjdBlock, SjdBlockTree, SjdPac, SjdPd, SjdVp, make_decoder
+from simlab.decoders import Decoder, Sjd, SjdAc, SjdBlock, SjdPac, SjdPd, make_decoder
 from simlab.decoders.renewal import RENEWALS
 from simlab.decoders.sjd_reference import PointMassSjd
 from simlab.decoders.triton import unsupported
 from simlab.processes import TableProcess
 from simlab.rules import Speculative
 from theory.exact import block_law, deviation, mean, sequence_law, transitions
-from theory.example_processes import random_process, sticky_process
+from theory.example_processes import sticky_process
 
 F = Fraction
 RULE = Speculative()
-WORLDS = [random_process(31, 2, 4, zeros=0.0), random_process(32, 3, 3, (1, 3), zeros=0.35)]
 CHAIN = F(4, 5)
 
 pytestmark = pytest.mark.exact
@@ -73,18 +72,8 @@ def test_a_slot_seen_twice(renewal: Any) -> None:
     assert emitted == ((F(1, 8), F(7, 8)) if renewal == "maximal-reference" else (F(1, 4), F(3, 4)))
 
 
-def test_adaptive_continuation_with_fresh_drafts_is_none() -> None:
-    """With the maximal coupling it is SJD with that: the claim ``scd.continuation``."""
-    assert (SjdAc(3).renewal, SjdPac(3).renewal, SjdPd(3).renewal) == ("maximal", "maximal", "fresh")
-    for process in WORLDS:
-        assert sequence_law(SjdAc(3, renewal="fresh"), process, RULE) == sequence_law(Sjd(3), process, RULE)
-    shape: dict[str, Any] = {"candidates": 2, "depth": 1}
-    process = random_process(33, 3, 3, zeros=0.35)
-    one, other = SjdPac(2, **shape, renewal="fresh"), SjdPd(2, **shape)
-    assert sequence_law(one, process, RULE) == sequence_law(other, process, RULE)
-
-
 def test_what_has_no_fused_form_is_refused_by_name() -> None:
+    assert (SjdAc(3).renewal, SjdPac(3).renewal, SjdPd(3).renewal) == ("maximal", "maximal", "fresh")
     for decoder in (Sjd(3, renewal="gumbel"), Sjd(3, renewal="maximal-reference"), SjdBlock(3, renewal="kept")):
         reason, renewal = unsupported(decoder, RULE), decoder.renewal
         assert reason == f"renewal is {renewal!r}, which has no fused form; expected 'fresh' or 'maximal'"
@@ -98,15 +87,3 @@ def test_states_keep_what_is_known_of_the_noise_of_each_position() -> None:
     known = {tuple(state.tolist()) for states, _ in first for state in states.known[:, 0]}
     assert known == {(F(1), F(1), F(0), F(1)), (F(1), F(0), F(1), F(1))}
     assert np.concatenate([states.known for states, _ in first]).dtype == object
-
-
-@pytest.mark.parametrize("seed", [3, 4])
-def test_a_row_without_strength_is_the_newest(seed: int) -> None:
-    process = random_process(seed, 2, 4)
-    assert sequence_law(SjdVp(3, strength=0), process, RULE) == sequence_law(Sjd(3), process, RULE)
-
-
-def test_noise_of_no_call_and_no_sibling_are_the_decoders_without_them() -> None:
-    process = random_process(34, 2, 3, zeros=0.0)
-    assert sequence_law(Sjd2(2, levels=0), process, RULE) == sequence_law(Sjd(2), process, RULE)
-    assert sequence_law(SjdBlockTree(2, candidates=1), process, RULE) == sequence_law(SjdBlock(2), process, RULE)

@@ -151,6 +151,21 @@ def test_weights_that_are_missing_too_many_of_another_shape_or_others(name: str,
         (tmp_path / loader.file).write_bytes(whole)
 
 
+@pytest.mark.parametrize("name", ["llamagen, class", "mar", "chameleon's tokenizer"])
+def test_numbers_in_eight_bits_are_read_and_those_that_are_none_refused(name: str, tmp_path: Path) -> None:
+    loader = LOADERS[name]
+    loader.write(tmp_path)
+
+    def filled_with(number: float) -> Callable[[dict[str, Any]], dict[str, Any]]:
+        small = torch.tensor(number).to(torch.float8_e4m3fn)
+        return lambda held: held | {loader.weight: small.expand(held[loader.weight].shape).contiguous()}
+
+    change(loader, tmp_path, filled_with(0.5))
+    loader.read(tmp_path)
+    change(loader, tmp_path, filled_with(torch.nan))
+    refused(loader, tmp_path, loader.weight, "NaN")
+
+
 @by_loader
 def test_a_file_that_is_none_or_not_there(name: str, tmp_path: Path) -> None:
     loader = LOADERS[name]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from itertools import product
 from typing import Any
 
@@ -361,6 +361,19 @@ def test_what_is_not_supported_is_refused_by_name(settings: dict[str, Any], told
     given = {key: made(value) if key == "draft_model" else value for key, value in settings.items()}
     call = {"max_new_tokens": 9, "do_sample": False, "attention_mask": (PROMPTS != 0).long(), **given}
     refused(lambda: made("llama").generate(PROMPTS, **call, custom_generate=simlab_generate), *told)
+
+
+@pytest.mark.parametrize("name", ["gpt2", "llama"])
+def test_padded_negative_prompts_are_the_library_s_own_or_refused(name: str) -> None:
+    """Of positions that are looked up, the library counts those of padding, too."""
+    negative = torch.tensor([[0, 0, 4, 5], [6, 7, 8, 9], [0, 4, 6, 8]])
+    settings = {"max_new_tokens": 9, "do_sample": False, "guidance_scale": 2.5, "negative_prompt_ids": negative}
+    settings |= {"negative_prompt_attention_mask": (negative != 0).long()}
+    own = partial(generated, made(name), **settings, custom_generate=simlab_generate)
+    if name == "gpt2":
+        refused(own, "negative_prompt_attention_mask", "absolute")
+    else:
+        assert torch.equal(own(), generated(made(name), **settings))
 
 
 @pytest.mark.filterwarnings("ignore")

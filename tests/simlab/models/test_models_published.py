@@ -23,6 +23,7 @@ from simlab.models.adapters.codes import chameleon_codes, emu3_codes, vectors_by
 from simlab.models.adapters.emu3 import load_emu3
 from simlab.models.adapters.hugging_face import HuggingFace, padded
 from simlab.models.checkpoints import CheckpointError
+from simlab.models.text_to_image import load
 from simlab.rules.neighbourhood import codebook_neighbours
 from tests.support.networks import logits_of
 from tests.support.plain_transformer import plain_logits
@@ -158,6 +159,7 @@ def test_emu3_in_the_layout_of_transformers(tmp_path: Path) -> None:
         ("emu3.tiktoken", b"YQ== 1\n", "0 to 0"),
         ("emu3.tiktoken", b"YQ==\n", ""),
         ("emu3_vision_tokens.txt", None, ""),
+        ("emu3_vision_tokens.txt", b"\xff\n", "vision tokens"),
         ("config.json", b'{"model_type": "Emu3", "rope_scaling": {"type": "linear"}}', "rope_scaling"),
     ],
 )
@@ -166,6 +168,28 @@ def test_emu3_files_that_cannot_be(tmp_path: Path, file: str, content: bytes | N
     changed = tmp_path / "emu3" / file
     changed.unlink() if content is None else changed.write_bytes(content)
     refused(lambda: load_emu3(tmp_path / "emu3", EMU3_LAYOUT, 6), file, told, error=CheckpointError)
+
+
+@pytest.mark.parametrize("theta", [None, "x", [1]])
+def test_a_base_of_positions_that_is_no_number_is_refused(tmp_path: Path, theta: Any) -> None:
+    emu3_files(tmp_path / "emu3")
+    described = json.loads((tmp_path / "emu3" / "config.json").read_text()) | {"rope_theta": theta}
+    (tmp_path / "emu3" / "config.json").write_text(json.dumps(described))
+    refused(lambda: load_emu3(tmp_path / "emu3", EMU3_LAYOUT, 6), "emu3", error=CheckpointError)
+
+
+@pytest.mark.parametrize(
+    ("names", "told"), [({"IMGIMGAZ": "5"}, "'5' for IMGIMGAZ"), ({"IMGIMGAAZ": 40}, "7 image tokens")]
+)
+def test_a_vocabulary_whose_ids_are_none_is_refused_with_its_folder(
+    tmp_path: Path, names: dict[str, Any], told: str
+) -> None:
+    lumina_files(tmp_path / "lumina", 1)
+    file = tmp_path / "lumina" / "config.json"
+    described = json.loads(file.read_text())
+    file.write_text(json.dumps(described | {"vocabulary_map": described["vocabulary_map"] | names}))
+    refused(lambda: load_chameleon(file.parent, LAYOUT, len(PROMPT)), "lumina", told, error=CheckpointError)
+    refused(lambda: load("lumina", file.parent, (32, 64)), "lumina", told, error=CheckpointError)
 
 
 # codes ------------------------------------------------------------------------------------------------------------

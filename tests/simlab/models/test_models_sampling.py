@@ -19,6 +19,7 @@ from simlab.models.adapters.grammars import emu3
 from simlab.models.process import sampling_compiled
 from simlab.models.process.grammar import as_grammar
 from simlab.models.process.sampling import Sampling
+from tests.support.refusals import refused
 
 pytestmark = pytest.mark.exact
 
@@ -123,6 +124,13 @@ def test_what_is_no_number_makes_a_row_of_none(bad: float, how: dict[str, Any]) 
         grammar = np.array([[True, True, False, True]] * 2)
         assert form(Sampling(**how, grammar=grammar), logits, torch.arange(2)[None]).isfinite().all()
         assert form(Sampling(**how), torch.full((1, 1, 4), -np.inf), zeros(1)).isnan().all()
+
+
+def test_a_temperature_that_no_logit_is_divided_by() -> None:
+    logits = torch.tensor([[[0.0, 90.0, 80.0]]])
+    for form in (Sampling.rows, by_torch):
+        assert form(Sampling(temperature=1e-30), logits, zeros(1)).tolist() == [[[0.0, 1.0, 0.0]]]
+    refused(lambda: Sampling(temperature=1e-40), "temperature is 1e-40", "1e-30")
 
 
 def test_an_exponential_of_its_own_bits() -> None:

@@ -120,6 +120,7 @@ def changed(folder: Path, sizes: dict[str, Any] | None = None, record: str | Non
         ({"record": '{"built_on": ["target"]}'}, "built_on"),
         ({"record": "[" * 100_000}, ""),
         ({"sizes": {"layers": 10**7}}, "layers is 10000000"),
+        *(({"sizes": {"shape": shape}}, f"shape is {shape}") for shape in ([10**5] * 2, [196], [14, 14, 1])),
         ({"dtype": torch.bfloat16}, "torch.bfloat16"),
         ({"dtype": torch.int16}, "torch.int16"),
     ],

@@ -175,6 +175,8 @@ def test_byte_pairs_are_joined_as_by_the_library_s_own() -> None:
     for text in ("the thing", "a 12 é  \n\n x't", "THE, heath a", "日本 a the"):
         assert words(text) == other.encode(text).ids
     assert words("the") == [258]
+    apart = {pair: rank for rank, pair in enumerate([*BYTES[:256], b"ab", b"abcd"])}
+    assert read_byte_pairs(apart)("abcd") == [257]  # though no pair of its parts has a rank
     refused(lambda: read_byte_pairs({b"a": 0})("ab"), "tokenizer")
 
 
@@ -270,7 +272,12 @@ def test_errors_are_for_people(folders: dict[str, Path], tmp_path: Path) -> None
     refused(lambda: load("lumina", folders["lumina"], 96), "<reserved08803>", error=CheckpointError)
     refused(lambda: load("llamagen-t2i", folders["llamagen-t2i"]), "t2i_*_512.pt", error=CheckpointError)
     model = load("anole", folders["anole"])
-    for prompts, seeds, told in (([], 0, "prompts"), (["a", " "], 0, "' '"), (["a"], [1, 2], "2 seeds for 1")):
+    for prompts, seeds, told in (
+        ([], 0, "prompts"),
+        ("cat", 0, "'cat'"),
+        (["a", " "], 0, "' '"),
+        (["a"], [1, 2], "2 seeds for 1"),
+    ):
         refused(lambda p=prompts, s=seeds: next(draw(model, p, AR, Speculative(), s)), told)
     refused(lambda: next(draw(model, PROMPTS, make_decoder("speculative", gamma=2), Speculative())), "draft model")
 

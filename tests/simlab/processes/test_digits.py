@@ -23,6 +23,7 @@ from simlab.processes.digits_network import FLOOR, LENGTH, VOCABULARY, features
 pytestmark = pytest.mark.property
 
 ROUNDING = 1e-12  # of sums
+START = np.zeros(16, np.int64)
 
 
 @pytest.fixture(scope="module")
@@ -35,10 +36,6 @@ def tokens(pair: DigitsPair) -> np.ndarray:
     """Images nobody was fitted to and images of noise, ``int64[16, 64]``."""
     noise = np.random.default_rng(1).integers(0, VOCABULARY, (8, LENGTH))
     return np.concatenate([pair.held_out[:8], noise])
-
-
-def starts(tokens: np.ndarray, position: int = 0) -> np.ndarray:
-    return np.full(len(tokens), position, dtype=np.int64)
 
 
 def test_the_target_is_better_than_the_draft_and_dearer(pair: DigitsPair) -> None:
@@ -74,14 +71,14 @@ def test_the_networks_rows_are_those_of_its_features(pair: DigitsPair, tokens: n
     rows = np.exp(scores - scores.max(axis=-1, keepdims=True))
     rows = (1 - FLOOR) * rows / rows.sum(axis=-1, keepdims=True) + FLOOR / VOCABULARY
     assert (rows > 0).all()
-    np.testing.assert_allclose(pair.target.forward(tokens, starts(tokens), LENGTH), rows, rtol=0, atol=ROUNDING)
+    np.testing.assert_allclose(pair.target.forward(tokens, START, LENGTH), rows, rtol=0, atol=ROUNDING)
 
 
 @pytest.mark.slow
 def test_the_shipped_network_is_the_one_that_is_fitted(pair: DigitsPair, tokens: np.ndarray) -> None:
     """Rounding, which differs between machines, grows while a network is fitted: 1e-7 in the data becomes 1e-3."""
     again = DigitsTarget(fit_layers(split_digits(SHIPPED_SEED)[0], SHIPPED_SEED))
-    shipped, fitted = (target.forward(tokens, starts(tokens), LENGTH) for target in (pair.target, again))
+    shipped, fitted = (target.forward(tokens, START, LENGTH) for target in (pair.target, again))
     assert abs(shipped - fitted).max() < 1e-4
-    other = DigitsTarget(fit_layers(split_digits(1)[0][:400], 1)).forward(tokens, starts(tokens), LENGTH)
+    other = DigitsTarget(fit_layers(split_digits(1)[0][:400], 1)).forward(tokens, START, LENGTH)
     assert abs(shipped - other).max() > 0.1

@@ -238,6 +238,13 @@ def test_target_and_draft_have_noise_of_their_own() -> None:
     assert not np.array_equal(*(process.forward(tokens, zero, N) for process in both))
 
 
+def test_noise_that_float32_cannot_hold_is_refused() -> None:
+    noisy = jittered(jitter=50.0, precision="float32")[0]
+    assert np.isfinite(noisy.forward(np.zeros((400, N), np.int64), np.arange(400) % N, 3)).all()
+    with pytest.raises(ValueError, match=r"jitter is 60\.0; expected a number from 0 to 50"):
+        jittered(jitter=60.0, precision="float32")
+
+
 def test_the_size_of_noise() -> None:
     """n = 2^14 numbers, from which the standard deviation of uniform noise is found to 0.35 %. So 2 % is 5.7 sigma,
     a false alarm below 1e-7, and noise off by 3 % is seen with a probability above 0.99."""

@@ -17,6 +17,8 @@ import numpy as np
 import pytest
 
 from simlab.randomness import Purpose, explore
+from simlab.randomness.coins import SampledCoins
+from simlab.randomness.coins import outcomes as outcomes_of_code
 
 pytestmark = pytest.mark.exact
 
@@ -76,3 +78,10 @@ def test_fixed_noise_is_one_uniform_however_often_it_is_used() -> None:
         (0, repr([0, 1, F(1, 6), F(1, 2)])): F(1, 3),
         (0, repr([2, 2, F(1, 2), F(1)])): F(1, 2),
     }
+
+
+def test_code_that_draws_from_nothing_does_what_it_does_when_it_is_run() -> None:
+    """A ratio of 0 to 0 is not above a coin, and of no weights the first token comes out."""
+    for ask, always in ((lambda coins: coins.coin(float("nan")), False), (lambda coins: coins.draw(np.zeros(3)), 0)):
+        assert outcomes_of_code(ask) == {always: 1}
+        assert ask(SampledCoins(np.random.default_rng(0))) == always

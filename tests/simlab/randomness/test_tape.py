@@ -71,6 +71,13 @@ CHOICES = Choices(
 )
 
 
+def test_there_may_be_no_choices_to_prepare() -> None:
+    """A decoder need not name any."""
+    start = np.array([3, 0, 8])
+    ahead = Tape(SEED, 3, 6).ahead(start, Choices([]))
+    assert np.array_equal(*(tape.uniform(start[:, None], Purpose.DRAFT) for tape in (ahead, Tape(SEED, 3, 6))))
+
+
 @by_library
 def test_choices_prepared_ahead_are_the_same(make: Any) -> None:
     """In one go, wherever in the step they are asked for, and those that were not prepared too."""

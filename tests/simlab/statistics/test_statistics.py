@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction as F
+from functools import partial
 from math import inf
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,6 +31,7 @@ from simlab.statistics import (
     paired,
     proportion_interval,
     tally,
+    tv_upper,
 )
 from simlab.statistics.discrete import williams
 from simlab.statistics.lattice import tails
@@ -150,6 +154,55 @@ def test_two_samples_are_pooled_to_the_cells_there_are() -> None:
         assert table.sum(axis=1).tolist() == [2000, 2000]
         assert (table.sum(axis=0) >= 2 * LEAST).all()
     assert TwoSampleG().p_value([1, 1, 1], [1, 1, 1]) == 1
+
+
+@pytest.mark.parametrize(("first", "second"), [([10, 0], [0, 10]), ([100, 0], [60, 40]), ([20, 0, 0], [0, 10, 10])])
+def test_two_cells_are_left_however_few_they_hold(first: list[int], second: list[int]) -> None:
+    """The exact test asks for no expectation: one of ten or a hundred observations tells what is far apart."""
+    table = [[side[0], sum(side[1:])] for side in (first, second)]
+    found = TwoSampleG().p_value(first, second)
+    assert found == pytest.approx(fisher_exact(table)[1])
+    assert found < 1e-4
+
+
+def test_counts_beyond_32_bits() -> None:
+    few, many = (TwoSampleG().p_value(np.array([3, 4, 5]) * n, np.array([5, 4, 3]) * n) for n in (40, 4 * 10**9))
+    assert 0 == many < few < 0.01
+    assert TwoSampleG().p_value([4 * 10**9] * 3, [4 * 10**9] * 3) == 1
+    for ask in (partial(GTest([0.5, 0.5, 0]).p_value, [5, 5, inf]), partial(TwoSampleG().p_value, [1, inf], [1, 2])):
+        with pytest.raises(ValueError, match="expected"):
+            ask()
+
+
+def test_a_fraction_is_as_good_a_level_as_a_float() -> None:
+    for test in (GTest(THREE), GTest([0.3, 0.7]), Sequential(THREE), TwoSampleG(4), MeanTest(F(3, 10), 0, F(1))):
+        assert test.stated(900, F(1, 100), F(9, 10)) == test.stated(900, 0.01, 0.9)
+        assert test.power(900, F(1, 100), F(1, 10)) == test.power(900, 0.01, 0.1)
+    assert GTest(THREE).power_against(90, F(1, 10), [0.4, 0.3, 0.3]) == GTest(THREE).power_against(
+        90, 0.1, [0.4, 0.3, 0.3]
+    )
+    assert tv_upper([5, 3, 2], THREE, F(9, 10)) == tv_upper([5, 3, 2], THREE, 0.9)
+    assert mean_interval([0.1, 0.3], F(1, 2), 0, 1) == mean_interval([0.1, 0.3], 0.5, 0, 1)
+    assert estimate([1, 2, 4]).interval(F(1, 2)) == estimate([1, 2, 4]).interval(0.5)
+    assert not Sequential(THREE).rejects(F(1, 2))
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        *(
+            partial(ask, value)
+            for ask in (estimate, GTest(THREE).p_value)
+            for value in ({"a": None}, 1j, [None, 1j, 2])
+        ),
+        *(partial(MeanTest, 0.5, *bounds) for bounds in ((None, 1), (0, [1]), (-inf, 1))),
+        *(partial(mean_interval, [0.1, 0.2], 0.9, *bounds) for bounds in ((None, 1), (0, "x"))),
+        *(partial(ProportionTest(0.5).p_value, value, 3) for value in ("x", None, F(1, 2))),
+    ],
+)
+def test_what_is_no_number_is_an_error_for_people(ask: Callable[[], Any]) -> None:
+    with pytest.raises(ValueError, match="expected"):
+        ask()
 
 
 def test_binomial_power_is_a_sum_over_p_values() -> None:

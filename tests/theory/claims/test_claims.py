@@ -125,6 +125,17 @@ def test_examples_can_be_recomputed_and_refute(id: str, kind: str, which: slice,
     assert all(refutes(example, of) for example in examples)
 
 
+def test_a_wrong_variant_is_seen_whatever_the_random_table() -> None:
+    """That of seed 8 has no row that lets a draft stay at threshold 2."""
+    assert decided("sjdpp.mended", 8).verdict == "holds"
+
+
+@pytest.mark.slow
+def test_two_measures_are_not_told_apart_by_a_few_contexts() -> None:
+    """Those of seed 100 have a difference of more than a quarter of the lead, by less than a standard error."""
+    assert decided("lantern.neighbours.empirical", 100).verdict == KEPT["lantern.neighbours.empirical"]
+
+
 def test_an_unknown_claim_is_named_with_its_neighbours() -> None:
     assert find("gsd.support") is CLAIMS["gsd.support"]
     with pytest.raises(ValueError, match=r"unknown claim 'gsd\.suport'.*gsd\.support"):

@@ -22,12 +22,22 @@ from theory.continuous.tables import pair_of_tables, parts
 pytestmark = pytest.mark.exact
 
 
-SAMPLED = ["cspd.alignment-helps", "cspd.tables.ratios", "cspd.in-place", "cspd.in-place.token", "cspd.in-place.mend"]
+SAMPLED = {
+    "cspd.alignment-helps": 1,
+    "cspd.tables.ratios": 17,
+    "cspd.in-place": 1,
+    "cspd.in-place.token": 1,
+    "cspd.in-place.mend": 1,
+    "cspd.path-ratio.eq-15-first-order": 59,
+}
 
 
-@pytest.mark.parametrize("id", SAMPLED)
-def test_what_is_sampled_does_not_hang_on_the_seed(id: str) -> None:
-    assert decided(id, 1).verdict == KEPT[id]
+@pytest.mark.parametrize(("id", "seed"), SAMPLED.items())
+def test_what_is_sampled_does_not_hang_on_the_seed(id: str, seed: int) -> None:
+    """Seed 17 draws an interval for 14.07 % that reaches beyond what rounds to the printed 14 %, and seed 59 pairs of
+    which what is left at a distance of 0.01 is far from a hundred times what is left at 0.001.
+    """
+    assert decided(id, seed).verdict == KEPT[id]
 
 
 # Numbers, by other means ---------------------------------------------------------------------------------------------

@@ -23,6 +23,7 @@ from theory.claims.cspd.bias import bounds, first_order, near, shared_end, sprea
 from theory.claims.cspd.log_ratio import Logs, logs
 from theory.claims.cspd.paths import predicted
 from theory.claims.cspd.ratios import mean_ratio
+from theory.continuous.example_processes import UNCONDITIONAL
 from theory.continuous.joint_gaussian import log_sigma
 from theory.continuous.paths import (
     Coupling,
@@ -35,9 +36,6 @@ from theory.continuous.paths import (
 )
 
 pytestmark = pytest.mark.exact
-
-UNCONDITIONAL = (np.zeros(1), np.zeros(1))
-
 
 # Densities once more -------------------------------------------------------------------------------------------
 
@@ -254,7 +252,7 @@ def test_mean_lengths() -> None:
 def test_the_distance_of_two_trajectories_on_the_line() -> None:
     """T = 2, shared noise: Yp - Yq is 1/2 + e / 4 in x_1 alone, a folded normal."""
     p, q = affine_chain(2, (1, 0), (1, 1), (0, 0.5)), affine_chain(2, (1, 0), (1, 0.75))
-    left, right = cspd_paths.distances(Coupling(p, q, (np.zeros(1), np.zeros(1))), 1, True)
+    left, right = cspd_paths.distances(Coupling(p, q, UNCONDITIONAL), 1, True)
     x = np.linspace(-8, 8, 200_001)
     slow = np.sum(np.abs(0.5 + x / 4) * np.exp(-x * x / 2)) * (x[1] - x[0]) / np.sqrt(2 * np.pi)
     assert left == pytest.approx(slow, abs=1e-8)
@@ -298,7 +296,7 @@ def test_a_mean_that_diverges_is_infinite(curvature: float, finite: bool) -> Non
 def test_noise_of_its_own_is_laid_out_step_by_step() -> None:
     """The second step alone is not shared: the noise of x_2 and the last step's move both trajectories alike."""
     p = Chain(np.ones((2, 1)), np.zeros((2, 1)), np.zeros((2, 1)), np.ones((2, 1)), np.ones(1))
-    walks = Coupling(p, p, (np.zeros(1), np.zeros(1)), (2,))
+    walks = Coupling(p, p, UNCONDITIONAL, (2,))
     assert walks.size == 4
     seen = walks.trajectories(np.array([[1.0, 10.0, 100.0, 1000.0]]))
     assert seen.draft.states[:, 0, 0].tolist() == [111, 101, 1]

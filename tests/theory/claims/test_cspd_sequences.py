@@ -288,7 +288,9 @@ def test_tokens_of_a_block_and_means_by_hand() -> None:
     row = [F(1, 2), F(1, 3), F(1, 4)]
     assert block_tokens(row, 0, 2) == 1 + F(1, 2) + F(1, 6)
     assert block_tokens(row, 1, 1) == F(4, 3)
-    assert block_tokens(row, 2, 5) == F(5, 4)
+    assert block_tokens(row, 1, 5) == F(4, 3)  # two positions are left
+    assert block_tokens(row, 2, 5) == 1
+    assert block_tokens(row, 0, 3) == block_tokens(row, 0, 2)
     assert mean_after(row, 0) == F(13, 36)
     assert mean_after(row, 2) == F(1, 4)
     assert gains(row) == [F(7, 24) - F(13, 36), F(1, 4) - F(7, 24)]

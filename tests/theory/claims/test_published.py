@@ -66,6 +66,7 @@ def test_the_rate_needed_gives_the_speedup(alpha: float, gamma: int, cost: float
     assert found is not None
     assert sum(found**k for k in range(gamma + 1)) == pytest.approx(ratio * (gamma * cost + 1))
     assert alpha_needed(ratio + gamma + 1, gamma, cost) is None
+    assert alpha_needed(0.9 / (gamma * cost + 1), gamma, cost) is None  # a block has a token at any rate
 
 
 @given(st.floats(0.05, 1.5))

@@ -92,7 +92,7 @@ BREAKS: list[tuple[str, Any, str, Callable[..., Any]]] = [
     ("cspd.ratio-table", alignment, "two_phi", lambda gap: 0.5),
     ("cspd.ratio-table", alignment, "_powers", lambda log_moment, count, s: 0 * s),
     ("cspd.ratio-table.means", alignment, "chance_below", lambda *given: 0.9),
-    ("cspd.tables.ratios", tables, "acceptance_over_gap", by(1.1, tables.acceptance_over_gap)),
+    ("cspd.tables.ratios", tables, "accepted", by(1.1, tables.accepted)),
     ("cspd.residual", resampling, "proposal_acceptance", by(0.9, resampling.proposal_acceptance)),
     # an example in which the threshold is 0
     ("cspd.corollary-1.paths", resampling, "acceptance_rates", lambda gap, *given: ACCEPTANCE_RATES(gap + 1.0, *given)),
@@ -222,6 +222,7 @@ OTHERS: list[tuple[str, Any, str, Any]] = [
     ("leviathan.expected-tokens.block", expected_tokens, "mixed_blocks", changed(MIXED, twice_the_tokens)),
     ("leviathan.expected-tokens.regions", expected_tokens, "two_regions", shorter_stays),
     ("leviathan.expected-tokens.empirical", expected_tokens, "CLOSE", 0.5),
+    ("leviathan.expected-tokens.empirical", expected_tokens, "GAMMAS", (1, 8)),  # of one draft the formula is right
     ("gsd.naive-lossy.printed", naive_lossy, "published", ahead),
     ("gsd.dynamic.centred", acceptance, "window_rule", without("centred")),
     ("gsd.dynamic.centred", acceptance, "window_rule", without("clamped")),

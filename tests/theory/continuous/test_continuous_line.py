@@ -15,12 +15,18 @@ from simlab.continuous.rules import LastStep, Marginal, Path, ReferenceCode, Rul
 from simlab.randomness import Tape
 from simlab.statistics import GTest, proportion_interval
 from theory.continuous.example_processes import UNCONDITIONAL, mismatches
-from theory.continuous.gaussian_overlap import acceptance_over_gap, acceptance_rates, last_step_acceptance
+from theory.continuous.gaussian_overlap import (
+    acceptance_over_gap,
+    acceptance_rates,
+    cost_over_gap,
+    last_step_acceptance,
+)
 from theory.continuous.isotropic import isotropic_acceptance, overlap
 from theory.continuous.joint_gaussian import log_sigma
 from theory.continuous.line import Law, cells, distances, emitted, marginal_tv, target_law
 from theory.continuous.paths import independent_noise
 from theory.continuous.ratio_acceptance import (
+    LogMoment,
     expected_acceptance,
     largest_acceptance,
     moment_of_independent,
@@ -92,6 +98,7 @@ def test_the_closed_form_is_the_integral(sp: float, weight: float) -> None:
 def test_acceptance_over_a_centred_gap_is_an_angle() -> None:
     for spread in (0.1, 1.0, 7.0, 40.0, 160.0, 5000.0):
         assert acceptance_over_gap(0.0, spread) == pytest.approx(2 / np.pi * np.arctan(2 / spread), rel=1e-9)
+    assert cost_over_gap(0.5, 0.0)[:2] == pytest.approx((2 * norm.cdf(-0.25), 1.0))  # one gap alone
 
 
 # All noise of the draft 1.2 times the target's: one mean is 1.2 times the other, and no spread is left of the gap.
@@ -222,13 +229,25 @@ def test_sigma_of_hundreds_of_logarithms_is_no_overflow() -> None:
 
 def test_what_cannot_be_integrated_is_told() -> None:
     wide = affine_chain(2, dimension=2)
-    with pytest.raises(ValueError, match="dimension 2; expected 1"):
-        emitted(wide, wide, UNCONDITIONAL, LastStep())
+    for asked in (
+        lambda given: emitted(wide, wide, given, LastStep()),
+        lambda given: last_step_acceptance(wide, wide, given, aligned=True),
+        lambda given: marginal_tv(wide, wide, given, Marginal()),
+        lambda given: target_law(wide, given[0], np.zeros(3)),
+    ):
+        with pytest.raises(ValueError, match="dimension 2; expected 1"):
+            asked((np.zeros(2), np.zeros(2)))
     for rule in (Marginal(), TwoPath(), Path()):
         with pytest.raises(ValueError, match="depends on more than the last step"):
             emitted(TARGET, TARGET, UNCONDITIONAL, rule)
-    with pytest.raises(ValueError, match="the draft takes 5 steps; expected the target's 4"):
-        emitted(TARGET, affine_chain(5, 0.8, 0.5), UNCONDITIONAL, LastStep())
+    longer = affine_chain(5, 0.8, 0.5)
+    for told in (
+        lambda: emitted(TARGET, longer, UNCONDITIONAL, LastStep()),
+        lambda: last_step_acceptance(TARGET, longer, UNCONDITIONAL, aligned=True),
+        lambda: log_sigma(TARGET, longer),
+    ):
+        with pytest.raises(ValueError, match="the draft takes 5 steps; expected the target's 4"):
+            told()
     with pytest.raises(ValueError, match="the draft is mu_q itself"):
         emitted(
             noiseless_end(affine_chain(1, 0.8, 0.5)),
@@ -238,6 +257,9 @@ def test_what_cannot_be_integrated_is_told() -> None:
         )
     with pytest.raises(ValueError, match="limit is 0"):
         emitted(TARGET, TARGET, UNCONDITIONAL, LastStep(), limit=0)
+    for few in ("nodes", "points"):
+        with pytest.raises(ValueError, match=f"{few} is 1"):
+            two_path_law(TARGET, TARGET, UNCONDITIONAL, **{few: 1})
 
 
 def test_isotropic_acceptance_meets_its_limits() -> None:
@@ -254,20 +276,16 @@ def test_isotropic_acceptance_meets_its_limits() -> None:
 # Acceptance from the moments of a log ratio --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("gap", [0.01, 0.5, 2.0, 8.0])
-def test_two_normals(gap: float) -> None:
-    assert expected_acceptance(moment_of_shared(3, gap)) == pytest.approx(2 * norm.cdf(-gap / 2), abs=1e-8)
+CLOSED = [
+    *((moment_of_shared(3, gap), 2 * norm.cdf(-gap / 2)) for gap in (0.01, 0.5, 2.0, 8.0)),
+    *((moment_of_shared(1, 0, spread), 2 / pi * atan(2 / spread)) for spread in (0.3, 1.4, 5.5)),  # a gap that varies
+    *((moment_of_independent(1, count, 0), largest_acceptance(count)) for count in (1, 2, 5, 99, 1584)),
+]
 
 
-@pytest.mark.parametrize("variance", [0.1, 2.0, 30.0])
-def test_a_gap_that_varies(variance: float) -> None:
-    found = expected_acceptance(moment_of_shared(1, 0, sqrt(variance)))
-    assert found == pytest.approx(2 / pi * atan(2 / sqrt(variance)), abs=1e-8)
-
-
-@pytest.mark.parametrize("count", [1, 2, 5, 99, 1584])
-def test_what_independent_noise_accepts_at_most(count: int) -> None:
-    assert expected_acceptance(moment_of_independent(1, count, 0)) == pytest.approx(largest_acceptance(count), abs=1e-8)
+@pytest.mark.parametrize(("moment", "expected"), CLOSED)
+def test_the_mean_is_that_in_closed_form(moment: LogMoment, expected: float) -> None:
+    assert expected_acceptance(moment) == pytest.approx(expected, abs=1e-8)
 
 
 @pytest.mark.parametrize(("log_sigma", "sigma"), [(np.log(2), 2.0), (np.log(0.3), 0.3)])

@@ -146,11 +146,7 @@ def test_a_claim_that_holds_says_what_it_rests_on() -> None:
     assert supported(other.id, finding) == finding
     assert rests_on(other, finding) in MEANING
     assert why_not(other, finding)
-
-
-def test_a_claim_that_does_not_hold_rests_on_nothing() -> None:
-    finding = Finding("refuted", [])
-    claim = CLAIMS["leviathan.acceptance"]
+    claim, finding = CLAIMS["leviathan.acceptance"], Finding("refuted", [])  # and on nothing if it does not
     assert supported(claim.id, finding) == finding
     assert rests_on(claim, finding) == ""
     assert why_not(claim, finding) == ""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from simlab import mutants
-from simlab.decoders import Block, Decoder, SpeculativeDecoder
+from simlab.decoders import Block, SpeculativeDecoder
 from simlab.mutants.samplers import Sampler, harmless, processed, samplers
 from simlab.optimum import optimal_plan
 from simlab.processes import TableProcess
@@ -30,11 +30,12 @@ from theory.claims.evidence import (
     require,
 )
 from theory.claims.format import fmt, fmt_row, numbers
+from theory.claims.hierarchical.hierarchical import THIRDS, accepted, same_rows
 from theory.claims.leviathan.speculative_rule import UNEVEN
 from theory.claims.proven import over_more_tokens, proven
 from theory.claims.sources import derived, said
 from theory.distances import aligned, tv
-from theory.exact import acceptance, block_law, deviation, mean, sequence_law, target_law
+from theory.exact import acceptance, deviation, sequence_law, target_law
 from theory.example_processes import random_process, random_row
 
 CLAIMS = Claims("baselines")
@@ -89,8 +90,8 @@ def block_lossless(seed: int) -> Finding:
     By induction $w_i$ is at least the product, since $\min(1, w r) \ge w \min(1, r)$ for $w \le 1$; and the mean number
     of accepted drafts is the sum over $i$.
     """
-    (p, q), pair = THIRDS, (_iid(THIRDS[0]), _iid(THIRDS[1]))
-    token, block = (_tokens(decoder, *pair) - 1 for decoder in (SpeculativeDecoder(2), Block(2)))
+    p, q = THIRDS
+    token, block = (accepted(decoder, same_rows(p, q, 2)) for decoder in (SpeculativeDecoder(2), Block(2)))
     tried = [(target, draft, gamma) for target, draft in process_pairs(seed)[1::2] for gamma in (1, 2, 3)]
     worst = max(deviation(Block(gamma), target, Speculative(), draft) for target, draft, gamma in tried)
     return holds_if(
@@ -105,20 +106,6 @@ def block_lossless(seed: int) -> Finding:
             numbers(p=p, q=q, gamma=2, by_token=token, by_block=block),
         ),
     )
-
-
-THIRDS = (Fraction(1, 3), Fraction(2, 3)), (Fraction(2, 3), Fraction(1, 3))  # the example of Sun et al.
-
-
-def _iid(row: tuple[Fraction, ...]) -> TableProcess:
-    return TableProcess(len(row), 4, lambda prefix: row)
-
-
-def _tokens(decoder: Decoder, target: TableProcess, draft: TableProcess) -> Fraction:
-    lengths: dict[int, Any] = {}
-    for tokens, weight in block_law(decoder, target, Speculative(), draft=draft).items():
-        lengths[len(tokens)] = lengths.get(len(tokens), Fraction(0)) + weight
-    return Fraction(mean(lengths))
 
 
 @CLAIMS.claim(
@@ -147,8 +134,8 @@ def block_optimal(seed: int) -> Finding:
     verification reaches it (baselines.block-verification). The mean of $\tau$ is the sum of $m(x^i)$ over $i
     \ge 1$ and $x^i$.
     """
-    (p, q), pair = THIRDS, (_iid(THIRDS[0]), _iid(THIRDS[1]))
-    most = _tokens(Block(2), *pair) - 1
+    p, q = THIRDS  # the example of Sun et al.
+    most = accepted(Block(2), same_rows(p, q, 2))
     return holds_if(
         proven("block.optimal"),
         example(

@@ -217,17 +217,12 @@ def replacement(seed: int) -> Finding:
     other, and for every $H$ the probability that all candidates are in $H$ is smaller without replacement. The optimum
     is the minimum over $H$ of $p(H) + 1 - \Pr(\text{all in } H)$, each term of which is larger.
     """
+    without, replaced = (optimal_acceptance(P, candidate_sets(Q, 2, replacement=again)) for again in (False, True))
     return holds_if(
         proven("candidates.replacement"),
         example(
-            f"p = {fmt_row(P)}, q = {fmt_row(Q)}, K = 2: 69/70 without, 43/50 with replacement",
-            numbers(
-                p=P,
-                q=Q,
-                candidates=2,
-                without=optimal_acceptance(P, candidate_sets(Q, 2)),
-                replaced=optimal_acceptance(P, candidate_sets(Q, 2, replacement=True)),
-            ),
+            f"p = {fmt_row(P)}, q = {fmt_row(Q)}, K = 2: {fmt(without)} without, {fmt(replaced)} with replacement",
+            numbers(p=P, q=Q, candidates=2, without=without, replaced=replaced),
         ),
     )
 
@@ -251,18 +246,13 @@ def replacement_recursive(seed: int) -> Finding:
             for p, q, k in tried
         )
 
+    without, replaced = (of(Recursive(), each, P, Q, 2)[1] for each in (WithoutReplacement(), Independent()))
     return not_refuted_if(
         behind(WithoutReplacement()) <= 0,
         search(f"{len(tried)} cases (V = 2, 3, K = 2, 3) in rationals: never behind"),
         example(
-            f"p = {fmt_row(P)}, q = {fmt_row(Q)}, K = 2: 41/50 without, 19/25 with replacement",
-            numbers(
-                p=P,
-                q=Q,
-                candidates=2,
-                without=of(Recursive(), WithoutReplacement(), P, Q, 2)[1],
-                replaced=of(Recursive(), Independent(), P, Q, 2)[1],
-            ),
+            f"p = {fmt_row(P)}, q = {fmt_row(Q)}, K = 2: {fmt(without)} without, {fmt(replaced)} with replacement",
+            numbers(p=P, q=Q, candidates=2, without=without, replaced=replaced),
         ),
         rejects_mutants(
             {"deterministic candidates": Deterministic()}, lambda way: max(behind(way), Fraction(0)), "acceptance"

@@ -20,10 +20,11 @@ from theory.claims.format import fmt, numbers
 from theory.claims.sources import said
 from theory.continuous.example_processes import UNCONDITIONAL
 from theory.continuous.paths import Coupling, independent_noise, random_chains, under
+from theory.continuous.quadrature import normal_pdf
 
 CLAIMS = Claims("cspd")
 SP, SQ = 0.1, 0.2  # of the example: the deviation of x_1
-NEARBY = (1e-2, 1e-3)  # how far drafts are from their targets where the first order is looked at
+NEARBY = (1e-3, 1e-4)  # how far drafts are from their targets where the first order is looked at
 
 
 def spread_root(height: float) -> float:
@@ -40,12 +41,10 @@ def bounds(target: float, draft: float) -> tuple[float, float]:
     """
 
     def mean(weight: Callable[[float], float]) -> float:
-        return (
-            2
-            * scipy.integrate.quad(
-                lambda z: weight(z) * spread_root(z / target) * np.exp(-z * z / 2) / sqrt(2 * pi), 0, 12
-            )[0]
-        )
+        def share(z: float) -> float:
+            return weight(z) * spread_root(z / target) * float(normal_pdf(z))
+
+        return 2 * float(scipy.integrate.quad(share, 0, 12)[0])
 
     gap = abs(draft - target)
     return gap * target / draft * mean(lambda z: z), gap * mean(lambda z: 1.0)

@@ -11,7 +11,7 @@ import numpy as np
 
 from simlab.continuous import affine_chain
 from simlab.continuous.models.chains import Chain
-from simlab.continuous.rules import Path, TwoPath
+from simlab.continuous.rules import Path
 from theory.claims.base import Claims, Evidence, Finding
 from theory.claims.cspd.ratios import FULL, mean_ratio
 from theory.claims.evidence import counterexample, example, holds_if, largest, refuted_if, rejects_mutants, require
@@ -299,8 +299,7 @@ def higher_mean(seed: int) -> Finding:
     each, as in eq. 24, the exponentials of the last step cancel too, and the ratio is $e^{H(q) - H(p)}$ itself.
     """
     coupling = Coupling(affine_chain(2, 0, (1, 2)), affine_chain(2, 0, (4, 1), (0, 2)), UNCONDITIONAL)
-    rising, mean = logs(coupling), coupling.quadratic(TwoPath(aligned=True).log_draft_ratio).mean_exp
-    path = coupling.quadratic(Path().log_draft_ratio).mean_exp
+    rising, mean, path = logs(coupling), mean_ratio(FULL, coupling), mean_ratio(Path(), coupling)
     for value, by_hand in ((rising.shared_end, Fraction(1, 8)), (mean, Fraction(1, 2)), (path, Fraction(1))):
         _near(value, by_hand)
     require(min(rising.entropies, rising.own_end) > 0, "what the paper assumes is not so")
@@ -335,7 +334,7 @@ def of_own_ends(seed: int) -> list[Evidence]:
     require(deviation() == 0, "the ratio with an x_0 each is not what entropies say")
     pair = Coupling(*WIDER, UNCONDITIONAL)
     ratio = pair.quadratic(lambda drawn: log_path(drawn.target) - log_path(drawn.draft)).mean_exp
-    path = pair.quadratic(Path().log_draft_ratio).mean_exp
+    path = mean_ratio(Path(), pair)
     return [
         checked(
             f"with an x_0 each the ratio is one number within {NEAR} at eight trajectories each of {len(tried)} random "

@@ -107,7 +107,7 @@ def judged(off: float, rules: tuple[Rule, ...], seed: int, seen: Evidence, wrong
         ),
         simulation(
             "the decoder itself, with shared and with independent noise, follows the target's law "
-            f"({even(1, CELLS).stated(SEQUENCES, FALSE_ALARMS)})"
+            f"({even(1, CELLS).stated(SEQUENCES, FALSE_ALARMS / tests)})"
         ),
         seen,
         rejects_mutants(wrong, lambda rule: alarm(rule, tried[0], seed, 1), "tokens of the decoder"),

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import islice
-from math import erf, inf, log, sqrt
+from math import inf, log
 from typing import Any
 
 import numpy as np
+import scipy
 
 from simlab.continuous import affine_chain
 from simlab.continuous.models.chains import Chain
@@ -45,16 +46,12 @@ TOLD: dict[str, Any] = {"steps": 4, "slope": 0.8, "sd_target": 0.5}
 ROUGH = {"gaps": 48, "points": 120}  # nodes enough for 1e-8 where the law is the target's
 
 
-def phi(x: float) -> float:
-    """The standard normal distribution function."""
-    return 0.5 * (1 + erf(x / sqrt(2)))
-
-
 def by_hand(sigma: float, gap: float) -> dict[str, Any]:
     """Algorithm 1 where the last kernels are N(gap, 1) and N(0, 1) and depend on no state, in terms of Phi alone.
 
     rho(x) = sigma exp(gap x - gap^2 / 2) passes 1 at x* = gap / 2 - log(sigma) / gap. Proposals are drawn without end.
     """
+    phi = scipy.special.ndtr  # the standard normal distribution function
     edge = gap / 2 - log(sigma) / gap
     accepted = sigma * phi(edge - gap) + 1 - phi(edge)
     taken = 1 - phi(edge - gap) - (1 - phi(edge)) / sigma

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from itertools import product
 
 import numpy as np
 
@@ -29,15 +28,10 @@ Model = tuple[Fraction, Fraction, Fraction]  # the mass of x_1 = 1, and of x_0 =
 Row = tuple[Fraction, ...]
 
 
-def mass(model: Model, x1: int, x0: int) -> Fraction:
-    """Of the trajectory (x_1, x_0), both 0 or 1."""
-    start = model[0] if x1 else 1 - model[0]
-    return start * (model[1 + x1] if x0 else 1 - model[1 + x1])
-
-
 def trajectories(model: Model) -> Row:
     """The masses of the trajectories (x_1, x_0), in the order 00, 01, 10, 11."""
-    return tuple(mass(model, *each) for each in product((0, 1), repeat=2))
+    start, *last = model
+    return tuple(a * b for a, one in zip((1 - start, start), last, strict=True) for b in (1 - one, one))
 
 
 def grid(target: Chain, draft: Chain, rule: Rule, points: int = 241) -> float:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import inf, log, pi, sqrt
+from math import inf, log
 
 import numpy as np
+import scipy
 
 from simlab.continuous import affine_chain
 from simlab.continuous.rules import Rule, VarianceProduct
 from theory.claims.base import Claims, Evidence, Finding
 from theory.claims.cspd.assumed import INDEPENDENT_LAST_NOISE, UNBOUNDED
-from theory.claims.cspd.output import ROUGH, SIGMA, TARGET, WRONG, excess, phi
+from theory.claims.cspd.output import ROUGH, SIGMA, TARGET, WRONG, excess
 from theory.claims.evidence import (
     control,
     counterexample,
@@ -26,8 +27,10 @@ from theory.claims.evidence import (
 from theory.claims.format import fmt, numbers
 from theory.claims.sources import said
 from theory.continuous.example_processes import UNCONDITIONAL
+from theory.continuous.gaussian_overlap import two_phi
 from theory.continuous.joint_gaussian import log_sigma
 from theory.continuous.line import emitted, tv_from_target
+from theory.continuous.quadrature import normal_pdf
 from theory.continuous.rejection_cost import emitted_mass
 
 CLAIMS = Claims("cspd")
@@ -39,8 +42,9 @@ def beyond(log_sigma: float, gap: float) -> float:
 
     They are those of :func:`by_hand`. From its x* on every draft is accepted.
     """
+    phi = scipy.special.ndtr
     edge = gap / 2 - log_sigma / gap
-    return phi(gap / 2) - phi(edge) - (phi(-gap / 2) - phi(edge - gap))
+    return float(phi(gap / 2) - phi(edge) - (phi(-gap / 2) - phi(edge - gap)))
 
 
 PROVED = said(
@@ -108,7 +112,7 @@ def biased(seed: int) -> Finding:
         ),
         example(
             f"last steps N(6, 1) (target) and N(0, 1) (draft), Sigma = {sigma}: TV {tv:.1e}, the bound {bound:.1e}; "
-            f"with every draft accepted it would be {1 - 2 * phi(-gap / 2):.3f}",
+            f"with every draft accepted it would be {1 - two_phi(gap):.3f}",
             numbers(gap=gap, sigma=sigma, acceptance=law.acceptance, tv=tv, bound=bound),
         ),
         rejects_mutants({name: rule for name, rule in WRONG.items() if name != "with Sigma"}, farther, "the bound"),
@@ -121,7 +125,7 @@ def without_bias() -> list[Evidence]:
     y, width = np.linspace(-10, 11, 4201, retstep=True)
     sigmas, found = (0.5, 1.5), {}
     for gap in (0.0, 1.0):
-        p, q = (np.exp(-0.5 * (y - mean) ** 2) * width / sqrt(2 * pi) for mean in (gap, 0.0))
+        p, q = (normal_pdf(y, mean) * width for mean in (gap, 0.0))
         laws = [emitted_mass(p, q, log(sigma) + gap * y - gap**2 / 2) for sigma in sigmas]
         made = np.mean([law.mass for law in laws], axis=0)
         tv = 0.5 * float(np.abs(made - p).sum() + 1 - made.sum())

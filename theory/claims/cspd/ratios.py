@@ -291,7 +291,6 @@ def two_path(seed: int) -> Finding:
     $T = 1$ and a shared $x_T$ both biases are 0.
     """
     tried = random_chains(seed, 16)
-    aligned = TwoPath(aligned=True)
 
     def deviation(rule: Rule, sign: int = 1) -> float:
         return max(
@@ -300,19 +299,19 @@ def two_path(seed: int) -> Finding:
 
     several = [case for case in tried if case[0].steps > 1]
     endless = all(  # x_T shared or not
-        mean_ratio(aligned, independent_noise(*case, start)) == inf for case in several for start in (True, False)
+        mean_ratio(FULL, independent_noise(*case, start)) == inf for case in several for start in (True, False)
     )
-    single = [mean_ratio(aligned, independent_noise(*case)) for case in tried if case[0].steps == 1]
+    single = [mean_ratio(FULL, independent_noise(*case)) for case in tried if case[0].steps == 1]
     require(all(_off(mean, 1) == 0 for mean in single), "one step is biased")
-    same = [mean_ratio(aligned, Coupling(p, replace(q, factor=p.factor), c)) for p, q, c in tried]
+    same = [mean_ratio(FULL, Coupling(p, replace(q, factor=p.factor), c)) for p, q, c in tried]
     p, q = affine_chain(2), affine_chain(2, 1, (1, 2))
-    ratio = independent_noise(p, q, UNCONDITIONAL).quadratic(aligned.log_draft_ratio)
+    ratio = independent_noise(p, q, UNCONDITIONAL).quadratic(FULL.log_draft_ratio)
     densities = [ratio.given(2, value).mean_exp * np.exp(-(value**2) / 2) / sqrt(2 * pi) for value in (0, 1, -3, 6)]
     level = 2 / (2 * sqrt(pi))  # Sigma = 2
     require(max(abs(share - level) for share in densities) < NEAR, "contributions are not what the proof says")
-    mean = mean_ratio(aligned, Coupling(p, q, UNCONDITIONAL))
+    mean = mean_ratio(FULL, Coupling(p, q, UNCONDITIONAL))
     return holds_if(
-        deviation(aligned) == 0 and endless and all(_off(value, 1) == 0 for value in same),
+        deviation(FULL) == 0 and endless and all(_off(value, 1) == 0 for value in same),
         identity(
             f"shared noise: E = Sigma within {NEAR} on {len(tried)} random pairs, and 1 if their variances are "
             f"made equal; independent noise: infinite on all {len(several)} of more than one step, x_T shared "
@@ -327,7 +326,7 @@ def two_path(seed: int) -> Finding:
         rejects_mutants(
             {
                 "the last step alone": lambda: deviation(LastStep()),
-                "the product inverted": lambda: deviation(aligned, sign=-1),
+                "the product inverted": lambda: deviation(FULL, sign=-1),
             },
             lambda variant: variant(),
             "the mean of the two-path ratio",

@@ -30,6 +30,7 @@ from theory.claims.format import fmt, numbers
 from theory.claims.sources import derived, said
 from theory.continuous.gaussian_overlap import acceptance_rates
 from theory.continuous.paths import Coupling, log_path, under
+from theory.continuous.quadrature import normal_pdf
 from theory.continuous.rejection_cost import emitted_mass
 
 CLAIMS = Claims("cspd")
@@ -283,4 +284,4 @@ def _changed(chain: Chain, condition: np.ndarray, x: np.ndarray) -> np.ndarray:
         slope = chain.slope[t - 1]
         back = (back - chain.condition_gain[t - 1] * condition - chain.offset[t - 1]) / slope
         scale *= float(slope[0])
-    return np.exp(-0.5 * back[:, 0] ** 2 - HALF_LOG_TURN) / abs(scale)
+    return normal_pdf(back[:, 0]) / abs(scale)

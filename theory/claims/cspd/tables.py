@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import log
 
 import numpy as np
 
@@ -14,11 +13,13 @@ from simlab.continuous.rules.base import Rule
 from simlab.randomness import Tape
 from simlab.statistics import proportion_interval
 from theory.claims.base import Claims, Evidence, Finding
+from theory.claims.cspd.alignment import accepted
 from theory.claims.evidence import control, example, holds_if, not_refuted_if, rejects_mutants, require, simulation
 from theory.claims.format import numbers
 from theory.claims.sources import derived
-from theory.continuous.gaussian_overlap import acceptance_over_gap, two_phi
+from theory.continuous.gaussian_overlap import two_phi
 from theory.continuous.joint_gaussian import last_means, log_sigma
+from theory.continuous.paths import Coupling, independent_noise
 from theory.continuous.tables import (
     ALIGNED_RATE,
     DIMENSION,
@@ -163,33 +164,33 @@ def ratios(seed: int) -> Finding:
     printed = {row.method: float(row.value) for row in published().select(paper="cspd", table="6", metric="alpha")}
     made = parts(distance[True], distance[False], ALIGNED_RATE)
     pair = pair_of_tables(made)
+    chains = pair.target.chain, pair.draft.chain
     nothing = (np.zeros(DIMENSION), np.zeros(DIMENSION))
     tokens = {}
     for aligned in (True, False):
-        mean, covariance = last_means(pair.target.chain, pair.draft.chain, nothing, aligned).gap
+        mean, covariance = last_means(*chains, nothing, aligned).gap
         tokens[aligned] = float(mean @ mean + np.trace(covariance)) + (0 if aligned else 2 * DIMENSION * made.sd**2)
-    sigma = float(np.exp(log_sigma(pair.target.chain, pair.draft.chain)))
+    sigma = float(np.exp(log_sigma(*chains)))
     require(max(abs(tokens[k] - distance[k]) for k in tokens) < 1e-9, f"tokens are {tokens} apart")
     require(abs(sigma - SIGMA) < 1e-9, f"Sigma is {sigma}")
-    computed = acceptance_over_gap(0.0, 2 * made.turned, log(SIGMA), made.sd, made.sd)
+    walks = Coupling(*chains, nothing), independent_noise(*chains, nothing, start_shared=False)
+    rules = Path(), TwoPath(), TwoPath(aligned=True)
+    exact = [accepted(walks[not rule.aligned], rule) for rule in rules]
+    seen = [kept(pair, rule, seed) for rule in rules]
+    inside = [low <= rate <= high for rate, (low, high) in zip(exact, seen, strict=True)]
+    require(all(inside), f"tokens are accepted at rates in {seen}, by moments at {exact}")
 
-    def off(found: Sequence[tuple[float, float]]) -> float:
-        """How far what is found for the three ratios reaches beyond what rounds to the printed rates, at most."""
-        return max(
-            max(printed[name] - low, high - printed[name]) - half
-            for (name, half), (low, high) in zip(ROUNDING.items(), found, strict=True)
-        )
+    def off(found: Sequence[float]) -> float:
+        """How far the rates of the three ratios are from what rounds to the printed ones, at most."""
+        gaps = (abs(rate - printed[name]) - half for rate, (name, half) in zip(found, ROUNDING.items(), strict=True))
+        return max(0.0, *gaps)
 
-    path, own, seen = (kept(pair, rule, seed) for rule in (Path(), TwoPath(), TwoPath(aligned=True)))
-    require(seen[0] <= computed <= seen[1], f"with shared noise {seen} is found for {computed}")
-    aligned_rate = computed, computed
+    told = [f"{low:.4f} to {high:.4f}, exactly {rate:.4f}" for rate, (low, high) in zip(exact, seen, strict=True)]
     return not_refuted_if(
-        off((path, own, aligned_rate)) <= 0,
+        off(exact) == 0,
         simulation(
-            f"{SEQUENCES:,} tokens a rule: path ratio {path[0]:.4f} to {path[1]:.4f} (printed 0.0 %), independent "
-            f"noise {own[0]:.4f} to {own[1]:.4f} (14 %), shared noise {seen[0]:.4f} to {seen[1]:.4f}, exactly "
-            f"{computed:.4f} "
-            "(32 %); coverage 1 - 1e-6",
+            f"{SEQUENCES:,} tokens a rule: path ratio {told[0]} (printed 0.0 %), independent noise {told[1]} (14 %), "
+            f"shared noise {told[2]} (32 %); coverage 1 - 1e-6",
         ),
         example(
             f"last sd {made.sd:.4f}, b = {made.turned:.4f}, slope of the other dimensions {made.other:.4f}: distances "
@@ -201,14 +202,11 @@ def ratios(seed: int) -> Finding:
                 aligned_distance=tokens[True],
                 own_distance=tokens[False],
                 sigma=sigma,
-                aligned_rate=computed,
+                own_rate=exact[1],
+                aligned_rate=exact[2],
             ),
         ),
-        rejects_mutants(
-            {"the last two rates the other way round": (path, aligned_rate, own)},
-            lambda rates: max(off(rates), 0.0),
-            "the rates",
-        ),
+        rejects_mutants({"the last two rates the other way round": [exact[k] for k in (0, 2, 1)]}, off, "the rates"),
     )
 
 

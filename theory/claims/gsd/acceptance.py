@@ -7,8 +7,6 @@ from fractions import Fraction
 from random import Random
 from typing import Any
 
-import numpy as np
-
 from simlab import mutants
 from simlab.decoders import Decoder, SpeculativeDecoder
 from simlab.processes import TableProcess
@@ -116,8 +114,7 @@ def capped(seed: int) -> Finding:
     each = [Grouped(LABELS).accept(*PAIR, x) - Speculative().accept(*PAIR, x) for x in range(3)]
     mean_gain = sum(m * gap for m, gap in zip(PAIR[1], each, strict=True))
     rows, labels = (weights(1, 0), weights(1, 1)), (0, 0)
-    one, other = (np.array([side], dtype=object) for side in rows)
-    difference = mean_ratio(one, other, labels)[0] - 1
+    difference = mean_ratio(*rows, labels) - 1
     accepted = acceptance(Grouped(labels), *rows)
     require(accepted > alpha(*rows) and difference <= 0, "the mean difference of the ratios is positive")
     return holds_if(
@@ -143,15 +140,15 @@ def capped(seed: int) -> Finding:
     )
 
 
-def group_masses(rows: np.ndarray, labels: tuple[int, ...]) -> np.ndarray:
-    """The mass of each group, ``[n, K]``, for ``rows[n, V]``."""
-    return np.stack([rows[:, np.array(labels) == label].sum(axis=1) for label in sorted(set(labels))], axis=1)
+def group_masses(row: Sequence[Fraction], labels: tuple[int, ...]) -> list[Fraction]:
+    """The mass of each group, by their labels 0, 1, ..."""
+    return [sum((m for m, g in zip(row, labels, strict=True) if g == k), Fraction(0)) for k in range(max(labels) + 1)]
 
 
-def mean_ratio(p: np.ndarray, q: np.ndarray, labels: tuple[int, ...]) -> np.ndarray:
-    """The mean over drafts of p'/q', ``[n]``; q has full support."""
-    target, draft = (group_masses(side, labels)[:, list(labels)] for side in (p, q))
-    return (q * target / draft).sum(axis=1)
+def mean_ratio(p: Pmf, q: Pmf, labels: tuple[int, ...]) -> Fraction:
+    """The mean over drafts of p'/q'; q has full support."""
+    target, draft = group_masses(p, labels), group_masses(q, labels)
+    return sum((mass * target[k] / draft[k] for mass, k in zip(q, labels, strict=True)), Fraction(0))
 
 
 # Speed ---------------------------------------------------------------------------------------------------------

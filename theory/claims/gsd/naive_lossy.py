@@ -8,19 +8,16 @@ from itertools import pairwise
 from random import Random
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from simlab.rules import Addition, Amplify, Grouped, Lantern, Rule, Speculative
 from theory.claims.base import Claims, Evidence, Finding
 from theory.claims.evidence import described, example, holds_if, identity, rejects_mutants, require
 from theory.claims.format import fmt, fmt_row, numbers
 from theory.claims.gsd.acceptance import LABELS, PAIR, weights
-from theory.claims.lantern.output import gathered
 from theory.claims.proven import over_more_tokens, proven
 from theory.claims.sources import derived, said
 from theory.distances import tv
 from theory.exact import acceptance, step_law
-from theory.example_processes import random_row
+from theory.example_processes import point_mass, random_row
 from theory.published.ledger import Ledger, published
 from theory.search import Pmf
 
@@ -165,7 +162,7 @@ def naive_lossy_tv(seed: int) -> Finding:
 
 
 def _spent(rule: Rule, p: Any, q: Any) -> Any:
-    return tv(step_law(rule, p, q), np.array(p, dtype=object))
+    return tv(step_law(rule, p, q), p)
 
 
 # Where q(x) is small --------------------------------------------------------------------------------------------
@@ -180,11 +177,16 @@ EXPLODING = (  # one set of readings for every entry with the word
 LISTS, DELTA = ((1, 2), (0, 2), (1, 0)), Fraction(1, 5)  # neighbours of three tokens, and LANTERN's bound
 
 
+def gathered(p: Pmf) -> list[Fraction]:
+    """m(x), the mass of the neighbours that join x: with q(x) = 1 LANTERN accepts x with p(x) + m(x)."""
+    return [Lantern(LISTS, DELTA).accept(p, point_mass(x, len(p)), x)[()] - p[x] for x in range(len(p))]
+
+
 def small_q() -> Evidence:
     """The ratio of a token with p = 0, and whether it is accepted, as its q alone falls."""
     p, epsilon, parts = weights(0, 1, 9), Fraction(1, 10), (100, 1000, 10000)
     rows = [(Fraction(1, n), Fraction(9, 100), Fraction(91, 100) - Fraction(1, n)) for n in parts]
-    added = gathered(p, LISTS, DELTA)[0]
+    added = gathered(p)[0]
     ratios = {
         "the lossless rule": (Speculative(), [p[0] / q[0] for q in rows]),
         "amplify with k = 2": (Amplify(2), [2 * p[0] / q[0] for q in rows]),
@@ -379,7 +381,7 @@ def drawbacks(seed: int) -> Finding:
     """
     rule = Lantern(LISTS, DELTA)
     p, q = weights(0, 1, 9), weights(1, 9, 90)
-    moved = gathered(p, LISTS, DELTA)
+    moved = gathered(p)
     mean = sum((p[x] + moved[x]) / q[x] * q[x] for x in range(3))
     law = step_law(rule, p, q)
     return holds_if(
@@ -451,9 +453,7 @@ def accumulation(seed: int) -> Finding:
 
 def _alternating(size: int, e: Fraction) -> tuple[Pmf, Pmf]:
     """A near-uniform pair that differs by e on an even number of tokens, up and down in turn."""
-    signs = [(-1) ** x if x < size - size % 2 else 0 for x in range(size)]
-    p, q = (tuple(Fraction(1, size) + side * sign * e / 2 for sign in signs) for side in (1, -1))
-    return p, q
+    return _tilted(weights(*[1] * size), range(size - size % 2), e)
 
 
 def concentrated() -> list[Evidence]:

@@ -5,7 +5,6 @@ And what its printed form of SJD emits.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from math import exp, lgamma, log
 from typing import Any
@@ -28,12 +27,12 @@ from theory.claims.evidence import (
     require,
 )
 from theory.claims.format import fmt, fmt_row, numbers
-from theory.claims.gsd.acceptance import LABELS, PAIR, group_masses, mean_ratio, weights
+from theory.claims.gsd.acceptance import LABELS, MAX_GAP, PAIR, group_masses, mean_ratio, weights
 from theory.claims.proven import over_more_tokens, proven
-from theory.claims.sjd.losslessness import deviation, two_tokens
+from theory.claims.sjd.losslessness import deviation, on_two_tokens, two_tokens
 from theory.claims.sources import derived, said
 from theory.distances import kl, tv
-from theory.exact import acceptance, sequence_law, step_law, target_law
+from theory.exact import acceptance, step_law
 from theory.search import Pmf
 
 CLAIMS = Claims("gsd")
@@ -73,19 +72,15 @@ def unbiased_ratio(seed: int) -> Finding:
     """
     k, epsilon = Fraction(2), Fraction(1, 10)
 
-    def naive(raised: Callable[[np.ndarray], np.ndarray]) -> Callable[..., np.ndarray]:
-        return lambda p, q, labels: (q * raised(p) / q).sum(axis=1)
-
-    p, q = (np.array([side], dtype=object) for side in PAIR)
+    p, q = (np.array(side, dtype=object) for side in PAIR)
     means = {
-        "group": mean_ratio(p, q, LABELS)[0],
-        "token": mean_ratio(p, q, (0, 1, 2))[0],
-        "amplify": naive(lambda p: k * p)(p, q, LABELS)[0],
-        "addition": naive(lambda p: p + epsilon)(p, q, LABELS)[0],
+        "group": mean_ratio(*PAIR, LABELS),
+        "token": mean_ratio(*PAIR, (0, 1, 2)),
+        "amplify": (q * (k * p / q)).sum(),
+        "addition": (q * ((p + epsilon) / q)).sum(),
     }
-    right = (means["group"], means["token"], means["amplify"], means["addition"]) == (1, 1, k, 1 + 3 * epsilon)
     return holds_if(
-        proven("gsd.unbiased") and right,
+        proven("gsd.unbiased") and [*means.values()] == [1, 1, k, 1 + 3 * epsilon],
         example(
             "p = (1/3, 1/3, 1/3), q = (1/4, 1/2, 1/4), groups of tokens 0, 1 and of token 2, k = 2, epsilon = 0.1: "
             "means " + ", ".join(f"{fmt(value)} of {name}" for name, value in means.items()),
@@ -125,19 +120,12 @@ def biased_windows() -> list[Evidence]:
 TWO_GROUPS = weights(0, 1, 1), weights(1, 0, 0)  # with the groups 0, 0, 1
 
 
-def _off(p: Pmf, q: Pmf, labels: tuple[int, ...], what: str, rule: str = "grouped") -> dict[str, Any]:
-    """The numbers of an example: law and target, by token or group."""
-    law = step_law(make_rule(rule, labels=labels), p, q)
-    found = {}
-    if what == "group":
-        group, aim = (group_masses(np.array([row], dtype=object), labels)[0] for row in (law, p))
-        found = {"group_law": group, "group_target": aim}
-    return described(rule, {"labels": labels}, p, q, **found)
-
-
-def _groups_off(found: dict[str, Any]) -> Any:
-    """TV between the law of groups and the target's."""
-    return tv(*([Fraction(mass) for mass in found["exact"][name]] for name in ("group_law", "group_target")))
+def _by_group(rule: str) -> dict[str, Any]:
+    """What a rule does on these, and the laws of groups."""
+    p, q = TWO_GROUPS
+    law = step_law(make_rule(rule, labels=LABELS), p, q)
+    masses = {"group_law": group_masses(law, LABELS), "group_target": group_masses(p, LABELS)}
+    return described(rule, {"labels": LABELS}, p, q, **masses)
 
 
 def biased_laws() -> list[Evidence]:
@@ -145,12 +133,13 @@ def biased_laws() -> list[Evidence]:
     p, q, labels = weights(0, 1), weights(1, 0), (0, 0)
     law = step_law(Grouped(labels), p, q)
     require(tv(step_law(Speculative(), p, q), p) == 0 < tv(law, p), f"the law of tokens is {law}")
-    grouped, mended = (_off(*TWO_GROUPS, LABELS, "group", rule) for rule in ("grouped", "grouped-group-residual"))
-    require(_groups_off(mended) == 0 < _groups_off(grouped), "the law of groups is as with a residual over groups")
+    grouped, mended = map(_by_group, ("grouped", "grouped-group-residual"))
+    right = [each["exact"]["group_law"] == each["exact"]["group_target"] for each in (grouped, mended)]
+    require(right == [False, True], "the law of groups is as with a residual over groups")
     return [
         example(
             f"not for every p and q do tokens follow p: p = (0, 1), q = (1, 0), one group: their law is {fmt_row(law)}",
-            _off(p, q, labels, "token"),
+            described("grouped", {"labels": labels}, p, q),
         ),
         example(
             "nor groups p': p = (0, 1/2, 1/2), q = (1, 0, 0), groups of tokens 0, 1 and of token 2: their law is "
@@ -172,7 +161,7 @@ def unbiased_group_residual(seed: int) -> Finding:
     is replaced by one from $[p' - q']_+$. So the group follows $p'$ exactly. The token within it does not follow $p$:
     accepted tokens follow $q$ within their group.
     """
-    numbers_of = _off(*TWO_GROUPS, LABELS, "group", "grouped-group-residual")
+    numbers_of = _by_group("grouped-group-residual")
     return holds_if(
         proven("gsd.unbiased.group-residual"),
         over_more_tokens("gsd.unbiased.group-residual", seed),
@@ -188,8 +177,6 @@ def unbiased_group_residual(seed: int) -> Finding:
 # Tokens that the target excludes --------------------------------------------------------------------------------
 
 NOT_SAID = "The paper does not speak of tokens of target probability 0; top-k sampling makes most tokens such."
-
-MAX_GAP = 0.15  # the paper's filter on the gap of probabilities
 
 
 def emits_impossible(rule: Rule, p: Any, q: Any) -> Any:
@@ -379,15 +366,15 @@ def sjd_printed(seed: int) -> Finding:
     $q$ is the target's row after the rejected token, and $p$ that after the token that replaces it.
     """
     row = weights(1, 2)
-    process, printed, drawn_again = two_tokens(row, row), TailRelabelled(2), Sjd(2)
-    law, off = sequence_law(printed, process, Speculative())[0], deviation(printed, process)
-    require(deviation(drawn_again, process) == 0, "SJD does not have the target's law")
+    process, printed = two_tokens(row, row), TailRelabelled(2)
+    off = deviation(printed, process)
+    require(deviation(Sjd(2), process) == 0, "SJD does not have the target's law")
     return refuted_if(
         off > 0,
         counterexample(
             f"two tokens, two drafts, the first row (1/3, 2/3), the next one (1/3, 2/3) after token 0 and (2/3, 1/3) "
             f"after token 1: the law of both tokens is off by TV {fmt(off)}",
-            numbers(p={"": row, "0": row, "1": row[::-1]}, window=2, law=law, target=target_law(process), tv=off),
+            on_two_tokens(printed, row, row, window=2),
         ),
         control("the same check finds that the drafts drawn again from the rows of the call have the target's law"),
     )

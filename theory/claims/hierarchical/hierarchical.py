@@ -12,22 +12,14 @@ from simlab.decoders import Block, Decoder, Hierarchical, SpeculativeDecoder
 from simlab.processes import TableProcess
 from simlab.rules import Speculative
 from theory.claims.base import Claims, Finding
-from theory.claims.evidence import (
-    counterexample,
-    enumeration,
-    example,
-    holds_if,
-    refuted_if,
-    rejects_mutants,
-    require_found,
-)
+from theory.claims.evidence import counterexample, enumeration, example, holds_if, refuted_if, rejects_mutants
 from theory.claims.format import fmt, fmt_row, numbers
-from theory.claims.leviathan.speculative_rule import Row, constant
+from theory.claims.leviathan.speculative_rule import Row, constant, two_processes
 from theory.claims.proven import proven
 from theory.claims.sources import Repository, derived, said
 from theory.distances import aligned, tv
 from theory.exact import Law, block_acceptance, block_law, complete, target_law
-from theory.example_processes import random_process
+from theory.failures import CheckFailed
 
 CLAIMS = Claims("hierarchical")
 CODE = Repository("ZhouYuxuanYX/Hierarchical-Speculative-Decoding", "b8575e2ad42bcf2b32d0c6f3481eb49099453f33")
@@ -54,12 +46,8 @@ def same_rows(p: Row, q: Row, gamma: int) -> Case:
 
 def random_cases(seed: int, gammas: Sequence[int] = (1, 2, 3)) -> list[Case]:
     """Processes that depend on the whole prefix, with zeros and without."""
-
-    def world(seed: int, vocabulary: int, gamma: int, zeros: float) -> TableProcess:
-        return random_process(seed, vocabulary, gamma + 1, zeros=zeros)
-
     return [
-        Case(world(seed + k, v, gamma, z), world(seed + k + 500, v, gamma, z), gamma)
+        Case(*two_processes(seed + k, v, gamma + 1, z), gamma)
         for k, (v, z) in enumerate(((2, 0.0), (2, 0.3), (3, 0.3)))
         for gamma in gammas
         if v ** (2 * gamma) < 700
@@ -88,7 +76,7 @@ def smallest(biased: Decoder, gamma: int) -> tuple[Case, list[Row]]:
             rows: list[Row] = [(Fraction(k, denominator), Fraction(denominator - k, denominator)) for k in (a, b)]
             if off(biased, case := same_rows(rows[0], rows[1], gamma)) > 0:
                 return case, rows
-    return require_found(None, f"no pair of rows with a denominator up to 6 shows a bias at gamma = {gamma}")
+    raise CheckFailed(f"no pair of rows with a denominator up to 6 shows a bias at gamma = {gamma}")
 
 
 # One algorithm under two names ---------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from simlab.processes import TableProcess
 from simlab.randomness import Randomness
 from simlab.rules import Rule, Speculative
 from theory.claims.base import Claims, Finding
-from theory.claims.evidence import enumeration, example, first, holds_if, rejects_mutants
+from theory.claims.evidence import enumeration, example, holds_if, rejects_mutants
 from theory.claims.format import fmt, fmt_row
 from theory.claims.hierarchical.hierarchical import marginals
 from theory.claims.proven import over_more_tokens, proven
@@ -181,7 +181,7 @@ def reuse_mended(seed: int) -> Finding:
         enumerated,
         rejects_mutants(
             {f"newest row, threshold {t}": SjdPp(3, tau=t, declared="newest") for t in THRESHOLDS},
-            lambda d: first(deviation(d, process) for process in worlds(seed)),
+            lambda decoder: deviation(decoder, sticky_process(CHAIN, 3, 3)),  # of two tokens, threshold 2 keeps none
             "the sequence law",
         ),
     )

@@ -17,22 +17,11 @@ from theory.claims.evidence import example, holds_if, identity, rejects_mutants,
 from theory.claims.format import fmt_row, numbers
 from theory.claims.lantern.relaxation import Case, cases, each_token
 from theory.claims.sources import derived, said
-from theory.distances import js, tv
+from theory.distances import js, kl, tv
 
 CLAIMS = Claims("lantern")
 
 # Metrics -------------------------------------------------------------------------------------------------------
-
-
-def kl(p: Any, q: Any) -> float:
-    """The Kullback-Leibler divergence of q from p in nats."""
-    return sum(float(a) * log(a / b) for a, b in zip(p, q, strict=True) if a > 0)
-
-
-def symmetric_js(p: Any, q: Any) -> float:
-    """The Jensen-Shannon divergence in nats."""
-    middle = [(a + b) / 2 for a, b in zip(p, q, strict=True)]
-    return (kl(p, middle) + kl(q, middle)) / 2
 
 
 def detour(divergence: Any, p: Any, r: Any, middle: Any) -> float:
@@ -63,8 +52,8 @@ def metric(seed: int) -> Finding:
     """
     first, last = (Fraction(1), Fraction(0)), (Fraction(0), Fraction(1))
 
-    whole, half = symmetric_js(first, last), symmetric_js(first, HALVES)
-    far = detour(lambda p, q: symmetric_js(p, q) ** 0.5, first, last, HALVES)
+    whole, half = js(first, last), js(first, HALVES)
+    far = detour(lambda p, q: js(p, q) ** 0.5, first, last, HALVES)
     require(far <= 0, "the root of the Jensen-Shannon divergence is no metric")
     a, b, c = HALVES, (Fraction(1, 4), Fraction(3, 4)), (Fraction(1, 10), Fraction(9, 10))
 
@@ -74,7 +63,7 @@ def metric(seed: int) -> Finding:
     asymmetry, longer = violations(kl)
 
     return holds_if(
-        asymmetry > 0 and longer > 0 and detour(symmetric_js, first, last, HALVES) > 0,
+        asymmetry > 0 and longer > 0 and detour(js, first, last, HALVES) > 0,
         example(
             f"a = {fmt_row(a)}, b = {fmt_row(b)}, c = {fmt_row(c)}: D(a, b) = {kl(a, b):.4f}, D(b, a) = "
             f"{kl(b, a):.4f}; D(a, c) = {kl(a, c):.4f} > D(a, b) + D(b, c) = {kl(a, b) + kl(b, c):.4f}",

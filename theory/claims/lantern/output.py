@@ -32,6 +32,7 @@ from theory.claims.proven import proven
 from theory.claims.sources import Source, derived, said
 from theory.distances import tv
 from theory.exact import acceptance, deviation, step_law
+from theory.example_processes import point_mass
 
 CLAIMS = Claims("lantern")
 
@@ -284,8 +285,7 @@ def gain(seed: int) -> Finding:
         worst = Fraction(-1)
         for p, _, lists, delta in cases(seed):
             for x in range(len(p)):
-                row = tuple(Fraction(int(y == x)) for y in range(len(p)))
-                worst = max(worst, make(lists, delta).accept(p, row, x)[()] - p[x] - delta)
+                worst = max(worst, make(lists, delta).accept(p, point_mass(x, len(p)), x)[()] - p[x] - delta)
         return worst
 
     def printed(table: dict[int, tuple[int, ...]]) -> dict[str, list[Fraction]]:

@@ -16,7 +16,7 @@ from theory.acceptance import alpha, expected_tokens, speedup
 from theory.claims.base import Claims, Finding
 from theory.claims.evidence import enumeration, example, holds_if, identity, rejects_mutants
 from theory.claims.format import fmt, numbers
-from theory.claims.leviathan.speculative_rule import constant
+from theory.claims.leviathan.speculative_rule import constant, two_processes
 from theory.claims.proven import proven
 from theory.claims.sources import derived
 from theory.cost_of_rows import Cost, affine, best_draft_length, break_even_batch, speedup_by_rows
@@ -76,7 +76,7 @@ def small_cases() -> list[Case]:
     """Decoders over context-dependent processes that are enumerated in no time."""
     found = []
     for k in range(2):
-        target, draft = random_process(k, 2, 4), random_process(k + 100, 2, 4)
+        target, draft = two_processes(k, 2, 4)
         found += [Case(SpeculativeDecoder(gamma), target, draft, gamma + 1, gamma) for gamma in (1, 2, 3)]
         found += [Case(make_decoder(name, window=2), target, None, 3, 0) for name in ("sjd", "sjd-ac")]
     tree = make_decoder("sjd-pac", window=2, candidates=2, depth=1, tree="comb")

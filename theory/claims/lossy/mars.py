@@ -14,6 +14,7 @@ from theory.claims.format import fmt, fmt_row, numbers
 from theory.claims.lossy.truncation import PAIR
 from theory.claims.sources import Repository
 from theory.distances import tv
+from theory.example_processes import point_mass
 from theory.search import Pmf
 
 CLAIMS = Claims("lossy")
@@ -34,11 +35,6 @@ def one_child(rule: Rule, p: Pmf, q: Pmf, x: int) -> list[Fraction]:
     return [(1 - accepted) * mass + (accepted if y == x else 0) for y, mass in enumerate(after)]
 
 
-def point(x: int, size: int) -> Pmf:
-    """The row that is all on x."""
-    return tuple(Fraction(y == x) for y in range(size))
-
-
 @CLAIMS.claim(
     "mars-reference.unrelaxed",
     CODE.function(FILE, FUNCTION, f"{COMPUTES} The children are the draft model's likeliest tokens, not drawn from q."),
@@ -55,7 +51,7 @@ def unrelaxed(seed: int) -> Finding:
     p = q = (Fraction(2, 3), Fraction(1, 3))
     x = 0
     drawn = one_child(MarsReference(UNRELAXED), p, q, x)
-    scored = one_child(Speculative(), p, point(x, 2), x)
+    scored = one_child(Speculative(), p, point_mass(x, 2), x)
     require(tv(scored, p) == 0, "a child scored with its point mass is said to be verified with loss")
     return refuted_if(
         tv(drawn, p) > 0,

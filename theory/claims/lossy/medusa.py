@@ -12,11 +12,12 @@ from theory.claims.base import Claims, Finding
 from theory.claims.evidence import example, holds_if, identity, rejects_mutants
 from theory.claims.format import fmt, fmt_row
 from theory.claims.leviathan.speculative_rule import random_pairs
-from theory.claims.lossy.mars import one_child, point
+from theory.claims.lossy.mars import one_child
 from theory.claims.lossy.truncation import PAIR
 from theory.claims.sources import Repository, derived
 from theory.distances import tv
 from theory.exact import step_law
+from theory.example_processes import point_mass
 from theory.search import Pmf
 
 CLAIMS = Claims("lossy")
@@ -89,11 +90,11 @@ def no_chance(seed: int) -> Finding:
 
     def drawn(rule: Rule) -> Fraction:
         """What is left to chance: the most that is not surely the child, or surely the likeliest token."""
-        laws = ((p, x, one_child(rule, p, point(x, len(p)), x)) for p in rows for x in range(len(p)))
+        laws = ((p, x, one_child(rule, p, point_mass(x, len(p)), x)) for p in rows for x in range(len(p)))
         return max(1 - max(law[x], law[p.index(max(p))]) for p, x, law in laws)
 
     p, x = PAIR[0], 2
-    law = one_child(MedusaReference(), p, point(x, len(p)), x)
+    law = one_child(MedusaReference(), p, point_mass(x, len(p)), x)
     return holds_if(
         drawn(MedusaReference()) == 0,
         identity(f"in rationals on {len(rows)} rows over 2 to 6 tokens with zeros, and every child"),

@@ -72,6 +72,11 @@ def together(first: Finding, *others: Finding) -> Finding:
     return Finding(verdict, [piece for each in (first, *others) for piece in each.evidence])
 
 
+def undecided(found: Finding) -> Finding:
+    """The finding where rows that do not agree say nothing against a statement about what is not printed."""
+    return Finding("not-decided" if found.verdict == "refuted" else found.verdict, found.evidence)
+
+
 def not_so(where: str, stronger: Finding) -> Sequence[Evidence]:
     """The evidence that refutes a stronger statement; raises ``CheckFailed`` where it is not refuted."""
     require(stronger.verdict == "refuted", f"it is so {where}")

@@ -38,9 +38,9 @@ def speedup_dependent(alpha: Interval, gamma: int, cost: Interval) -> Interval:
 
 
 def alpha_needed(ratio: float, gamma: int, cost: float) -> float | None:
-    """The rate at which equation 51 gives the speedup ``ratio``; none if even accepting every draft does not."""
+    """The rate at which equation 51 gives the speedup ``ratio``; none where no rate does."""
     wanted = ratio * (gamma * cost + 1)
-    if wanted > gamma + 1:
+    if not 1 <= wanted <= gamma + 1:
         return None
     return scipy.optimize.brentq(lambda alpha: sum(alpha**k for k in range(gamma + 1)) - wanted, 0.0, 1.0)
 

@@ -11,7 +11,7 @@ from simlab.rules import DynamicGrouped
 from theory.claims.base import Claims, Evidence, Finding
 from theory.claims.evidence import example, require
 from theory.claims.format import fmt, fmt_row, numbers
-from theory.claims.published.comparisons import Comparison, judged, not_so
+from theory.claims.published.comparisons import Comparison, judged, not_so, undecided
 from theory.claims.published.repeated_rows import COCO, LUMINA, PARTI, metrics, setting
 from theory.claims.sources import said
 from theory.distances import tv
@@ -338,12 +338,13 @@ def lantern_quality(seed: int) -> Finding:
     """
     ledger = published()
     same = {own.line: Fraction(base.value) for own, base in _fastest(ledger).values()}
-    found = judged(
-        _as_good,
-        ("scores", "are no worse than plain decoding's", "are worse than plain decoding's"),
-        {"the scores of plain decoding": ledger.altered(same)},
+    return undecided(
+        judged(
+            _as_good,
+            ("scores", "are no worse than plain decoding's", "are worse than plain decoding's"),
+            {"the scores of plain decoding": ledger.altered(same)},
+        )
     )
-    return Finding("not-decided" if found.verdict == "refuted" else found.verdict, found.evidence)
 
 
 def _fastest(ledger: Ledger) -> dict[str, tuple[Row, Row]]:

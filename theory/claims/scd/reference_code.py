@@ -35,10 +35,6 @@ def told(renewal: Any, stay: Fraction = STAY) -> dict[str, Any]:
     return {"law": law, "tv": deviation(decoder, chain), "calls": mean(steps)}
 
 
-def _words(law: Any) -> dict[str, Any]:
-    return {" ".join(map(str, tokens)): mass for tokens, mass in law.items()}
-
-
 @CLAIMS.claim(
     "scd-reference.lossless",
     CODE.function(FILE, FUNCTION, COMPUTES),
@@ -62,8 +58,8 @@ def reference_lossless(seed: int) -> Finding:
             f"{WORLD}: TV {fmt(found['tv'])} from the target's law",
             numbers(
                 stay=STAY,
-                law=_words(found["law"]),
-                target=_words(target_law(sticky_process(STAY, 2, LENGTH))),
+                law=found["law"],
+                target=target_law(sticky_process(STAY, 2, LENGTH)),
                 tv=found["tv"],
             ),
         ),

@@ -38,7 +38,7 @@ HEADLINES = (
         "sjd.window",
         "Speed: the acceleration is almost at its maximum from 16 inputs a call on.",
         "not-refuted",
-        "On the simulated image-like process 32 inputs add less than a tenth to 16.",
+        "On the simulated image-like process 16 inputs commit at least nine tenths of what 32 do.",
     ),
 )
 

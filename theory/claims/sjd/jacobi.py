@@ -14,7 +14,7 @@ from simlab.processes import Processed
 from simlab.randomness import Tape
 from simlab.rules import Speculative
 from theory.claims.base import Claims, Finding, Verdict
-from theory.claims.evidence import rejects_mutants, require, simulation
+from theory.claims.evidence import judged, rejects_mutants, require, simulation
 from theory.claims.sjd.losslessness import deviation
 from theory.claims.sjd.speeds import (
     ERRORS,
@@ -24,13 +24,12 @@ from theory.claims.sjd.speeds import (
     SLOW,
     STATED,
     TENTH,
-    added,
+    below,
+    beyond,
     drafts,
-    judged,
-    not_faster,
+    faster,
     speeds_of,
     summary,
-    surely_slower,
 )
 from theory.claims.sources import derived, said
 from theory.example_processes import random_process, sticky_process
@@ -66,17 +65,12 @@ def jacobi_fresh(seed: int) -> Finding:
     small = [sticky_process(Fraction(3, 4), 2, 5), *(random_process(seed + k, 2, 5, zeros=0) for k in range(2))]
     require(max(deviation(Jacobi(3), process) for process in small) == 0, "Jacobi decoding is not lossless")
 
-    def accelerates(found: Speed) -> float:
-        """By how much more than 1.1 tokens a call it may commit."""
-        return max(0.0, found.mean.interval(1 - FALSE_ALARMS)[1] - SLOW)
-
     return judged(
-        accelerates(fresh),
-        fresh.mean.interval(1 - FALSE_ALARMS)[0] > SLOW,
+        below(fresh, SLOW),
         simulation(
             f"tokens a call: fresh {fresh} (printed for Lumina-mGPT: {PRINTED_JACOBI}), SJD {sjd}; {STATED}",
         ),
-        rejects_mutants({"SJD": sjd}, accelerates, "no acceleration"),
+        rejects_mutants({"SJD": sjd}, lambda found: below(found, SLOW) != 1, "no acceleration"),
     )
 
 
@@ -96,11 +90,11 @@ def jacobi_fixed(seed: int) -> Finding:
     found = speeds_of({"fresh": FRESH, "fixed": FIXED, "SJD": SJD}, seed)
     fresh, fixed, sjd = found.values()
     pairs = [(fixed, fresh), (sjd, fixed)]
+    reversed_ = [(fixed, sjd), (fresh, fixed)]
     return judged(
-        not_faster(pairs),
-        surely_slower(pairs),
+        faster(pairs),
         simulation(f"tokens a call: {summary(found)}; {STATED}"),
-        rejects_mutants({"the order reversed": [(fixed, sjd), (fresh, fixed)]}, not_faster, "the order"),
+        rejects_mutants({"the order reversed": reversed_}, lambda pairs: faster(pairs) != 1, "the order"),
     )
 
 
@@ -164,15 +158,17 @@ def stability_jacobi(seed: int) -> Finding:
     """
     sjd, jacobi = at_each_top(SJD, seed), at_each_top(FRESH, seed)
     pairs = [(one, jacobi[name]) for name, one in sjd.items()]
+    exchanged = [(other, one) for one, other in pairs]
     return judged(
-        not_faster(pairs),
-        surely_slower(pairs),
+        faster(pairs),
         simulation(
             "tokens a call, SJD and Jacobi decoding: "
             + "; ".join(f"{name} {one} and {jacobi[name]}" for name, one in sjd.items())
             + f"; {STATED_OF_FEWER}, sign tests at a false-alarm rate of {FALSE_ALARMS:g}"
         ),
-        rejects_mutants({"SJD and Jacobi decoding exchanged": [(b, a) for a, b in pairs]}, not_faster, "being ahead"),
+        rejects_mutants(
+            {"SJD and Jacobi decoding exchanged": exchanged}, lambda pairs: faster(pairs) != 1, "being ahead"
+        ),
     )
 
 
@@ -229,13 +225,13 @@ def stability_level(seed: int) -> Finding:
     found = at_each_top(SJD, seed)
     few, all_ = found.values()
 
-    def alike(one: Speed, other: Speed) -> float:
-        """By how much ``other`` may be less than a tenth above ``one``."""
-        return max(0.0, TENTH - added(other, one)[0])
+    def smaller(one: Speed, other: Speed) -> int:
+        """1 or -1 where ``one`` surely is, or is not, smaller than ``other`` by more than a tenth of it."""
+        return -beyond(one, other, 1 - TENTH)
 
+    wrong = {"exchanged": (all_, few), "with itself": (few, few)}
     return judged(
-        alike(few, all_),
-        added(all_, few)[1] < TENTH,
+        smaller(few, all_),
         simulation(f"tokens a call: {summary(found)}; {STATED_OF_FEWER}, at {FALSE_ALARMS:g}"),
-        rejects_mutants({"exchanged": (all_, few), "with itself": (few, few)}, lambda pair: alike(*pair), "the fall"),
+        rejects_mutants(wrong, lambda pair: smaller(*pair) != 1, "the fall"),
     )

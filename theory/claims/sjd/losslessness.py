@@ -23,7 +23,7 @@ from theory.distances import tv
 from theory.exact import laws as exact
 from theory.exact import mean, merged_unfinished, sequence_law, target_law, transitions
 from theory.example_processes import greedy_process, random_process
-from theory.search import pairs, smallest_violation
+from theory.search import Pmf, pairs, smallest_violation
 
 CLAIMS = Claims("sjd")
 LOSSLESS = Speculative()
@@ -261,26 +261,27 @@ def independence(seed: int) -> Finding:
         smallest_violation(pairs, lambda e: deviation(broken, two_tokens(*e)) > 0, seed, levels=((2, 1), (2, 4))),
         "one uniform for all draws of a call does not change the law",
     )
-    process = two_tokens(first, then)
     return holds_if(
         proven("sjd.independence"),
         example(
             f"two tokens, two drafts, all draws of a call from one uniform: the law of the sequence is off by TV "
-            f"{fmt(deviation(broken, process))}",
-            numbers(
-                p={"": first, "0": then, "1": then[::-1]},
-                window=2,
-                law=sequence_law(broken, process, LOSSLESS)[0],
-                target=target_law(process),
-                tv=deviation(broken, process),
-            ),
+            f"{fmt(deviation(broken, two_tokens(first, then)))}",
+            on_two_tokens(broken, first, then, window=2),
         ),
     )
 
 
-def two_tokens(first: tuple[Fraction, ...], then: tuple[Fraction, ...]) -> TableProcess:
+def two_tokens(first: Pmf, then: Pmf) -> TableProcess:
     """Two tokens; the second follows ``then`` after a 0 and its mirror image after a 1."""
     return TableProcess(2, 2, lambda prefix: first if not prefix else then if prefix[0] == 0 else then[::-1])
+
+
+def on_two_tokens(decoder: Decoder, first: Pmf, then: Pmf, window: int) -> dict[str, Any]:
+    """The numbers of an example: the rows of :func:`two_tokens`, and the law that a decoder has there."""
+    process = two_tokens(first, then)
+    law, target = sequence_law(decoder, process, LOSSLESS)[0], target_law(process)
+    rows = {"": first, "0": then, "1": then[::-1]}
+    return numbers(p=rows, window=window, law=law, target=target, tv=deviation(decoder, process))
 
 
 # Steps ---------------------------------------------------------------------------------------------------------

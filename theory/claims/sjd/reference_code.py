@@ -15,9 +15,17 @@ from theory.claims.base import Claims, Finding
 from theory.claims.evidence import example, holds_if, rejects_mutants, require, require_found, small_scale
 from theory.claims.format import fmt, fmt_row, numbers
 from theory.claims.proven import over_more_tokens, proven
-from theory.claims.sjd.losslessness import LOSSLESS, mean_steps, random_tables, sequences, two_tokens
+from theory.claims.sjd.losslessness import (
+    LOSSLESS,
+    deviation,
+    mean_steps,
+    on_two_tokens,
+    random_tables,
+    sequences,
+    two_tokens,
+)
 from theory.claims.sources import Repository
-from theory.distances import aligned, tv
+from theory.distances import tv
 from theory.exact import sequence_law, step_law, target_law
 from theory.example_processes import random_process
 from theory.search import pairs, searched, smallest_violation
@@ -183,19 +191,12 @@ def reference_greedy(seed: int) -> Finding:
     )
     first, then = require_found(found, f"no deviation found: {searched(levels)}")
     process = two_tokens(first, then)
-    law, target = sequence_law(loop, process, LOSSLESS)[0], target_law(process)
     return holds_if(
         not like_either(loop, process),
         example(
             f"two tokens, two drafts: the law of the sequence is off the target by TV "
-            f"{fmt(tv(*aligned(law, target)))}, and is no point mass",
-            numbers(
-                p={"": first, "0": then, "1": then[::-1]},
-                window=3,
-                law=law,
-                target=target,
-                tv=tv(*aligned(law, target)),
-            ),
+            f"{fmt(deviation(loop, process))}, and is no point mass",
+            on_two_tokens(loop, first, then, window=3),
         ),
         rejects_mutants(
             {"sampling": PointMassSjd(2)}, lambda decoder: like_either(decoder, process), "being like neither"

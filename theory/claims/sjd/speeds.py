@@ -8,13 +8,14 @@ draft from the row behind the window (sjd-reference.lossless).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from simlab.decoders import Decoder
-from theory.claims.base import Evidence, Finding, Verdict
+from simlab.statistics import Estimate, paired
+from theory.claims.evidence import side
 from theory.image_process import FALSE_ALARMS, FEW, STAND_IN, Speed, compare, speed
 
 SIMULATES = "SJD on the image-like process"
@@ -40,26 +41,25 @@ def summary(speeds: Mapping[str, Speed]) -> str:
     return ", ".join(f"{name} {found}" for name, found in speeds.items())
 
 
-def added(one: Speed, other: Speed) -> tuple[float, float]:
-    """The least and the most that ``one`` surely adds to the step compression of ``other``, as shares of it."""
-    low, high = compare(one, other).gain.interval(1 - FALSE_ALARMS)
-    return low / other.mean.mean, high / other.mean.mean
+def excess(one: Speed, other: Speed, factor: float) -> Estimate:
+    """Tokens a call of ``one`` less ``factor`` times those of ``other``, on the images that both have."""
+    n = min(len(one.calls), len(other.calls))
+    return paired(one.ratios[:n], factor * other.ratios[:n])
 
 
-def judged(open_: float, missed: bool, *evidence: Evidence) -> Finding:
-    """``not-refuted`` if nothing is open, ``refuted`` if it is surely missed, else ``not-decided``."""
-    verdict: Verdict = "not-refuted" if open_ == 0 else "refuted" if missed else "not-decided"
-    return Finding(verdict, evidence)
+def beyond(one: Speed, other: Speed, factor: float, alarms: float = FALSE_ALARMS) -> int:
+    """1 or -1 where ``one`` surely commits more or fewer tokens a call than ``factor`` times ``other``, else 0."""
+    return side(excess(one, other, factor).interval(1 - alarms))
 
 
-def not_faster(pairs: Collection[tuple[Speed, Speed]]) -> int:
-    """In how many pairs the first is not surely faster than the second."""
-    return sum(compare(one, other).sure != 1 for one, other in pairs)
+def below(found: Speed, bound: float) -> int:
+    """1 or -1 where a decoder surely commits fewer or more tokens a call than ``bound``, 0 where that is open."""
+    return -side(found.mean.interval(1 - FALSE_ALARMS), bound)
 
 
-def surely_slower(pairs: Collection[tuple[Speed, Speed]]) -> bool:
-    """Whether the first of any pair is surely slower than the second."""
-    return any(compare(one, other).sure == -1 for one, other in pairs)
+def faster(pairs: Iterable[tuple[Speed, Speed]]) -> int:
+    """1 where the first of every pair is surely the faster, -1 where that of one is surely the slower, else 0."""
+    return min(compare(one, other).sure for one, other in pairs)
 
 
 def autoregression(tokens: int) -> Speed:

@@ -16,11 +16,11 @@ from simlab.randomness import Tape
 from simlab.rules import Speculative
 from simlab.statistics import Estimate, estimate
 from theory.claims.base import Claims, Finding
-from theory.claims.evidence import counterexample, example, not_refuted_if, rejects_mutants
+from theory.claims.evidence import counterexample, example, judged, not_refuted_if, rejects_mutants, side
 from theory.claims.format import numbers
 from theory.claims.sjd.speeds import ERRORS
 from theory.claims.sjd_pac import figures
-from theory.claims.sjd_pac.speed import SIMULATES, VERDICT_OF
+from theory.claims.sjd_pac.speed import SIMULATES
 from theory.claims.sources import said
 from theory.distances import tv
 from theory.image_process import FALSE_ALARMS, STAND_IN, image
@@ -70,26 +70,24 @@ def row(seed: int) -> Finding:
         """1 or -1 where TV at ``offset`` is surely above or below TV at 32."""
         return _surely_above(found[offset], found[32])
 
-    return Finding(
-        VERDICT_OF[min(_falls(short), _small(far), rise(48))],
-        [
-            counterexample(
-                f"image-like process, TV by offset, exact for each of {len(PLACES)} places in {SAMPLES} images: "
-                + _summary(found)
-                + f"; {ERRORS}; sure at a false-alarm rate of {FALSE_ALARMS:g}; the same prefix in two calls: "
-                + twice(seed),
-                numbers(offsets=list(OFFSETS), tv=[e.mean for e in found.values()]),
-            ),
-            example(
-                f"{figures.DRAWN}: "
-                + ", ".join(f"{j}: {one:g}" for j, one in zip(figures.OFFSETS, figures.IMAGE, strict=True))
-                + " for images",
-                numbers(offsets=figures.OFFSETS, tv=figures.IMAGE),
-            ),
-            rejects_mutants({"one TV at all offsets": [short[0]] * len(short)}, lambda e: _falls(e) != 1, "the fall"),
-            rejects_mutants({"with 1 and 48": [found[1], *far, found[48]]}, lambda e: _small(e) != 1, "small TV"),
-            rejects_mutants({"offset 64 in place of 48": 64}, lambda offset: rise(offset) != 1, "the rise"),
-        ],
+    return judged(
+        min(_falls(short), _small(far), rise(48)),
+        counterexample(
+            f"image-like process, TV by offset, exact for each of {len(PLACES)} places in {SAMPLES} images: "
+            + ", ".join(f"{offset}: {e.mean:.3f} ± {e.error:.3f}" for offset, e in found.items())
+            + f"; {ERRORS}; sure at a false-alarm rate of {FALSE_ALARMS:g}; the same prefix in two calls: "
+            + twice(seed),
+            numbers(offsets=list(OFFSETS), tv=[e.mean for e in found.values()]),
+        ),
+        example(
+            f"{figures.DRAWN}: "
+            + ", ".join(f"{j}: {one:g}" for j, one in zip(figures.OFFSETS, figures.IMAGE, strict=True))
+            + " for images",
+            numbers(offsets=figures.OFFSETS, tv=figures.IMAGE),
+        ),
+        rejects_mutants({"one TV at all offsets": [short[0]] * len(short)}, lambda e: _falls(e) != 1, "the fall"),
+        rejects_mutants({"with 1 and 48": [found[1], *far, found[48]]}, lambda e: _small(e) != 1, "small TV"),
+        rejects_mutants({"offset 64 in place of 48": 64}, lambda offset: rise(offset) != 1, "the rise"),
     )
 
 
@@ -189,15 +187,10 @@ def _falls(values: list[Estimate]) -> int:
 
 def _small(values: list[Estimate]) -> int:
     """1 where all are surely below ``SMALL``, -1 where one is surely above it."""
-    ends = [e.interval(1 - FALSE_ALARMS) for e in values]
-    return min(int(high < SMALL) - int(low > SMALL) for low, high in ends)
+    return min(-side(each.interval(1 - FALSE_ALARMS), SMALL) for each in values)
 
 
 def _surely_above(one: Estimate, other: Estimate) -> int:
     """1 or -1 where ``one`` is surely above or below ``other``, 0 where that cannot be told."""
     (low, high), (least, most) = (e.interval(1 - FALSE_ALARMS) for e in (one, other))
-    return int(low > most) - int(high < least)
-
-
-def _summary(found: dict[int, Estimate]) -> str:
-    return ", ".join(f"{offset}: {e.mean:.3f} ± {e.error:.3f}" for offset, e in found.items())
+    return side((low - most, high - least))

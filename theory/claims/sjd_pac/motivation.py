@@ -20,16 +20,18 @@ from theory.claims.evidence import (
     counterexample,
     example,
     holds_if,
+    judged,
     not_refuted_if,
     refuted_if,
     rejects_mutants,
     require,
+    side,
 )
 from theory.claims.format import fmt, fmt_row, numbers
 from theory.claims.proven import proven
 from theory.claims.sjd.speeds import ERRORS
 from theory.claims.sjd_pac import figures
-from theory.claims.sjd_pac.speed import ALARMS, SIMULATES, VERDICT_OF
+from theory.claims.sjd_pac.speed import ALARMS, SIMULATES, printed_row
 from theory.claims.sources import said
 from theory.image_process import LOSSLESS, STAND_IN, image
 from theory.published.ledger import published
@@ -93,8 +95,7 @@ def resampling(seed: int) -> Finding:
     1.4 % of the others would.
     """
     found = rows_of_calls(seed)
-    typical = _typical(found["again"], -RARE, found)
-    return Finding(typical.verdict, [*typical.evidence, *first_draft()])
+    return _typical(found["again"], -RARE, found, *first_draft())
 
 
 @CLAIMS.claim(
@@ -120,26 +121,24 @@ def retained(seed: int) -> Finding:
     return _typical(found["kept"], OFTEN, found)
 
 
-def _typical(medians: Estimate, bound: float, found: dict[str, Estimate]) -> Finding:
+def _typical(medians: Estimate, bound: float, found: dict[str, Estimate], *more: Evidence) -> Finding:
     """Whether ``medians`` are surely above ``bound``, or below its size where it is negative."""
 
-    def side(value: Estimate) -> int:
-        low, high = value.interval(1 - ALARMS)
-        above = int(low > abs(bound)) - int(high < abs(bound))
+    def beyond(value: Estimate) -> int:
+        above = side(value.interval(1 - ALARMS), abs(bound))
         return above if bound > 0 else -above
 
     wrong = "kept" if bound < 0 else "again"
-    return Finding(
-        VERDICT_OF[side(medians)],
-        [
-            counterexample(
-                f"image-like process, sjd-ac with L = {BUDGET}: retained at the median position {found['kept']}, on "
-                f"average {found['kept, mean']}; drawn again at the median position {found['again']}, on average "
-                f"{found['again, mean']}; {ERRORS}; false alarms {ALARMS:g}",
-                numbers(medians=medians.mean, error=medians.error, images=medians.n),
-            ),
-            rejects_mutants({"one taken for the other": found[wrong]}, lambda e: side(e) != 1, "the median"),
-        ],
+    return judged(
+        beyond(medians),
+        counterexample(
+            f"image-like process, sjd-ac with L = {BUDGET}: retained at the median position {found['kept']}, on "
+            f"average {found['kept, mean']}; drawn again at the median position {found['again']}, on average "
+            f"{found['again, mean']}; {ERRORS}; false alarms {ALARMS:g}",
+            numbers(medians=medians.mean, error=medians.error, images=medians.n),
+        ),
+        rejects_mutants({"one taken for the other": found[wrong]}, lambda e: beyond(e) != 1, "the median"),
+        *more,
     )
 
 
@@ -283,7 +282,7 @@ def single_token(seed: int) -> Finding:
     the figure shows what the sentence says. Which run it is of nothing says: its calls commit 2.40 tokens in the mean,
     and 2.19 if what the others commit follows Fig. 1b, which contradicts Fig. 1a (pac.long-calls).
     """
-    row = published().one({"L": "32"}, paper="sjd-pac", table="2", method="sjd", metric="step_compression")
+    row = printed_row("2", "sjd", L=32)
 
     def shares(mean: Fraction) -> tuple[Fraction, Fraction]:
         """The least and the largest share of calls with one token."""

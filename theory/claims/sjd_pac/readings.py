@@ -15,7 +15,7 @@ from simlab.decoders.tree import NONE, make_tree
 from simlab.mutants import trees
 from simlab.processes import TableProcess
 from simlab.rules import Rule, Speculative, make_rule
-from simlab.statistics import Estimate, paired
+from simlab.statistics import Estimate
 from theory.candidates import candidate_sets, candidates_law, optimal_acceptance
 from theory.claims.base import Claims, Evidence, Finding
 from theory.claims.evidence import (
@@ -33,8 +33,8 @@ from theory.claims.evidence import (
 from theory.claims.format import fmt, fmt_row, numbers
 from theory.claims.proven import proven
 from theory.claims.sjd.losslessness import declared_left, deviation, honesty_gap, mean_steps, random_tables
-from theory.claims.sjd.speeds import ERRORS
-from theory.claims.sjd_pac.speed import MANY, SIMULATES, SOME, Tree, comb, printed_compression, tree_of_code
+from theory.claims.sjd.speeds import ERRORS, beyond, excess
+from theory.claims.sjd_pac.speed import MANY, SIMULATES, SOME, Tree, comb, printed_row, tree_of_code
 from theory.claims.sources import derived
 from theory.example_processes import random_process
 from theory.image_process import STAND_IN, Speed, compare, speed
@@ -132,21 +132,20 @@ def kept(seed: int) -> Finding:
     retained token and are stale for any other. As the last candidate it is not lossless: candidates drawn without
     replacement may not change places.
     """
-    some = processes(seed)
+    some, dense = processes(seed), [random_process(seed + 1, 2, 5, zeros=0.0)]
     shape: dict[str, Any] = {"candidates": 2, "depth": 1}
-    retained, dropped = (SjdPac(3, kept=which, **shape) for which in ("first", "dropped"))
     exact = {
-        "retained token first": steps(retained, some),
-        "dropped": steps(dropped, some),
-        "no continuation": steps(SjdPd(3, **shape), some),
+        "retained token first": steps(SjdPac(4, **shape), dense),
+        "dropped": steps(SjdPac(4, kept="dropped", **shape), dense),
+        "no continuation": steps(SjdPd(4, **shape), dense),
     }
-    worst = max(deviation(decoder, process) for decoder in (retained, dropped) for process in some)
+    worst = max(deviation(SjdPac(3, kept=which, **shape), one) for which in ("first", "dropped") for one in some)
     return holds_if(
         proven("pac.readings.kept") and worst == 0,
         enumeration(
             f"beyond the proof: V = 3 with length 4, V = 2 with length 5. The sequence law of both readings is the "
-            f"target's on {len(some)} processes (largest TV {fmt(worst)}); exact mean steps, window 3, K = 2, D = 1, "
-            "over both: " + ", ".join(f"{name} {float(value):.4f}" for name, value in exact.items()),
+            f"target's on {len(some)} processes (largest TV {fmt(worst)}); exact mean steps, window 4, K = 2, D = 1, "
+            "on one without zeros: " + ", ".join(f"{name} {float(value):.4f}" for name, value in exact.items()),
         ),
     )
 
@@ -233,15 +232,15 @@ def table_2(tree: Tree, seed: int, images: int = MANY) -> Ablation:
 
 def factor(one: tuple[str, int], other: tuple[str, int]) -> tuple[float, float]:
     """The least and the largest quotient of two rows of Table 2 that round to what is printed."""
-    a, b = (printed_compression("2", method, L=length) for method, length in (one, other))
-    return (a - 0.005) / (b + 0.005), (a + 0.005) / (b - 0.005)
+    a, b = (printed_row("2", method, L=length).interval for method, length in (one, other))
+    return float((a / b).low), float((a / b).high)
 
 
 def off(one: Speed, other: Speed, factors: tuple[float, float]) -> tuple[Estimate, bool]:
     """``one`` less the middle factor times ``other``, and whether it is surely off all factors."""
-    n = min(len(one.calls), len(other.calls))
-    low, high, middle = (paired(one.ratios[:n], f * other.ratios[:n]) for f in (*factors[::-1], sum(factors) / 2))
-    return middle, low.interval(1 - OFF_ALARMS)[0] > 0 or high.interval(1 - OFF_ALARMS)[1] < 0
+    least, most = factors
+    sure = beyond(one, other, most, OFF_ALARMS) == 1 or beyond(one, other, least, OFF_ALARMS) == -1
+    return excess(one, other, (least + most) / 2), sure
 
 
 @CLAIMS.claim(

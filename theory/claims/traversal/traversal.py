@@ -12,12 +12,12 @@ from simlab.rules import Speculative
 from theory.claims.base import Claims, Finding
 from theory.claims.evidence import enumeration, example, holds_if, not_refuted_if, rejects_mutants, search
 from theory.claims.format import fmt, fmt_row, numbers
-from theory.claims.leviathan.speculative_rule import constant
+from theory.claims.hierarchical.hierarchical import THIRDS
+from theory.claims.leviathan.speculative_rule import constant, two_processes
 from theory.claims.proven import proven
 from theory.claims.sources import derived, said
 from theory.distances import aligned, tv
 from theory.exact import block_acceptance, block_law, deviation
-from theory.example_processes import random_process
 from theory.trees import top_down_acceptance
 
 CLAIMS = Claims("traversal")
@@ -38,12 +38,7 @@ def random_cases(seed: int, shapes: Sequence[tuple[int, Sequence[int], bool]], m
     """Processes ``more`` tokens longer than their trees are deep, with zeros and without, for each (V, branching,
     replacement)."""
     return [
-        Case(
-            random_process(seed + k, v, len(branching) + more, zeros=z),
-            random_process(seed + k + 500, v, len(branching) + more, zeros=z),
-            branching,
-            replacement,
-        )
+        Case(*two_processes(seed + k, v, len(branching) + more, z), branching, replacement)
         for k, (v, branching, replacement) in enumerate(shapes)
         for z in (0.0, 0.3)
     ]
@@ -173,9 +168,6 @@ def no_fewer_than_top_down(seed: int) -> Finding:
         ),
         rejects_mutants({"only the root's first family": FirstFamily}, behind, "drafts accepted"),
     )
-
-
-THIRDS = (Fraction(1, 3), Fraction(2, 3)), (Fraction(2, 3), Fraction(1, 3))
 
 
 class FirstFamily(Traversal):

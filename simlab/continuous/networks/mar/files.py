@@ -59,20 +59,12 @@ def load_mar(
 ) -> Mar:
     """The transformer and the diffusion head of a checkpoint.
 
-    Returns a Mar in evaluation mode, its weights frozen. Raises ``CheckpointError`` for a file that is no such model:
-    another format, keys that are missing, unexpected or of another shape, each by its name, or NaN. Raises
-    ``ValueError`` for ``heads`` below 1.
-
-    Parameters
-    ----------
-    path
-        ``checkpoint-last.pth``, of which the running average is taken, or what :func:`converted` made of it.
-    heads
-        For a model that has none of the published sizes.
-    dtype, device
-        Of the weights.
-    part
-        What the names of its tensors begin with, where it is a part of another model: ``"mar."`` in Harmon's files.
+    ``path``: ``checkpoint-last.pth``, of which the running average is taken, or what :func:`converted` made of it.
+    ``heads``: for a model that has none of the published sizes. ``dtype``, ``device``: of the weights. ``part``: what
+    the names of its tensors begin with, where it is a part of another model: ``"mar."`` in Harmon's files. Returns a
+    Mar in evaluation mode, its weights frozen. Raises ``CheckpointError`` for a file that is no such model: another
+    format, keys that are missing, unexpected or of another shape, each by its name, or NaN. Raises ``ValueError`` for
+    ``heads`` below 1.
     """
     read = _read(path, AVERAGED)
     weights = {name.removeprefix(part): tensor for name, tensor in read.items() if name.startswith(part)}

@@ -23,18 +23,10 @@ PERIOD = 10_000.0  # of the slowest of them, in steps, over 2 pi
 class Head(nn.Module):
     """Predicts the noise of a token, and where its variance stands between two bounds.
 
-    Raises ``ValueError`` for a size below 1. See Li et al., arXiv 2406.11838, section 4.2.
-
-    Parameters
-    ----------
-    token_dim
-        d, numbers of a token.
-    condition_dim
-        D, numbers of what the transformer says of its place.
-    width, depth
-        Of the layers, and how many.
-    outputs
-        Numbers it predicts for each of a token: 2, the noise and a share of the variance, or 1, the noise.
+    ``token_dim``: d, numbers of a token. ``condition_dim``: D, numbers of what the transformer says of its place.
+    ``width``, ``depth``: of the layers, and how many. ``outputs``: numbers it predicts for each of a token: 2, the
+    noise and a share of the variance, or 1, the noise. Raises ``ValueError`` for a size below 1. See Li et al., arXiv
+    2406.11838, section 4.2.
     """
 
     def __init__(self, token_dim: int, condition_dim: int, width: int, depth: int, outputs: int = 2) -> None:
@@ -51,16 +43,8 @@ class Head(nn.Module):
     def forward(self, x: Tensor, t: Tensor, condition: Tensor) -> Tensor:
         """The prediction for noisy tokens.
 
-        Returns ``float[B, outputs * d]``: the noise, and behind it the shares.
-
-        Parameters
-        ----------
-        x
-            ``float[B, d]``.
-        t
-            ``int[B]``, or ``[1]`` for all: steps of the schedule that it was trained on, from 0.
-        condition
-            ``float[B, D]``.
+        ``x``: ``float[B, d]``. ``t``: ``int[B]``, or ``[1]`` for all: steps of the schedule that it was trained on,
+        from 0. ``condition``: ``float[B, D]``. Returns ``float[B, outputs * d]``: the noise, and behind it the shares.
         """
         return self.step(x, self.time_embed(t), self.cond_embed(condition))
 

@@ -32,22 +32,12 @@ class Kernel(NamedTuple):
 def kernel(predicted: Tensor, x: Tensor, steps: ForwardSteps, t: int, variances: str = "learned") -> Kernel:
     """Kernel t of the reverse chain.
 
-    Returns means and standard deviations ``float[B, d]``. Raises ``ValueError`` for other variances, and for
-    predictions of another shape. See Ho et al., "Denoising diffusion probabilistic models", 2020, eqs. 7 and 11; Nichol
-    and Dhariwal, 2021, eq. 15.
-
-    Parameters
-    ----------
-    predicted
-        ``float[B, 2 d]``, noise and shares of the variance; ``[B, d]``, noise, where variances are fixed.
-    x
-        ``float[B, d]``, x_t.
-    steps
-        Of the forward process, respaced.
-    t
-        The step, from 1 to T.
-    variances
-        ``"learned"``, or fixed ones: ``"posterior"``, betatilde, and ``"upper"``, beta.
+    ``predicted``: ``float[B, 2 d]``, noise and shares of the variance; ``[B, d]``, noise, where variances are fixed.
+    ``x``: ``float[B, d]``, x_t. ``steps``: of the forward process, respaced. ``t``: the step, from 1 to T.
+    ``variances``: ``"learned"``, or fixed ones: ``"posterior"``, betatilde, and ``"upper"``, beta. Returns means and
+    standard deviations ``float[B, d]``. Raises ``ValueError`` for other variances, and for predictions of another
+    shape. See Ho et al., "Denoising diffusion probabilistic models", 2020, eqs. 7 and 11; Nichol and Dhariwal, 2021,
+    eq. 15.
     """
     check_choice("variances", variances, VARIANCES)
     learned, size = variances == "learned", x.shape[-1]
@@ -69,17 +59,9 @@ def kernel(predicted: Tensor, x: Tensor, steps: ForwardSteps, t: int, variances:
 def guided(conditional: Tensor, unconditional: Tensor, scale: float | Tensor, size: int) -> Tensor:
     """Classifier-free guidance of predictions.
 
-    Returns the noise e_u + ``scale`` (e_c - e_u), and the conditional's shares of the variance. See Ho and Salimans,
-    "Classifier-free diffusion guidance", arXiv 2207.12598.
-
-    Parameters
-    ----------
-    conditional, unconditional
-        ``float[B, d]`` or ``[B, 2 d]``, of one x_t under both conditions.
-    scale
-        1 is no guidance; one for all or ``float[B, 1]``.
-    size
-        d.
+    ``conditional``, ``unconditional``: ``float[B, d]`` or ``[B, 2 d]``, of one x_t under both conditions. ``scale``: 1
+    is no guidance; one for all or ``float[B, 1]``. ``size``: d. Returns the noise e_u + ``scale`` (e_c - e_u), and the
+    conditional's shares of the variance. See Ho and Salimans, "Classifier-free diffusion guidance", arXiv 2207.12598.
     """
     noise, other = conditional[..., :size], unconditional[..., :size]
     return torch.cat([other + scale * (noise - other), conditional[..., size:]], dim=-1)

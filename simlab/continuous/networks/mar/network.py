@@ -18,18 +18,10 @@ from simlab.continuous.networks.sampler import Sampler
 class MarNetwork:
     """The sequences of tokens that a MAR makes, one after the other, in any order of places.
 
-    Raises ``ValueError`` for classes that are none of the model's, and orders that are no permutations of its places.
-
-    Parameters
-    ----------
-    model
-        The transformer and its head, in evaluation mode.
-    classes
-        ``int[B]``, of the images; ``model.config.classes`` is no class.
-    order
-        ``int[B, N]``: the place in raster order of each token, the first token first.
-    sampler
-        How kernels are sampled.
+    ``model``: the transformer and its head, in evaluation mode. ``classes``: ``int[B]``, of the images;
+    ``model.config.classes`` is no class. ``order``: ``int[B, N]``: the place in raster order of each token, the first
+    token first. ``sampler``: how kernels are sampled. Raises ``ValueError`` for classes that are none of the model's,
+    and orders that are no permutations of its places.
     """
 
     def __init__(self, model: Mar, classes: np.ndarray, order: np.ndarray, sampler: Sampler) -> None:

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from simlab.checks import check_at_least
+from simlab.checks import check_at_least, check_shape
 from simlab.continuous.networks.mar.head import Head
 
 EPSILON = 1e-6  # of layer norms
@@ -40,7 +40,7 @@ class MarConfig:
     classes: int = 1000
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "shape", tuple(check_at_least("side of shape", side, 1) for side in self.shape))
+        object.__setattr__(self, "shape", check_shape(self.shape))
         for name in ("token_dim", "dim", "heads", "decoder_layers", "head_width", "head_layers", "buffer", "classes"):
             check_at_least(name, getattr(self, name), 1)
         check_at_least("encoder_layers", self.encoder_layers, 0)
