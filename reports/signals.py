@@ -23,10 +23,18 @@ def leave_held_interrupts() -> None:
 
 
 @contextmanager
-def no_interrupts() -> Iterator[None]:
-    """Within, Ctrl-C does nothing; processes that are started here ignore it for good."""
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+def starting() -> Iterator[None]:
+    """Within, Ctrl-C does nothing, and SIGTERM waits: a process that loses who starts it prints a traceback.
+
+    Processes that are started here ignore Ctrl-C for good.
+    """
+    noted = list[int]()
+    ended = signal.signal(signal.SIGTERM, lambda number, frame: noted.append(number))
+    interrupted = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGINT, interrupted)
+        signal.signal(signal.SIGTERM, ended)
+        if noted:
+            signal.raise_signal(signal.SIGTERM)

@@ -30,7 +30,7 @@ DRAFTS = (1, 4)  # after one call of the target
 BATCHES = (1, 2, 4, 8, 16, 32, 64)
 COMMAND = "simlab model device --curve"
 WALL = "wall clock"
-LEAST = 1e-12  # seconds that a call takes
+LEAST = 1e-12  # seconds that a call of the target takes, by which costs are divided
 UNDISTURBED = 0.8  # of a core, the share that the thread that calls the model has to have had of one
 REPEATS = 9  # calls that are timed, at most
 SECONDS = 0.15  # that they take together, at most, but for the first two
@@ -85,17 +85,17 @@ def curve_of(document: Mapping[str, Any]) -> Curve:
         for name, kind in (("drafters", dict), ("rows_of", dict), ("core", int | float)):
             if name in document and not isinstance(document[name], kind):
                 raise TypeError(f"{name} is {document[name]!r}")
-        drafting = {name: _by_batch(entries, "drafts") for name, entries in document["drafting"].items()}
-        return Curve(_by_batch(document["target"], "rows"), drafting)
+        drafting = {name: _by_batch(entries, "drafts", 0.0) for name, entries in document["drafting"].items()}
+        return Curve(_by_batch(document["target"], "rows", LEAST), drafting)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ValueError(f"no cost of calls is to be read ({error!r}); expected what `{COMMAND}` writes") from None
 
 
-def _by_batch(entries: Sequence[Entry], size: str) -> Measured:
+def _by_batch(entries: Sequence[Entry], size: str, least: float) -> Measured:
     found: dict[int, dict[int, float]] = {}
     for entry in entries:
         batch, count = (check_at_least(name, entry[name], 1) for name in ("batch", size))
-        check_number("seconds", entry["seconds"], LEAST)
+        check_number("seconds", entry["seconds"], least)
         found.setdefault(batch, {})[count] = entry["seconds"]
     if not found:
         raise KeyError(size)

@@ -17,7 +17,7 @@ from markupsafe import Markup
 from reports.data.files import Unreadable, read_json
 from reports.pages import claims as claim_pages
 from reports.pages import published as published_page
-from reports.signals import ends_whole, no_interrupts
+from reports.signals import ends_whole, starting
 from reports.site.gallery import Draw, inline
 from reports.site.html import remove, save, template
 from theory.papers import PAPERS
@@ -64,7 +64,7 @@ def build(out: Path) -> Path:
     # the report alone takes as long as what is beside it
     with ProcessPoolExecutor(1, get_context("spawn"), initializer=ends_whole) as pool:
         try:
-            with no_interrupts():
+            with starting():
                 beside = pool.submit(_write_beside, out, found)
             text = report(out).text
             beside.result()
