@@ -61,7 +61,7 @@ def held_interrupts() -> Iterator[None]:
     Python handles it in the main thread all the same, so that its handler waits as well.
     """
     main = threading.current_thread() is threading.main_thread()
-    with _waiting_handler() if main else nullcontext():
+    with waiting(signal.SIGINT) if main else nullcontext():
         before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
         try:
             yield
@@ -70,16 +70,16 @@ def held_interrupts() -> Iterator[None]:
 
 
 @contextmanager
-def _waiting_handler() -> Iterator[None]:
-    """Within, interrupts are noted; one that was is raised at the end."""
+def waiting(number: signal.Signals) -> Iterator[None]:
+    """Within, signals of this number are noted; one that was is raised at the end. For the main thread alone."""
     noted: list[int] = []
-    handler = signal.signal(signal.SIGINT, lambda number, frame: noted.append(number))
+    handler = signal.signal(number, lambda number, frame: noted.append(number))
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, handler)
+        signal.signal(number, handler)
         if noted:
-            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(number)
 
 
 def run_held(command: Sequence[str]) -> int:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 
 def ends_whole() -> None:
@@ -20,21 +18,3 @@ def leave_held_interrupts() -> None:
     """
     if signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []):
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-@contextmanager
-def starting() -> Iterator[None]:
-    """Within, Ctrl-C does nothing, and SIGTERM waits: a process that loses who starts it prints a traceback.
-
-    Processes that are started here ignore Ctrl-C for good.
-    """
-    noted = list[int]()
-    ended = signal.signal(signal.SIGTERM, lambda number, frame: noted.append(number))
-    interrupted = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, interrupted)
-        signal.signal(signal.SIGTERM, ended)
-        if noted:
-            signal.raise_signal(signal.SIGTERM)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import tomllib
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -14,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
+from experiments.interrupts import held_interrupts, waiting
 from reports.data.files import Unreadable, read_json
 from reports.pages import claims as claim_pages
 from reports.pages import published as published_page
-from reports.signals import ends_whole, starting
+from reports.signals import ends_whole
 from reports.site.gallery import Draw, inline
 from reports.site.html import remove, save, template
 from theory.papers import PAPERS
@@ -64,7 +66,7 @@ def build(out: Path) -> Path:
     # the report alone takes as long as what is beside it
     with ProcessPoolExecutor(1, get_context("spawn"), initializer=ends_whole) as pool:
         try:
-            with starting():
+            with waiting(signal.SIGTERM), held_interrupts():  # one that loses who starts it prints a traceback
                 beside = pool.submit(_write_beside, out, found)
             text = report(out).text
             beside.result()

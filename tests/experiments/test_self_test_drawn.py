@@ -200,7 +200,7 @@ def test_the_guide_tells_what_was_found() -> None:
     blocks = [row for row in many if row not in batches and row not in others]
     for told in (
         f"held against {len(rows)} (",
-        f"{share(many)} were found ({100 * low:.0f} to {100 * high:.0f} %)",
+        f"{share(many)} were found ({100 * low:.1f} to {100 * high:.1f} %)",
         f"{share(row for row in rows if row['single'])} whose gate is a single shape",
         f"0.15 or more it is {share(row for row in many if row['deviation'] >= 0.15)}.",
         f"one block {share(blocks)} were found, of trees and loops {share(others)}, of batches",

@@ -156,9 +156,13 @@ class DecodeCase(Case):
         return sorted(set(values[(values > 0) & (values < 1)].tolist()))
 
     def law_of(self, emitted: Mapping[Tokens, float]) -> Array:
-        law, first = self.model.law.law_of(emitted), self.events[0]
-        every = np.stack(np.unravel_index(np.arange(len(law)), (self.model.rows.vocabulary,) * self.length), axis=1)
-        return np.bincount(first.codes(every), law, len(first.law))
+        return np.bincount(self._codes, self.model.law.law_of(emitted), len(self.events[0].law))
+
+    @cached_property
+    def _codes(self) -> Array:
+        """The first event of every sequence, the last token changing first: int64 ``[V^length]``."""
+        shape = (self.model.rows.vocabulary,) * self.length
+        return self.events[0].codes(np.indices(shape).reshape(self.length, -1).T)
 
     def law_under(self, name: str) -> Array | None:
         return self.law_by(decoding.FAULTS[name]) if self.known else None

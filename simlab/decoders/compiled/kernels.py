@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from simlab.decoders import Decoder, Sjd
+from simlab.decoders import Decoder
 from simlab.decoders.compiled.base import KERNELS, Kernel
 from simlab.decoders.compiled.renewal import declares_wide
 from simlab.processes import Process
@@ -42,7 +42,7 @@ class Reference(Kernel[Any]):
 
     def start(self, uniforms: Uniforms, batch: int) -> Any:
         state = super().start(uniforms, batch)
-        if isinstance(self.decoder, Sjd) and declares_wide(self.decoder):  # from the first step on
+        if declares_wide(self.decoder):  # from the first step on
             state = state._replace(q=state.q.astype(np.float64))
         return state
 

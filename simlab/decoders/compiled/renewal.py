@@ -12,6 +12,7 @@ import numpy as np
 from numba import njit
 
 from simlab.arrays_compiled import copy, total
+from simlab.decoders.base import Decoder
 from simlab.decoders.renewal import CONTINUED
 from simlab.decoders.sjd import Sjd
 from simlab.decoders.sjd_ac import SjdAc
@@ -80,8 +81,10 @@ def renewal_of(decoder: Sjd) -> Renewal:
     return of_name.get(decoder.renewal, Verified)(verified_from(decoder))
 
 
-def declares_wide(decoder: Sjd) -> bool:
+def declares_wide(decoder: Decoder) -> bool:
     """Whether the rows that a decoder declares are float64, whatever those of the process are."""
+    if not isinstance(decoder, Sjd):
+        return False
     return isinstance(decoder, SjdBlock) or isinstance(renewal_of(decoder), Relabelled | ReusedByLaw)
 
 
