@@ -88,6 +88,9 @@ def prove_command(
     if seed is not None and not judge and at is None:
         raise UsageError(f"--seed {seed}: is of --judge; expected --judge as well, or no --seed")
     numbers = {name: one for name, one in (("length", length), ("count", count)) if one is not None}
+    if judge and (numbers or rule):
+        name = next(iter(numbers), "rule")
+        raise UsageError(f"--{name}: is not of a rule; expected none beside --judge")
     if at is not None:
         if subject is None or judge:
             raise UsageError("--at is for a rule; expected SUBJECT, and no --judge")

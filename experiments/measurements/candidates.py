@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from sklearn.cluster import KMeans
 
 from simlab.rules import Rule, codebook_neighbours, make_rule
 from theory.candidates import candidate_sets, candidates_law, optimal_acceptance
@@ -25,6 +24,8 @@ MOST = 4
 
 def rules(codebook: np.ndarray) -> dict[str, Rule]:
     """The rules that are compared; groups and neighbours are those of the codebook."""
+    from sklearn.cluster import KMeans  # takes a second to load
+
     groups = KMeans(3, n_init=4, random_state=0).fit_predict(codebook)
     near = codebook_neighbours(codebook, 3)
     return {

@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from sklearn.cluster import KMeans
 
 from simlab.rules import Rule, codebook_distances, codebook_neighbours, make_rule
 from theory.acceptance import alpha
@@ -84,6 +83,8 @@ def swept(name: str, key: str, values: Sequence[float], **more: Any) -> list[tup
 
 def points(codebook: np.ndarray) -> Iterator[Point]:
     """Every rule over its parameter."""
+    from sklearn.cluster import KMeans  # takes a second to load
+
     distances = codebook_distances(codebook)
     yield Point("speculative", np.nan, np.nan, make_rule("speculative"))
     for name, (key, values) in NAIVE.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -104,6 +105,7 @@ def _settle(scratch: str) -> None:
 
     settle()
     set_hypothesis_home_dir(scratch)
+    atexit.register(os._exit, 0)  # to take apart all that it has loaded would take it a second
 
 
 def _in_turn(jobs: Mapping[str, Job]) -> list[Done]:

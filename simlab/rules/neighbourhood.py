@@ -54,9 +54,10 @@ def _is_table(lists: Any) -> bool:
     """Whether ``lists`` is an array ``[V, k]`` of distinct other tokens, as :func:`codebook_neighbours` makes them."""
     if not isinstance(lists, np.ndarray) or lists.ndim != 2 or lists.dtype.kind != "i" or 0 in lists.shape:
         return False
-    ordered = np.sort(lists, axis=1)
-    inside = ordered[:, 0].min() >= 0 and ordered[:, -1].max() < len(lists)
-    return bool(inside and (np.diff(ordered, axis=1) > 0).all() and (lists != np.arange(len(lists))[:, None]).all())
+    if lists.min() < 0 or lists.max() >= len(lists) or (lists == np.arange(len(lists))[:, None]).any():
+        return False
+    ordered = np.sort(lists.astype(np.min_scalar_type(len(lists))), axis=1)  # small numbers are sorted much sooner
+    return bool((ordered[:, 1:] > ordered[:, :-1]).all())
 
 
 def _filled(lists: Any) -> np.ndarray:

@@ -170,6 +170,8 @@ def test_rows_of_numbers_are_rows_with_zeros_only_where_they_may_be() -> None:
     ("line", "told"),
     [
         ("mine.py --seed 2", "--seed 2: is of --judge; expected --judge as well, or no --seed"),
+        ("mine.py --judge --count 3", "--count: is not of a rule; expected none beside --judge"),
+        ("mine.py --judge --rule speculative", "--rule: is not of a rule"),
         ("mine.py --length 2", "length is 2; expected none: mine.py is no decoder"),
         ("mine.py --count 3", "count is 3; expected none: mine.py is no verifier"),
         ("recursive --length 2", "length is 2; expected none: "),
