@@ -61,6 +61,10 @@ class Lossless(CompiledRule):
 Compilers = dict[type, Callable[[Any], CompiledRule]]  # by the class of a rule: what its record is made of
 
 
+# Those that kernels are compiled with: with others what kernels and forms both call would be compiled twice.
+AS_KERNELS = {"nogil": True, "no_cpython_wrapper": False, "no_cfunc_wrapper": False}
+
+
 def by_type(forms: Mapping[type, Any]) -> Any:
     """A function for kernels to call: the one of ``forms`` for the type of its first argument, a record.
 
@@ -70,17 +74,9 @@ def by_type(forms: Mapping[type, Any]) -> Any:
     def chosen(record: Any, *given: Any) -> Any:
         raise NotImplementedError("kernels call this")
 
-    @overload(chosen)
+    @overload(chosen, jit_options=AS_KERNELS, strict=False)  # its parameters are named as those of the form
     def choose(record: Any, *given: Any) -> Any:
-        form = forms[record.instance_class]
-
-        def call(record: Any, *given: Any) -> Any:
-            return form(record, *given)
-
-        # Numba names code by it, and a number that each process counts by itself: of kernels that two processes have
-        # compiled and a third reads, what is named alike is taken for one
-        call.__qualname__ = f"call.{form.py_func.__module__}.{form.py_func.__qualname__}"
-        return call
+        return forms[record.instance_class].py_func
 
     return chosen
 
