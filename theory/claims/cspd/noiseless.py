@@ -267,6 +267,7 @@ def merging(seed: int) -> Finding:
     "looks at the tokens before the block alone, no block has to be cut for each token to have the law that the target "
     "predicts for it.",
     assumptions=(NOISE_BEFORE_THE_END, INDEPENDENT, UNBOUNDED),
+    simulates="continuous tokens",
 )
 def cut_blocks(seed: int) -> Finding:
     r"""Given the tokens before it and both trajectories down to $x_k$, a token follows $p(. | x_k^p)$ (by "noise before

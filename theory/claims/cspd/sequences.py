@@ -145,6 +145,7 @@ def block_law(case: Case) -> SequenceLaw:
     BLOCK,
     "With a rule that is lossless for each token, verifying all drafts of a block given the tokens before the block "
     "alone, and replacing rejected ones in place, gives sequences the target's law.",
+    simulates="continuous tokens",
 )
 def sequence(seed: int) -> Finding:
     r"""Let $x$ be the last token before a block. Given $x$, the target's trajectory at place $j$ of the block is drawn
