@@ -208,3 +208,22 @@ def test_a_notebook_displays_statement_assumptions_and_proof() -> None:
     text = claim._repr_markdown_()
     assert all(part in text for part in (claim.id, claim.statement, claim.proof, *claim.assumptions))
     assert "Proof" not in find("sjd.theorem-1")._repr_markdown_()
+
+
+@pytest.mark.slow
+def test_what_simulates_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`simlab verify` begins it when its kernels are compiled; what is decided exactly would compile them beside."""
+
+    def simulated(*given: Any, **named: Any) -> Any:
+        raise AssertionError("simulates")
+
+    for form in ("decoders.compiled.run._decoded", "continuous.compiled.run.compiled_model"):
+        monkeypatch.setattr(f"simlab.{form}", simulated)
+    undeclared = []
+    for claim in CLAIMS.values():
+        if claim.decide and not claim.simulates:
+            try:
+                claim.decide(0)
+            except AssertionError:
+                undeclared.append(claim.id)
+    assert undeclared == []

@@ -265,6 +265,7 @@ def calls(seed: int) -> list[Evidence]:
         "exact prediction: what the target predicts for a token from the tokens before the block is its law with the "
         "tokens in between integrated out",
     ],
+    simulates="continuous tokens",
 )
 def token(seed: int) -> Finding:
     r"""The token before a block has its marginal law, by induction. Given it, by "lossless rule" token $j$ of the block
@@ -335,6 +336,7 @@ def token(seed: int) -> Finding:
     "published code decodes a block give sequences the target's law: the target sees the drafts of the block, and the "
     "block ends at its first rejection. Neither change does so alone.",
     assumptions=[LOSSLESS_RULE, "kept drafts: a token that is accepted is the draft that the target saw"],
+    simulates="continuous tokens",
 )
 def mend(seed: int) -> Finding:
     r"""Both: for "kept drafts" and as the block ends at a rejection, every token is verified given the tokens that stay
