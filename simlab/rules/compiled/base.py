@@ -61,7 +61,7 @@ class Lossless(CompiledRule):
 Compilers = dict[type, Callable[[Any], CompiledRule]]  # by the class of a rule: what its record is made of
 
 
-# Those that kernels are compiled with: with others what kernels and forms both call would be compiled twice.
+# Options of Numba, as kernels have them: with others, what a kernel and a form both call would be compiled twice.
 AS_KERNELS = {"nogil": True, "no_cpython_wrapper": False, "no_cfunc_wrapper": False}
 
 
