@@ -31,6 +31,17 @@ from simlab.processes import processors
 _BITS = {np.float32: np.int32, np.float64: np.int64}
 
 
+def _as_scales(guidance: Any) -> np.ndarray:
+    """One scale, or one for each position: ``float64[1]`` or ``[N]``."""
+    try:
+        scales = np.atleast_1d(np.asarray(guidance, dtype=np.float64))
+    except (TypeError, ValueError):
+        scales = np.empty(0)
+    if scales.ndim != 1 or not len(scales):
+        raise ValueError(f"guidance is {guidance!r}; expected a scale, or one for each position")
+    return scales
+
+
 @dataclass(frozen=True)
 class Sampling:
     """How rows are made of logits.
@@ -66,7 +77,7 @@ class Sampling:
     _which: Constant | None = field(init=False, repr=False, compare=False)  # int[N]: the row of a position
 
     def __post_init__(self) -> None:
-        scales = np.atleast_1d(np.asarray(self.guidance, dtype=np.float64))
+        scales = _as_scales(self.guidance)
         for scale in scales:
             check_number("guidance", float(scale))
         check_number("temperature", self.temperature)

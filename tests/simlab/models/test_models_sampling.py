@@ -133,6 +133,11 @@ def test_a_temperature_that_no_logit_is_divided_by() -> None:
     refused(lambda: Sampling(temperature=1e-40), "temperature is 1e-40", "1e-30")
 
 
+@pytest.mark.parametrize("guidance", [[[1, 2]], [], "strong", [1, [2]]], ids=str)
+def test_guidance_is_a_scale_or_one_for_each_position(guidance: Any) -> None:
+    refused(lambda: Sampling(guidance=guidance), "guidance is", "a scale, or one for each position")
+
+
 def test_an_exponential_of_its_own_bits() -> None:
     """Operations in turn, none fused: the same bits as NumPy, and near the real exponential."""
     scores = np.concatenate([np.linspace(-120, 0, 4001), [-np.inf, 0.0]]).astype(np.float32)
