@@ -30,8 +30,9 @@ from simlab.candidates import VERIFIERS, Verifier
 from simlab.candidates import make_verifier as verifier_of
 from simlab.decoders import DECODERS, Decoder, make_decoder
 from simlab.registry import meant
-from simlab.rules import RULES, Rule
-from theory.exact import target_law
+from simlab.rules import RULES, Rule, Speculative
+from theory.example_processes import random_process
+from theory.exact import deviation, target_law
 from theory.judge.on_unknowns import BrokenRule, RuleOnUnknowns
 from theory.judge.user_rule import NEGLIGIBLE, Broken, Functions, UserRule, last_line
 from theory.symbolic.answers import Answer
@@ -53,6 +54,7 @@ FICKLE = "it answers now this way, now that"
 AGAIN = 8  # runs at the rows of a counterexample
 RUNS = 20  # runs at rows of numbers, of a rule that is proven
 LONGEST_RUNS = 5.0  # seconds after which there is no further run
+TABLES = 3  # of random rows, at which a decoder that is proven is run
 OTHERWISE = "it answers otherwise at rows of numbers"
 OF_SIZE = ["size"], ["vocabulary"], ["V"]  # the argument of a function from V to a rule
 MADE = Rule, Decoder, Verifier
@@ -75,10 +77,10 @@ def prove(
     The ``outcome`` of the answer is ``proven``, ``counterexample`` or ``unknown``. Raises ``ValueError`` if there is no
     such subject, or the statement is none.
 
-    Two functions are run on numbers that are not known, and may look at what numbers they get, or draw some at random.
-    So those of which something is proven are run at a few rows as well, as fractions and as floats, a few times: it is
-    ``unknown`` where they do otherwise there. What they do otherwise at other rows, or once in a hundred runs, is not
-    surely seen.
+    What is brought is run on numbers that are not known, and may look at what numbers it gets, or draw some at random.
+    So a rule of which something is proven is run at a few rows as well, as fractions and as floats, a few times, and a
+    decoder that is proven lossless at a few tables: it is ``unknown`` where they do otherwise there. What they do
+    otherwise at other rows, or once in a hundred runs, is not surely seen.
 
     Parameters
     ----------
@@ -125,7 +127,7 @@ def prove(
         return Answer("unknown", _name(made), that, told, "", 0, perf_counter() - until + limit, why=str(error))
     if answer.outcome == "counterexample" and isinstance(made, RuleOnUnknowns) and not _repeats(made, answer):
         return replace(answer, outcome="unknown", why=f"at the rows that were found {FICKLE}", rows={}, values={})
-    if answer.outcome == "proven" and (why := _otherwise(made, verified, that, sizes, zeros)):
+    if answer.outcome == "proven" and (why := _otherwise(made, verified, that, sizes, zeros, length)):
         return replace(answer, outcome="unknown", why=f"{OTHERWISE}: {why}", spaces=())
     return replace(answer, why=answer.why.removeprefix(BROKEN))
 
@@ -144,22 +146,47 @@ def _repeats(rule: RuleOnUnknowns, answer: Answer) -> bool:
 # Rows of numbers -------------------------------------------------------------------------------------------------
 
 
-def _otherwise(made: Any, verified: Any, that: str, sizes: Sequence[int], zeros: bool) -> str:
-    """How two functions, of which a statement is proven, do otherwise at rows of numbers; nothing where they do not.
+def _otherwise(made: Any, verified: Any, that: str, sizes: Sequence[int], zeros: bool, length: int) -> str:
+    """How what was brought, of which a statement is proven, does otherwise at numbers; nothing where it does not.
 
-    Of a decoder, those that it verifies by: only that floats get the answers of fractions.
+    A rule of this house, or a verifier, is not tried; of a rule that a decoder verifies by only that floats get the
+    answers of fractions; of a decoder whether it is lossless, where that is what was proven.
     """
-    rule, stated = (made, read_statement(that, FREE)) if isinstance(made, RuleOnUnknowns) else (verified, None)
-    if not isinstance(rule, RuleOnUnknowns):
+    sizes = sizes or ((2,) if isinstance(made, Decoder) else (2, 3))
+    if isinstance(made, Decoder):
+        if that == LOSSLESS and _is_brought(made) and (why := _sequences_off(made, verified, sizes, zeros, length)):
+            return why
+        rule, stated = verified, None
+    else:
+        rule, stated = made, None if isinstance(made, Verifier) else read_statement(that, FREE)
+    if rule is None or isinstance(rule, Verifier):
         return ""
     until = perf_counter() + LONGEST_RUNS
-    pairs = [pair for size in sizes or (2, 3) for pair in _pairs(size, zeros)]
+    tried = [(_of_size(rule, size), *pair) for size in sizes for pair in _pairs(size, zeros)]
     for run in range(RUNS):
-        for p, q in pairs:
-            if run and perf_counter() > until:
+        for each, p, q in tried:
+            if not _is_brought(each) or (run and perf_counter() > until):
                 return ""
-            if why := _wrong_at(rule, stated, p, q):
+            if why := _wrong_at(each, stated, p, q):
                 return f"{why}; p = ({', '.join(map(str, p))}), q = ({', '.join(map(str, q))})"
+    return ""
+
+
+def _is_brought(value: Any) -> bool:
+    """Whether a rule or a decoder is none of this house."""
+    return isinstance(value, RuleOnUnknowns) or type(value).__module__.partition(".")[0] != "simlab"
+
+
+def _sequences_off(decoder: Decoder, rule: Rule | None, sizes: Sequence[int], zeros: bool, length: int) -> str:
+    """How the sequences of a decoder do not follow the target at tables of numbers."""
+    for seed, size in product(range(TABLES), sizes):
+        target, draft = (random_process(one, size, length, zeros=zeros / 4) for one in (seed, seed + TABLES))
+        try:
+            off = deviation(decoder, target, rule or Speculative(), draft if decoder.needs_draft else None)
+        except Exception as error:
+            return f"it raises {last_line(error)}"
+        if off:
+            return f"sequences of a table of V = {size} are off by a TV of {float(off):.3g}"
     return ""
 
 
@@ -181,16 +208,20 @@ def _halved(size: int) -> list[Fraction]:
     return [Fraction(1, 2 ** min(x + 1, max(size - 1, 0))) for x in range(size)]
 
 
-def _wrong_at(rule: RuleOnUnknowns, stated: Statement | None, p: np.ndarray, q: np.ndarray) -> str:
+def _wrong_at(rule: Rule, stated: Statement | None, p: np.ndarray, q: np.ndarray) -> str:
     """What is wrong with a rule at two rows of numbers: with the statement, or with floats beside fractions."""
+    in_floats = UserRule(rule.functions) if isinstance(rule, RuleOnUnknowns) else rule
     try:
         exact = rule.step_rows(p[None], q[None])
         if stated and not Emitted(p, q, exact.law[0], exact.acceptance[0]).fulfils(stated):
             return f"{stated.text} is false there"
-        law, accepted = UserRule(rule.functions).step(p.astype(np.float64), q.astype(np.float64))
+        found = in_floats.step_rows(p[None].astype(np.float64), q[None].astype(np.float64))
+        pairs = zip((*found.law[0], found.acceptance[0]), (*exact.law[0], exact.acceptance[0]), strict=True)
+        off = max(abs(float(one) - float(other)) for one, other in pairs)
     except (Broken, BrokenRule, Refused, ArithmeticError) as error:
         return str(error)
-    off = max(abs(law - exact.law[0].astype(np.float64)).max(), abs(accepted - float(exact.acceptance[0])))
+    except Exception as error:
+        return f"it raises {last_line(error)}"
     return "" if off <= NEGLIGIBLE else "floats get other answers than fractions"
 
 

@@ -124,6 +124,8 @@ def test_a_second_solver_is_asked_and_a_disagreement_is_no_proof(
 
 
 OTHER_THINGS = f"""{RULES}
+from simlab.randomness.enumerator import Enumerator
+
 def by_kind(p, q, x):
     return accept(p, q, x) if p.dtype == object else float(p[x] >= q[x])
 
@@ -136,6 +138,21 @@ def by_chance(p, q, x):
     return 1 if chances.random() < 0.02 else accept(p, q, x)
 
 kind, type_, chance = ((one, residual) for one in (by_kind, by_type, by_chance))
+
+class InFloats(Speculative):
+    def step_rows(self, p, q):
+        step = super().step_rows(p, q)
+        return step if p.dtype == object else step._replace(law=q)
+
+class InFractions(Speculative):
+    def step_rows(self, p, q):
+        step = super().step_rows(p, q)
+        return step._replace(law=q) if isinstance(p.flat[0], Fraction) else step
+
+class InEnumerations(Sjd):
+    def step(self, state, process, rule, randomness, *more):
+        other = Amplify(2) if type(randomness) is Enumerator else rule
+        return super().step(state, process, other, randomness, *more)
 """
 
 
@@ -145,14 +162,17 @@ kind, type_, chance = ((one, residual) for one in (by_kind, by_type, by_chance))
         ("kind", "floats get other answers than fractions; p = (1/2, 1/2), q = (3/4, 1/4)"),
         ("type_", "lossless is false there; p = (1/2, 1/2), q = (3/4, 1/4)"),
         ("chance", ""),
+        ("InFloats", "floats get other answers than fractions"),
+        ("InFractions", "lossless is false there"),
+        ("InEnumerations --set window=2 --length 2", "sequences of a table of V = 2 are off by a TV of "),
     ],
 )
 def test_a_rule_that_does_otherwise_at_numbers_is_not_proven(
     name: str, why: str, here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (here / "other.py").write_text(OTHER_THINGS)
-    assert main(["prove", f"other.py:{name}", "--size", "2"]) == 3
-    answer = answered(here, f"other.{name}")
+    assert main(["prove", *shlex.split(f"other.py:{name}"), "--size", "2", "--out", "out"]) == 3
+    answer = json.loads((here / "out" / "answer.json").read_text(encoding="utf-8"))
     assert answer["files"] == []
     assert why in str(answer["why"])
     assert not why or str(answer["why"]).startswith(proving.OTHERWISE)
