@@ -31,8 +31,8 @@ from simlab.candidates import make_verifier as verifier_of
 from simlab.decoders import DECODERS, Decoder, make_decoder
 from simlab.registry import meant
 from simlab.rules import RULES, Rule, Speculative
-from theory.example_processes import random_process
 from theory.exact import deviation, target_law
+from theory.example_processes import random_process
 from theory.judge.on_unknowns import BrokenRule, RuleOnUnknowns
 from theory.judge.user_rule import NEGLIGIBLE, Broken, Functions, UserRule, last_line
 from theory.symbolic.answers import Answer
