@@ -62,7 +62,7 @@ Compilers = dict[type, Callable[[Any], CompiledRule]]  # by the class of a rule:
 
 
 # Options of Numba, as kernels have them: with others, what a kernel and a form both call would be compiled twice.
-AS_KERNELS = {"nogil": True, "no_cpython_wrapper": False, "no_cfunc_wrapper": False}
+AS_KERNELS: Any = {"nogil": True, "no_cpython_wrapper": False, "no_cfunc_wrapper": False}
 
 
 def by_type(forms: Mapping[type, Any]) -> Any:
