@@ -26,11 +26,12 @@ from experiments.apart import Link, Lost, Unfit, answer_apart
 from experiments.judging.load_object import EXPECTED, as_rule, load_object, needed, rule_of
 from experiments.judging.measures import codebook
 from experiments.results import versions, write_json, write_text
-from simlab.candidates import VERIFIERS, Verifier
+from simlab.arrays import is_exact
+from simlab.candidates import VERIFIERS, Candidates, Independent, Verifier, verified_law
 from simlab.candidates import make_verifier as verifier_of
 from simlab.decoders import DECODERS, Decoder, make_decoder
 from simlab.registry import meant
-from simlab.rules import RULES, Rule, Speculative
+from simlab.rules import RULES, Rule, Speculative, Step
 from theory.exact import deviation, target_law
 from theory.example_processes import random_process
 from theory.judge.on_unknowns import BrokenRule, RuleOnUnknowns
@@ -78,9 +79,9 @@ def prove(
     such subject, or the statement is none.
 
     What is brought is run on numbers that are not known, and may look at what numbers it gets, or draw some at random.
-    So a rule of which something is proven is run at a few rows as well, as fractions and as floats, a few times, and a
-    decoder that is proven lossless at a few tables: it is ``unknown`` where they do otherwise there. What they do
-    otherwise at other rows, or once in a hundred runs, is not surely seen.
+    So a rule or a verifier of which something is proven is run at a few rows as well, as fractions and as floats, a few
+    times, and a decoder that is proven lossless at a few tables: it is ``unknown`` where they do otherwise there. What
+    they do otherwise at other rows, or once in a hundred runs, is not surely seen.
 
     Parameters
     ----------
@@ -127,7 +128,7 @@ def prove(
         return Answer("unknown", _name(made), that, told, "", 0, perf_counter() - until + limit, why=str(error))
     if answer.outcome == "counterexample" and isinstance(made, RuleOnUnknowns) and not _repeats(made, answer):
         return replace(answer, outcome="unknown", why=f"at the rows that were found {FICKLE}", rows={}, values={})
-    if answer.outcome == "proven" and (why := _otherwise(made, verified, that, sizes, zeros, length)):
+    if answer.outcome == "proven" and (why := _otherwise(made, verified, that, sizes, zeros, length, count)):
         return replace(answer, outcome="unknown", why=f"{OTHERWISE}: {why}", spaces=())
     return replace(answer, why=answer.why.removeprefix(BROKEN))
 
@@ -146,28 +147,26 @@ def _repeats(rule: RuleOnUnknowns, answer: Answer) -> bool:
 # Rows of numbers -------------------------------------------------------------------------------------------------
 
 
-def _otherwise(made: Any, verified: Any, that: str, sizes: Sequence[int], zeros: bool, length: int) -> str:
+def _otherwise(made: Any, verified: Any, that: str, sizes: Sequence[int], zeros: bool, length: int, count: int) -> str:
     """How what was brought, of which a statement is proven, does otherwise at numbers; nothing where it does not.
 
-    A rule of this house, or a verifier, is not tried; of a rule that a decoder verifies by only that floats get the
-    answers of fractions; of a decoder whether it is lossless, where that is what was proven.
+    Of a rule that a decoder verifies by only that floats get the answers of fractions; of a decoder whether it is
+    lossless, where that is what was proven. What is of this house is not tried.
     """
-    sizes = sizes or ((2,) if isinstance(made, Decoder) else (2, 3))
-    if isinstance(made, Decoder):
-        if that == LOSSLESS and _is_brought(made) and (why := _sequences_off(made, verified, sizes, zeros, length)):
-            return why
-        rule, stated = verified, None
-    else:
-        rule, stated = made, None if isinstance(made, Verifier) else read_statement(that, FREE)
-    if rule is None or isinstance(rule, Verifier):
+    sizes, stated = sizes or ((2,) if isinstance(made, Decoder) else (2, 3)), None
+    if not isinstance(made, Decoder):
+        stated, verified = read_statement(that, FREE), made
+    elif that == LOSSLESS and _is_brought(made) and (why := _sequences_off(made, verified, sizes, zeros, length)):
+        return why
+    if verified is None:
         return ""
     until = perf_counter() + LONGEST_RUNS
-    tried = [(_of_size(rule, size), *pair) for size in sizes for pair in _pairs(size, zeros)]
+    tried = [(_of_size(verified, size), *pair) for size in sizes for pair in _pairs(size, zeros)]
     for run in range(RUNS):
-        for each, p, q in tried:
-            if not _is_brought(each) or (run and perf_counter() > until):
+        for one, p, q in tried:
+            if not _is_brought(one) or (run and perf_counter() > until):
                 return ""
-            if why := _wrong_at(each, stated, p, q):
+            if why := _wrong_at(one, stated, p, q, count):
                 return f"{why}; p = ({', '.join(map(str, p))}), q = ({', '.join(map(str, q))})"
     return ""
 
@@ -208,21 +207,32 @@ def _halved(size: int) -> list[Fraction]:
     return [Fraction(1, 2 ** min(x + 1, max(size - 1, 0))) for x in range(size)]
 
 
-def _wrong_at(rule: Rule, stated: Statement | None, p: np.ndarray, q: np.ndarray) -> str:
-    """What is wrong with a rule at two rows of numbers: with the statement, or with floats beside fractions."""
-    in_floats = UserRule(rule.functions) if isinstance(rule, RuleOnUnknowns) else rule
+def _wrong_at(one: Rule | Verifier, stated: Statement | None, p: np.ndarray, q: np.ndarray, count: int) -> str:
+    """What is wrong with a rule, or a verifier, at two rows of numbers: with the statement, or with floats beside
+    fractions.
+    """
     try:
-        exact = rule.step_rows(p[None], q[None])
-        if stated and not Emitted(p, q, exact.law[0], exact.acceptance[0]).fulfils(stated):
+        exact = _step(one, p, q, count)
+        if stated and not Emitted(p, q, exact.law, exact.acceptance).fulfils(stated):
             return f"{stated.text} is false there"
-        found = in_floats.step_rows(p[None].astype(np.float64), q[None].astype(np.float64))
-        pairs = zip((*found.law[0], found.acceptance[0]), (*exact.law[0], exact.acceptance[0]), strict=True)
-        off = max(abs(float(one) - float(other)) for one, other in pairs)
+        found = _step(one, p.astype(np.float64), q.astype(np.float64), count)
+        pairs = zip((*found.law, found.acceptance), (*exact.law, exact.acceptance), strict=True)
+        off = max(abs(float(left) - float(right)) for left, right in pairs)
     except (Broken, BrokenRule, Refused, ArithmeticError) as error:
         return str(error)
     except Exception as error:
         return f"it raises {last_line(error)}"
     return "" if off <= NEGLIGIBLE else "floats get other answers than fractions"
+
+
+def _step(one: Rule | Verifier, p: np.ndarray, q: np.ndarray, count: int) -> Step:
+    """What a rule makes of two rows ``[V]``, or a verifier of candidates drawn in the way that it takes."""
+    if isinstance(one, Verifier):
+        way = Independent if one.takes == (Candidates,) else one.takes[0]
+        accepted, drawn = verified_law(one, way(), p, q, count)
+        return Step(accepted.sum(), accepted + drawn)
+    rule = UserRule(one.functions) if isinstance(one, RuleOnUnknowns) and not is_exact(p) else one
+    return Step(*(part[0] for part in rule.step_rows(p[None], q[None])))
 
 
 # Subjects --------------------------------------------------------------------------------------------------------
@@ -296,9 +306,9 @@ def _subject_from(value: Any, spec: str, given: Mapping[str, Any]) -> Any:
     return RuleOnUnknowns(as_rule(value, spec, lambda size: codebook(0, size)).functions, spec)
 
 
-def _of_size(rule: Any, size: int) -> Rule:
-    made: Rule = rule if isinstance(rule, Rule) else rule(size)
-    return made
+def _of_size(made: Any, size: int) -> Any:
+    """What was made, or what a function from V makes."""
+    return made if isinstance(made, MADE) else made(size)
 
 
 def _name(value: Any) -> str:

@@ -124,7 +124,9 @@ def test_a_second_solver_is_asked_and_a_disagreement_is_no_proof(
 
 
 OTHER_THINGS = f"""{RULES}
+from simlab.candidates import Recursive
 from simlab.randomness.enumerator import Enumerator
+from theory.symbolic.unknown import Unknown
 
 def by_kind(p, q, x):
     return accept(p, q, x) if p.dtype == object else float(p[x] >= q[x])
@@ -149,6 +151,11 @@ class InFractions(Speculative):
         step = super().step_rows(p, q)
         return step._replace(law=q) if isinstance(p.flat[0], Fraction) else step
 
+class OfCandidates(Recursive):
+    def verify(self, p, q, candidates, way):
+        found = super().verify(p, q, candidates, way)
+        return found if isinstance(p.flat[0], Unknown) else found._replace(drawn=p * 0)
+
 class InEnumerations(Sjd):
     def step(self, state, process, rule, randomness, *more):
         other = Amplify(2) if type(randomness) is Enumerator else rule
@@ -164,6 +171,7 @@ class InEnumerations(Sjd):
         ("chance", ""),
         ("InFloats", "floats get other answers than fractions"),
         ("InFractions", "lossless is false there"),
+        ("OfCandidates", "lossless is false there"),
         ("InEnumerations --set window=2 --length 2", "sequences of a table of V = 2 are off by a TV of "),
     ],
 )
