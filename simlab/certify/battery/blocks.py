@@ -19,6 +19,7 @@ from simlab.certify.contracts.events import Places, joint, windows
 
 SIZES = (64, 257, 1000, 4099, 65_536)
 LENGTHS = ((4, 3), (5, 3), (7, 2), (8, 2), (16, 2))  # gamma, V; engines unroll 4 and 7
+ENDS = [0, 1, -2, -1]  # of a vocabulary
 LAG = 8  # positions after which uniforms that are drawn eight at a time come again
 
 Change = Callable[[Array, np.random.Generator], Array]
@@ -141,6 +142,20 @@ def _classes(block: Block, last: int) -> Array:
 RANKS = (16, 64, 256, 512, 1024, 4096, 16_384)  # after how many of the largest entries something may be cut
 TAILS = (0.001, 0.01, 0.05, 0.2, 0.5)  # shares of the mass, of the smallest entries, that may be lost
 STRETCHES, DRAWN = 8, 6  # classes by index, and by chance
+
+
+def at_both_ends(size: int, *masses: float) -> Array:
+    """A row whose mass is in the first two tokens of the vocabulary and its last two."""
+    row = np.zeros(size)
+    row[ENDS] = masses
+    return row
+
+
+def by_end(size: int) -> Places:
+    """The first token of what comes out: one of the first two of the vocabulary, of its last two, or any other."""
+    labels = np.full(size, len(ENDS))
+    labels[ENDS] = range(len(ENDS))
+    return Places("the token", (0,), labels)
 
 
 def token_classes(p: Sequence[Array], q: Sequence[Array], number: int) -> tuple[Places, ...]:

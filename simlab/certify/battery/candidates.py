@@ -8,11 +8,12 @@ from functools import cache
 import numpy as np
 
 from simlab.arrays import Array
-from simlab.certify.battery.blocks import SIZES, token_classes
+from simlab.certify.battery.blocks import ENDS, SIZES, at_both_ends, by_end, token_classes
 from simlab.certify.contracts.blocks import Block
 from simlab.certify.contracts.candidates import CandidatesCase
 from simlab.certify.contracts.events import Places, at_intervals, in_turn, joint
 
+AT_ENDS = (1 / 2, 0, 0, 1 / 2), (3 / 8, 1 / 8, 1 / 8, 3 / 8)  # masses of the first two tokens, and of the last two
 PRINCIPAL = ("two candidates of three tokens", "three candidates of four tokens", "zeros in both")
 
 
@@ -24,7 +25,8 @@ def cases() -> tuple[CandidatesCase, ...]:
     found.append(CandidatesCase("two calls in turn", few.p, few.q, few.count, in_turn(few.events[0])))
     often = at_intervals(few.events[0])
     found.append(CandidatesCase("many calls in turn", few.p, few.q, few.count, often))
-    return (*found, *_large_ones())
+    ends = (_at_both_ends(size, row) for size in (4, 65, 1 << 15) for row in AT_ENDS)
+    return (*found, *ends, *_large_ones())
 
 
 def _small_ones() -> Iterator[CandidatesCase]:
@@ -55,6 +57,13 @@ def _small_ones() -> Iterator[CandidatesCase]:
         ("masses of a millionth", [1e-6, 0.6, 0.4 - 1e-6], [0.3, 0.7 - 1e-6, 1e-6], 2),
     ):
         yield _small(name, np.asarray(p) / np.sum(p), np.asarray(q) / np.sum(q), count)
+
+
+def _at_both_ends(size: int, masses: tuple[float, ...]) -> CandidatesCase:
+    """Two candidates of four tokens, of which p has two or all."""
+    p, q = at_both_ends(size, *masses), at_both_ends(size, 1 / 8, 3 / 8, 3 / 8, 1 / 8)
+    name = f"two candidates of {size} tokens, at both ends, of which p has {np.count_nonzero(p)}"
+    return CandidatesCase(name, p, q, 2, (by_end(size).of(_position(p)),), size == len(ENDS))
 
 
 def _large_ones() -> Iterator[CandidatesCase]:

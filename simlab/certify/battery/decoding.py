@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 
 from simlab.arrays import Array
-from simlab.certify.battery.blocks import token_classes
+from simlab.certify.battery.blocks import at_both_ends, by_end, token_classes
 from simlab.certify.contracts.blocks import Block, scaled
 from simlab.certify.contracts.decoding import DecodeCase, Model
 from simlab.certify.contracts.events import Events, Look, Places, at_intervals, in_turn, independent, joint, windows
@@ -124,13 +124,8 @@ def _known(name: str, model: Model, few: bool = False, both_ends: bool = False) 
 
 def _at_both_ends(size: int) -> DecodeCase:
     """One token: of the first two of the vocabulary or of its last two, a likely one beside an unlikely one."""
-    row, tokens = np.zeros(size), [0, 1, size - 2, size - 1]
-    row[tokens] = 1 / 8, 3 / 8, 3 / 8, 1 / 8
-    labels = np.full(size, len(tokens))
-    labels[tokens] = range(len(tokens))
-    model = Model(Block.of_rows(row[None], np.empty((0, size))))
-    one = Places("the token", (0,), labels).of(model.rows)
-    return DecodeCase(f"one token of {size}, at both ends", model, (one,), few=True)
+    model = Model(Block.of_rows(at_both_ends(size, 1 / 8, 3 / 8, 3 / 8, 1 / 8)[None], np.empty((0, size))))
+    return DecodeCase(f"one token of {size}, at both ends", model, (by_end(size).of(model.rows),), few=True)
 
 
 def _in_windows(name: str, model: Model, width: int | None = None) -> DecodeCase:

@@ -9,6 +9,7 @@ from functools import cache
 import numpy as np
 
 from simlab.arrays import Array
+from simlab.certify.battery.blocks import at_both_ends, by_end
 from simlab.certify.contracts.arrays import Arrays
 from simlab.certify.contracts.blocks import Block, scaled
 from simlab.certify.contracts.events import in_turn, joint
@@ -24,11 +25,12 @@ PRINCIPAL = (
 
 @cache
 def cases(layout: Layout, arrays: Arrays) -> tuple[LogitsCase, ...]:
-    """Every setting on three tokens, on four, and on two drafts."""
+    """Every setting on three tokens, on four, and on two drafts; and a few tokens of many."""
     found = []
     for settings in EVERY:
         for size, gamma in ((3, 1), (4, 1), (3, 2)):
             found.append(_small(layout, arrays, settings, _clear(size, gamma, settings)))
+    found += (_at_both_ends(layout, arrays, size) for size in (65, 1 << 15))
     few = found[0]
     found.append(replace(few, name="two calls in turn", events=in_turn(few.events[0]), small=False))
     return tuple(found)
@@ -63,6 +65,14 @@ def _small(layout: Layout, arrays: Arrays, settings: Settings, raw: Block) -> Lo
     events = (joint(block).of(block),)
     few = block.gamma == 1  # filters take time
     return LogitsCase(told, (block,), events, True, few, layout=layout, arrays=arrays, raw=raw, settings=settings)
+
+
+def _at_both_ends(layout: Layout, arrays: Arrays, size: int) -> LogitsCase:
+    """One draft of four tokens that come in pairs: of each pair p likes one, and q the other."""
+    p, q = at_both_ends(size, 3 / 8, 1 / 8, 1 / 8, 3 / 8), at_both_ends(size, 1 / 8, 3 / 8, 3 / 8, 1 / 8)
+    block = Block.of_rows(np.stack([p, q]), q[None])
+    name, events = f"V = {size}, gamma = 1, four tokens at both ends", (by_end(size).of(block),)
+    return LogitsCase(name, (block,), events, layout=layout, arrays=arrays, raw=block)
 
 
 @cache
