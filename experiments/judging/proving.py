@@ -32,7 +32,7 @@ from simlab.candidates import make_verifier as verifier_of
 from simlab.decoders import DECODERS, Decoder, make_decoder
 from simlab.registry import meant
 from simlab.rules import RULES, Rule, Speculative, Step
-from theory.exact import deviation, target_law
+from theory.exact import sequence_law, target_law
 from theory.example_processes import random_process
 from theory.judge.on_unknowns import BrokenRule, RuleOnUnknowns
 from theory.judge.user_rule import NEGLIGIBLE, Broken, Functions, UserRule, last_line
@@ -55,6 +55,7 @@ FICKLE = "it answers now this way, now that"
 AGAIN = 8  # runs at the rows of a counterexample
 RUNS = 20  # runs at rows of numbers, of a rule that is proven
 LONGEST_RUNS = 5.0  # seconds after which there is no further run
+LARGEST = 10**6  # denominator of a fraction that a float stands for
 TABLES = 3  # of random rows, at which a decoder that is proven is run
 OTHERWISE = "it answers otherwise at rows of numbers"
 OF_SIZE = ["size"], ["vocabulary"], ["V"]  # the argument of a function from V to a rule
@@ -156,15 +157,19 @@ def _otherwise(made: Any, verified: Any, that: str, sizes: Sequence[int], zeros:
     sizes, stated = sizes or ((2,) if isinstance(made, Decoder) else (2, 3)), None
     if not isinstance(made, Decoder):
         stated, verified = read_statement(that, FREE), made
-    elif that == LOSSLESS and _is_brought(made) and (why := _sequences_off(made, verified, sizes, zeros, length)):
+    elif (
+        that.strip() == LOSSLESS
+        and any(map(_is_brought, (made, verified)))
+        and (why := _sequences_off(made, verified or Speculative(), sizes, zeros, length))
+    ):
         return why
-    if verified is None:
-        return ""
-    until = perf_counter() + LONGEST_RUNS
-    tried = [(_of_size(verified, size), *pair) for size in sizes for pair in _pairs(size, zeros)]
+    until, brought = perf_counter() + LONGEST_RUNS, dict[int, Any]()
+    if verified is not None:
+        brought = {size: one for size in sizes if _is_brought(one := _of_size(verified, size))}
+    tried = [(one, *pair) for size, one in brought.items() for pair in _pairs(size, zeros)]
     for run in range(RUNS):
         for one, p, q in tried:
-            if not _is_brought(one) or (run and perf_counter() > until):
+            if run and perf_counter() > until:
                 return ""
             if why := _wrong_at(one, stated, p, q, count):
                 return f"{why}; p = ({', '.join(map(str, p))}), q = ({', '.join(map(str, q))})"
@@ -172,21 +177,28 @@ def _otherwise(made: Any, verified: Any, that: str, sizes: Sequence[int], zeros:
 
 
 def _is_brought(value: Any) -> bool:
-    """Whether a rule or a decoder is none of this house."""
-    return isinstance(value, RuleOnUnknowns) or type(value).__module__.partition(".")[0] != "simlab"
+    """Whether it is a rule, a verifier or a decoder, and none of this house."""
+    house = value is None or type(value).__module__.partition(".")[0] == "simlab"
+    return isinstance(value, RuleOnUnknowns) or not house
 
 
-def _sequences_off(decoder: Decoder, rule: Rule | None, sizes: Sequence[int], zeros: bool, length: int) -> str:
+def _sequences_off(decoder: Decoder, rule: Rule, sizes: Sequence[int], zeros: bool, length: int) -> str:
     """How the sequences of a decoder do not follow the target at tables of numbers."""
     for seed, size in product(range(TABLES), sizes):
         target, draft = (random_process(one, size, length, zeros=zeros / 4) for one in (seed, seed + TABLES))
         try:
-            off = deviation(decoder, target, rule or Speculative(), draft if decoder.needs_draft else None)
+            law, _ = sequence_law(decoder, target, rule, draft if decoder.needs_draft else None)
         except Exception as error:
             return f"it raises {last_line(error)}"
-        if off:
-            return f"sequences of a table of V = {size} are off by a TV of {float(off):.3g}"
+        wanted = target_law(target)
+        if _apart(*([each.get(tokens, 0) for tokens in law.keys() | wanted.keys()] for each in (law, wanted))):
+            return f"its sequences do not follow a table of V = {size}"
     return ""
+
+
+def _apart(one: Any, other: Any) -> bool:
+    """Whether two laws differ by more than rounding: a written 1.0 makes floats of fractions."""
+    return not all(abs(float(left) - float(right)) <= NEGLIGIBLE for left, right in zip(one, other, strict=True))
 
 
 def _pairs(size: int, zeros: bool) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -209,20 +221,27 @@ def _halved(size: int) -> list[Fraction]:
 
 def _wrong_at(one: Rule | Verifier, stated: Statement | None, p: np.ndarray, q: np.ndarray, count: int) -> str:
     """What is wrong with a rule, or a verifier, at two rows of numbers: with the statement, or with floats beside
-    fractions.
+    fractions. How often a draft is accepted counts where the statement is about it.
     """
     try:
         exact = _step(one, p, q, count)
-        if stated and not Emitted(p, q, exact.law, exact.acceptance).fulfils(stated):
+        *law, accepted = map(_fraction_near, (*exact.law, exact.acceptance))
+        if stated and not Emitted(p, q, np.array(law, dtype=object), accepted).fulfils(stated):
             return f"{stated.text} is false there"
         found = _step(one, p.astype(np.float64), q.astype(np.float64), count)
-        pairs = zip((*found.law, found.acceptance), (*exact.law, exact.acceptance), strict=True)
-        off = max(abs(float(left) - float(right)) for left, right in pairs)
+        off = _apart(found.law, exact.law)
+        if stated and "accepts" in stated.names:
+            off |= _apart([found.acceptance], [exact.acceptance])
     except (Broken, BrokenRule, Refused, ArithmeticError) as error:
         return str(error)
     except Exception as error:
         return f"it raises {last_line(error)}"
-    return "" if off <= NEGLIGIBLE else "floats get other answers than fractions"
+    return "floats get other answers than fractions" if off else ""
+
+
+def _fraction_near(value: Any) -> Fraction:
+    """A number as a fraction; of a float the one that it stands for, where masses are few powers of two."""
+    return Fraction(value).limit_denominator(LARGEST) if isinstance(value, float) else Fraction(value)
 
 
 def _step(one: Rule | Verifier, p: np.ndarray, q: np.ndarray, count: int) -> Step:

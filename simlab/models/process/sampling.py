@@ -35,9 +35,9 @@ def _as_scales(guidance: Any) -> np.ndarray:
     """One scale, or one for each position: ``float64[1]`` or ``[N]``."""
     try:
         scales = np.atleast_1d(np.asarray(guidance, dtype=np.float64))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         scales = np.empty(0)
-    if scales.ndim != 1 or not len(scales):
+    if isinstance(guidance, str) or scales.ndim != 1 or not len(scales):
         raise ValueError(f"guidance is {guidance!r}; expected a scale, or one for each position")
     return scales
 

@@ -124,7 +124,10 @@ def test_a_second_solver_is_asked_and_a_disagreement_is_no_proof(
 
 
 OTHER_THINGS = f"""{RULES}
+import numpy as np
+from simlab.arrays import at
 from simlab.candidates import Recursive
+from simlab.rules import Rule
 from simlab.randomness.enumerator import Enumerator
 from theory.symbolic.unknown import Unknown
 
@@ -151,6 +154,29 @@ class InFractions(Speculative):
         step = super().step_rows(p, q)
         return step._replace(law=q) if isinstance(p.flat[0], Fraction) else step
 
+class Vague(Speculative):
+    def step_rows(self, p, q):
+        step = super().step_rows(p, q)
+        return step if p.dtype == object else step._replace(law=step.law * [1, np.nan])
+
+class Written(Rule):
+    def accept_rows(self, p, q, x):
+        p, q = at(p, x), at(q, x)
+        return np.minimum(1.0, p / np.where(q > 0, q, 1))
+
+    def weights_rows(self, p, q, x):
+        return np.where(p > q, p - q, 0.0)
+
+class OnUnknowns(Speculative):
+    def accept_rows(self, p, q, x):
+        return super().accept_rows(p, q, x) if isinstance(p.flat[0], Unknown) else super().accept_rows(p, q, x) * 0 + 1
+
+class OfHouse(Sjd):
+    pass
+
+def sometimes(size):
+    return Speculative() if size == 2 else InFractions()
+
 class OfCandidates(Recursive):
     def verify(self, p, q, candidates, way):
         found = super().verify(p, q, candidates, way)
@@ -172,7 +198,9 @@ class InEnumerations(Sjd):
         ("InFloats", "floats get other answers than fractions"),
         ("InFractions", "lossless is false there"),
         ("OfCandidates", "lossless is false there"),
-        ("InEnumerations --set window=2 --length 2", "sequences of a table of V = 2 are off by a TV of "),
+        ("InEnumerations --set window=2 --length 2", "its sequences do not follow a table of V = 2"),
+        ("Vague", "floats get other answers than fractions"),
+        ("sometimes --size 3", "lossless is false there"),
     ],
 )
 def test_a_rule_that_does_otherwise_at_numbers_is_not_proven(
@@ -184,6 +212,20 @@ def test_a_rule_that_does_otherwise_at_numbers_is_not_proven(
     assert answer["files"] == []
     assert why in str(answer["why"])
     assert not why or str(answer["why"]).startswith(proving.OTHERWISE)
+
+
+@pytest.mark.parametrize(
+    ("line", "status"),
+    [
+        ("other.py:Written --size 4", 0),  # a written 1.0 says what it means
+        ("other.py:OfHouse --set window=2 --length 2 --rule other.py:Written", 0),
+        ("sjd --set window=2 --length 2 --rule other.py:OnUnknowns", 3),
+    ],
+)
+def test_what_is_brought_is_tried_as_it_is_meant(line: str, status: int, here: Path) -> None:
+    (here / "other.py").write_text(OTHER_THINGS)
+    subject = line if "other.py:Written --size" in line else f"--decoder {line}"
+    assert main(["prove", *shlex.split(subject), "--out", "out"]) == status
 
 
 def test_rows_of_numbers_are_rows_with_zeros_only_where_they_may_be() -> None:

@@ -3,9 +3,9 @@
 Hypothesis draws the options of the decoder, the rule and its tables, the vocabulary, the grid, the rows (with zeros,
 point masses and ties), the seed, the replicates in any order, the threads and the size of a batch. By default these are
 a few configurations of each decoder with the lossless rule over float32, as models have it, and with the other rules
-over float64 where it is no variant of SJD, for each pair of types is a kernel to compile; in the slow run there are six
-for each decoder with each rule, in both. Equality is of tokens, steps, and what every call accepted and committed; as
-the reference form is one batch, no form depends on its batch.
+over float64 where it is no variant of SJD but SJD-PAC, for each pair of types is a kernel to compile; in the slow run
+there are six for each decoder with each rule, in both. Equality is of tokens, steps, and what every call accepted and
+committed; as the reference form is one batch, no form depends on its batch.
 """
 
 from __future__ import annotations

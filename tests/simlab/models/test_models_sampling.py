@@ -133,7 +133,7 @@ def test_a_temperature_that_no_logit_is_divided_by() -> None:
     refused(lambda: Sampling(temperature=1e-40), "temperature is 1e-40", "1e-30")
 
 
-@pytest.mark.parametrize("guidance", [[[1, 2]], [], "strong", [1, [2]]], ids=str)
+@pytest.mark.parametrize("guidance", [[[1, 2]], [], "strong", "1.5", [1, [2]], 10**400])
 def test_guidance_is_a_scale_or_one_for_each_position(guidance: Any) -> None:
     refused(lambda: Sampling(guidance=guidance), "guidance is", "a scale, or one for each position")
 

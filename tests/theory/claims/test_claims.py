@@ -214,8 +214,11 @@ def test_a_notebook_displays_statement_assumptions_and_proof() -> None:
 def test_what_simulates_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     """`simlab verify` begins it when its kernels are compiled; what is decided exactly would compile them beside."""
 
+    class Simulates(Exception):
+        pass
+
     def simulated(*given: Any, **named: Any) -> Any:
-        raise AssertionError("simulates")
+        raise Simulates
 
     for form in ("decoders.compiled.run._decoded", "continuous.compiled.run.compiled_model"):
         monkeypatch.setattr(f"simlab.{form}", simulated)
@@ -224,6 +227,6 @@ def test_what_simulates_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
         if claim.decide and not claim.simulates:
             try:
                 claim.decide(0)
-            except AssertionError:
+            except Simulates:
                 undeclared.append(claim.id)
     assert undeclared == []
