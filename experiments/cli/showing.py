@@ -96,7 +96,7 @@ def _of_a_user(spec: str, given: dict[str, Any], rows: Rows, limit: float) -> tu
 
 def _step(spec: str, subject: Any, rows: Rows) -> tuple[list[Any], list[Any], list[Any], list[Any]]:
     """Both rows, the law and how often a draft is accepted, of what ``simlab prove`` takes for a subject."""
-    from experiments.judging.proving import MADE
+    from experiments.judging.at_numbers import MADE
     from simlab.rules import Rule
     from theory.exact import acceptance, step_law
     from theory.judge.on_unknowns import RuleOnUnknowns

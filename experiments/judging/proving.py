@@ -14,7 +14,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache, partial
-from itertools import product
 from math import isfinite
 from pathlib import Path
 from time import perf_counter
@@ -23,26 +22,25 @@ from typing import Any
 import numpy as np
 
 from experiments.apart import Link, Lost, Unfit, answer_apart
+from experiments.judging.at_numbers import MADE, of_size, otherwise
 from experiments.judging.load_object import EXPECTED, as_rule, load_object, needed, rule_of
 from experiments.judging.measures import codebook
 from experiments.results import versions, write_json, write_text
-from simlab.arrays import is_exact
-from simlab.candidates import VERIFIERS, Candidates, Independent, Verifier, verified_law
+from simlab.candidates import VERIFIERS, Verifier
 from simlab.candidates import make_verifier as verifier_of
 from simlab.decoders import DECODERS, Decoder, make_decoder
 from simlab.registry import meant
-from simlab.rules import RULES, Rule, Speculative, Step
-from theory.exact import sequence_law, target_law
-from theory.example_processes import random_process
+from simlab.rules import RULES, Rule
+from theory.exact import target_law
 from theory.judge.on_unknowns import BrokenRule, RuleOnUnknowns
-from theory.judge.user_rule import NEGLIGIBLE, Broken, Functions, UserRule, last_line
+from theory.judge.user_rule import Functions, UserRule, last_line
 from theory.symbolic.answers import Answer
 from theory.symbolic.cells import Limit, Limits, Unsound
 from theory.symbolic.prove import prove as prove_for_all
-from theory.symbolic.prove_rules import FREE, Emitted
+from theory.symbolic.prove_rules import FREE
 from theory.symbolic.rows import Table, contexts, row_name
 from theory.symbolic.smtlib import CHECKER, written
-from theory.symbolic.statements import FRONTIER, LOSSLESS, OF_ROWS, OF_SEQUENCES, Statement, read_statement
+from theory.symbolic.statements import FRONTIER, LOSSLESS, OF_ROWS, OF_SEQUENCES, read_statement
 from theory.symbolic.unknown import Refused
 
 LIMIT = 300.0  # seconds
@@ -53,13 +51,8 @@ HEARD = 0.1  # seconds between two reports of progress
 BROKEN = f"the rule raises {BrokenRule.__name__}: "  # what is wrong is said after it
 FICKLE = "it answers now this way, now that"
 AGAIN = 8  # runs at the rows of a counterexample
-RUNS = 20  # runs at rows of numbers, of a rule that is proven
-LONGEST_RUNS = 5.0  # seconds after which there is no further run
-LARGEST = 10**6  # denominator of a fraction that a float stands for
-TABLES = 3  # of random rows, at which a decoder that is proven is run
 OTHERWISE = "it answers otherwise at rows of numbers"
 OF_SIZE = ["size"], ["vocabulary"], ["V"]  # the argument of a function from V to a rule
-MADE = Rule, Decoder, Verifier
 
 
 def prove(
@@ -117,7 +110,7 @@ def prove(
 
     sizes = (size,) if isinstance(size, int) else tuple(size or ())
     _check_verified_by(made, rule)
-    verified = None if rule is None else _of_size(_subject(rule, {}), sizes[0] if sizes else 2)
+    verified = None if rule is None else of_size(_subject(rule, {}), sizes[0] if sizes else 2)
     try:
         answer = prove_for_all(
             made, that, sizes, rule=verified, length=length, count=count, zeros=zeros, limits=limits, progress=going_on
@@ -129,7 +122,7 @@ def prove(
         return Answer("unknown", _name(made), that, told, "", 0, perf_counter() - until + limit, why=str(error))
     if answer.outcome == "counterexample" and isinstance(made, RuleOnUnknowns) and not _repeats(made, answer):
         return replace(answer, outcome="unknown", why=f"at the rows that were found {FICKLE}", rows={}, values={})
-    if answer.outcome == "proven" and (why := _otherwise(made, verified, that, sizes, zeros, length, count)):
+    if answer.outcome == "proven" and (why := otherwise(made, verified, that, sizes, zeros, length, count)):
         return replace(answer, outcome="unknown", why=f"{OTHERWISE}: {why}", spaces=())
     return replace(answer, why=answer.why.removeprefix(BROKEN))
 
@@ -143,115 +136,6 @@ def _repeats(rule: RuleOnUnknowns, answer: Answer) -> bool:
     return all(
         (s.law[0].tolist(), s.acceptance[0]) == (list(answer.values["law"]), answer.values["accepts"]) for s in steps
     )
-
-
-# Rows of numbers -------------------------------------------------------------------------------------------------
-
-
-def _otherwise(made: Any, verified: Any, that: str, sizes: Sequence[int], zeros: bool, length: int, count: int) -> str:
-    """How what was brought, of which a statement is proven, does otherwise at numbers; nothing where it does not.
-
-    Of a rule that a decoder verifies by only that floats get the answers of fractions; of a decoder whether it is
-    lossless, where that is what was proven. What is of this house is not tried.
-    """
-    sizes, stated = sizes or ((2,) if isinstance(made, Decoder) else (2, 3)), None
-    if not isinstance(made, Decoder):
-        stated, verified = read_statement(that, FREE), made
-    elif (
-        that.strip() == LOSSLESS
-        and any(map(_is_brought, (made, verified)))
-        and (why := _sequences_off(made, verified or Speculative(), sizes, zeros, length))
-    ):
-        return why
-    until, brought = perf_counter() + LONGEST_RUNS, dict[int, Any]()
-    if verified is not None:
-        brought = {size: one for size in sizes if _is_brought(one := _of_size(verified, size))}
-    tried = [(one, *pair) for size, one in brought.items() for pair in _pairs(size, zeros)]
-    for run in range(RUNS):
-        for one, p, q in tried:
-            if run and perf_counter() > until:
-                return ""
-            if why := _wrong_at(one, stated, p, q, count):
-                return f"{why}; p = ({', '.join(map(str, p))}), q = ({', '.join(map(str, q))})"
-    return ""
-
-
-def _is_brought(value: Any) -> bool:
-    """Whether it is a rule, a verifier or a decoder, and none of this house."""
-    house = value is None or type(value).__module__.partition(".")[0] == "simlab"
-    return isinstance(value, RuleOnUnknowns) or not house
-
-
-def _sequences_off(decoder: Decoder, rule: Rule, sizes: Sequence[int], zeros: bool, length: int) -> str:
-    """How the sequences of a decoder do not follow the target at tables of numbers."""
-    for seed, size in product(range(TABLES), sizes):
-        target, draft = (random_process(one, size, length, zeros=zeros / 4) for one in (seed, seed + TABLES))
-        try:
-            law, _ = sequence_law(decoder, target, rule, draft if decoder.needs_draft else None)
-        except Exception as error:
-            return f"it raises {last_line(error)}"
-        wanted = target_law(target)
-        if _apart(*([each.get(tokens, 0) for tokens in law.keys() | wanted.keys()] for each in (law, wanted))):
-            return f"its sequences do not follow a table of V = {size}"
-    return ""
-
-
-def _apart(one: Any, other: Any) -> bool:
-    """Whether two laws differ by more than rounding: a written 1.0 makes floats of fractions."""
-    return not all(abs(float(left) - float(right)) <= NEGLIGIBLE for left, right in zip(one, other, strict=True))
-
-
-def _pairs(size: int, zeros: bool) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Rows whose sums floats hold exactly, so that they compare as fractions do; some with ``zeros``."""
-    falling = _halved(size)
-    steep = [Fraction(3, 4), *(mass / 4 for mass in _halved(size - 1))] if size > 1 else falling
-    full = [np.array(row, dtype=object) for row in (falling, falling[::-1], steep, steep[::-1])]
-    pairs = list(product(full, full))
-    if zeros:
-        first, last = (np.array([Fraction(int(x == at)) for x in range(size)], dtype=object) for at in (0, size - 1))
-        pairs += [(first, last), (last, last), *((row, one) for row in full for one in (first, last))]
-        pairs += [(one, row) for row in full for one in (first, last)]
-    return pairs
-
-
-def _halved(size: int) -> list[Fraction]:
-    """A row of masses each half of the one before, the last two equal."""
-    return [Fraction(1, 2 ** min(x + 1, max(size - 1, 0))) for x in range(size)]
-
-
-def _wrong_at(one: Rule | Verifier, stated: Statement | None, p: np.ndarray, q: np.ndarray, count: int) -> str:
-    """What is wrong with a rule, or a verifier, at two rows of numbers: with the statement, or with floats beside
-    fractions. How often a draft is accepted counts where the statement is about it.
-    """
-    try:
-        exact = _step(one, p, q, count)
-        *law, accepted = map(_fraction_near, (*exact.law, exact.acceptance))
-        if stated and not Emitted(p, q, np.array(law, dtype=object), accepted).fulfils(stated):
-            return f"{stated.text} is false there"
-        found = _step(one, p.astype(np.float64), q.astype(np.float64), count)
-        off = _apart(found.law, exact.law)
-        if stated and "accepts" in stated.names:
-            off |= _apart([found.acceptance], [exact.acceptance])
-    except (Broken, BrokenRule, Refused, ArithmeticError) as error:
-        return str(error)
-    except Exception as error:
-        return f"it raises {last_line(error)}"
-    return "floats get other answers than fractions" if off else ""
-
-
-def _fraction_near(value: Any) -> Fraction:
-    """A number as a fraction; of a float the one that it stands for, where masses are few powers of two."""
-    return Fraction(value).limit_denominator(LARGEST) if isinstance(value, float) else Fraction(value)
-
-
-def _step(one: Rule | Verifier, p: np.ndarray, q: np.ndarray, count: int) -> Step:
-    """What a rule makes of two rows ``[V]``, or a verifier of candidates drawn in the way that it takes."""
-    if isinstance(one, Verifier):
-        way = Independent if one.takes == (Candidates,) else one.takes[0]
-        accepted, drawn = verified_law(one, way(), p, q, count)
-        return Step(accepted.sum(), accepted + drawn)
-    rule = UserRule(one.functions) if isinstance(one, RuleOnUnknowns) and not is_exact(p) else one
-    return Step(*(part[0] for part in rule.step_rows(p[None], q[None])))
 
 
 # Subjects --------------------------------------------------------------------------------------------------------
@@ -323,11 +207,6 @@ def _subject_from(value: Any, spec: str, given: Mapping[str, Any]) -> Any:
     elif given:
         raise ValueError(f"{spec} is made already; expected no settings")
     return RuleOnUnknowns(as_rule(value, spec, lambda size: codebook(0, size)).functions, spec)
-
-
-def _of_size(made: Any, size: int) -> Any:
-    """What was made, or what a function from V makes."""
-    return made if isinstance(made, MADE) else made(size)
 
 
 def _name(value: Any) -> str:

@@ -14,7 +14,7 @@ import pytest
 from experiments.cli.main import main
 from experiments.cli.options import read_value
 from experiments.cli.showing import bar
-from experiments.judging import proving
+from experiments.judging import at_numbers, proving
 from experiments.judging.proving import prove
 from simlab.decoders import Sjd
 from simlab.rules import Amplify, Speculative
@@ -219,19 +219,18 @@ def test_a_rule_that_does_otherwise_at_numbers_is_not_proven(
     [
         ("other.py:Written --size 4", 0),  # a written 1.0 says what it means
         ("other.py:OfHouse --set window=2 --length 2 --rule other.py:Written", 0),
-        ("sjd --set window=2 --length 2 --rule other.py:OnUnknowns", 3),
+        ("--decoder sjd --set window=2 --length 2 --rule other.py:OnUnknowns", 3),
     ],
 )
 def test_what_is_brought_is_tried_as_it_is_meant(line: str, status: int, here: Path) -> None:
     (here / "other.py").write_text(OTHER_THINGS)
-    subject = line if "other.py:Written --size" in line else f"--decoder {line}"
-    assert main(["prove", *shlex.split(subject), "--out", "out"]) == status
+    assert main(["prove", *shlex.split(line), "--out", "out"]) == status
 
 
 def test_rows_of_numbers_are_rows_with_zeros_only_where_they_may_be() -> None:
     for size in range(1, 9):
         for zeros in (False, True):
-            rows = [row for pair in proving._pairs(size, zeros) for row in pair]
+            rows = [row for pair in at_numbers._pairs(size, zeros) for row in pair]
             assert all(sum(row) == 1 and len(row) == size for row in rows)
             assert zeros or all(min(row) > 0 for row in rows)
 
