@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from simlab.arrays import is_exact
-from simlab.candidates import Candidates, Independent, Verifier, verified_law
+from simlab.candidates import Verifier, verified_law
 from simlab.decoders import Decoder
 from simlab.rules import Rule, Speculative, Step
 from theory.exact import sequence_law, target_law
@@ -22,6 +22,7 @@ from theory.example_processes import random_process
 from theory.judge.on_unknowns import BrokenRule, RuleOnUnknowns
 from theory.judge.user_rule import NEGLIGIBLE, Broken, UserRule, last_line
 from theory.symbolic.prove_rules import FREE, Emitted
+from theory.symbolic.prove_verifiers import usual_drawing
 from theory.symbolic.statements import LOSSLESS, Statement, read_statement
 from theory.symbolic.unknown import Refused
 
@@ -136,8 +137,7 @@ def _fraction_near(value: Any) -> Fraction:
 def _step(one: Rule | Verifier, p: np.ndarray, q: np.ndarray, count: int) -> Step:
     """What a rule makes of two rows ``[V]``, or a verifier of candidates drawn in the way that it takes."""
     if isinstance(one, Verifier):
-        way = Independent if one.takes == (Candidates,) else one.takes[0]
-        accepted, drawn = verified_law(one, way(), p, q, count)
+        accepted, drawn = verified_law(one, usual_drawing(one), p, q, count)
         return Step(accepted.sum(), accepted + drawn)
     rule = UserRule(one.functions) if isinstance(one, RuleOnUnknowns) and not is_exact(p) else one
     return Step(*(part[0] for part in rule.step_rows(p[None], q[None])))

@@ -21,7 +21,7 @@ from theory.symbolic.statements import LOSSLESS, read_statement
 
 Kept = tuple[int, bool]  # a token, and whether it is a candidate that was accepted
 
-__all__ = ["prove_verifier"]
+__all__ = ["prove_verifier", "usual_drawing"]
 
 
 def prove_verifier(
@@ -36,7 +36,7 @@ def prove_verifier(
 ) -> Answer:
     """Prove a statement about a verifier; arguments and answer are those of :func:`theory.symbolic.prove`."""
     statement = read_statement(that, FREE)
-    drawing = candidates or (Independent() if verifier.takes == (Candidates,) else verifier.takes[0]())
+    drawing = candidates or usual_drawing(verifier)
     attempt = ProofAttempt(f"{verifier!r} of candidates {drawing!r}", statement.text, rows_in_words(zeros), progress)
 
     def emitted(named: Mapping[str, Row]) -> Emitted:
@@ -75,6 +75,11 @@ def prove_verifier(
         if found:
             return replace(found, values=emitted(found.rows).values()) if found.rows else found
     return attempt.answer("proven", f"K = {count}, {up_to(sizes)}")
+
+
+def usual_drawing(verifier: Verifier) -> Candidates:
+    """The way of drawing candidates that a verifier is made for; independent ones where it takes any."""
+    return Independent() if verifier.takes == (Candidates,) else verifier.takes[0]()
 
 
 def _of(found: Mapping[Kept, Terms], keys: Iterable[Kept], cells: Cells) -> Terms:
