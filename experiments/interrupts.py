@@ -28,18 +28,8 @@ def lasting_interrupts() -> Iterator[None]:
 
     What is raised until then is raised as a ``KeyboardInterrupt``: the callback has not done what it was called for.
     """
-    before, main, timers = sys.unraisablehook, threading.main_thread(), list[threading.Timer]()
-
-    def interrupt_again(unraisable: Any) -> None:
-        if not issubclass(unraisable.exc_type, KeyboardInterrupt):
-            before(unraisable)
-            return
-        timer = threading.Timer(AGAIN_SECONDS, lambda: signal.pthread_kill(main.ident or 0, signal.SIGINT))
-        timer.daemon = True
-        timers.append(timer)
-        timer.start()
-
-    sys.unraisablehook = interrupt_again
+    before = sys.unraisablehook
+    timers = raise_again(KeyboardInterrupt, signal.SIGINT)
     try:
         yield
     except Exception as error:
@@ -51,6 +41,26 @@ def lasting_interrupts() -> Iterator[None]:
         for timer in timers:
             timer.cancel()
             timer.join()  # one that has just begun interrupts here, and not whoever comes after
+
+
+def raise_again(kind: type[BaseException], number: signal.Signals) -> list[threading.Timer]:
+    """From now on this signal is sent to this process again, soon after Python ignored what its handler raised.
+
+    ``kind`` is what the handler raises. Returns what sends the signals, a list that grows as they are needed.
+    """
+    before, main, timers = sys.unraisablehook, threading.main_thread(), list[threading.Timer]()
+
+    def again(unraisable: Any) -> None:
+        if not issubclass(unraisable.exc_type, kind):
+            before(unraisable)
+            return
+        timer = threading.Timer(AGAIN_SECONDS, lambda: signal.pthread_kill(main.ident or 0, number))
+        timer.daemon = True
+        timers.append(timer)
+        timer.start()
+
+    sys.unraisablehook = again
+    return timers
 
 
 @contextmanager

@@ -41,6 +41,22 @@ finally:
     worker.wait()
 """
 
+ENDED_IN_A_CALLBACK = """
+import os, signal, time
+from reports.signals import ends_whole
+
+class Dropping:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGTERM)
+        for _ in range(1000):
+            pass
+
+ends_whole()
+things = [Dropping()]
+things.clear()
+time.sleep(30)
+"""
+
 
 @pytest.fixture(autouse=True)
 def heeded() -> Iterator[None]:
@@ -117,6 +133,11 @@ def test_an_interrupt_that_a_library_answers_with_another_error_is_one() -> None
 
 def test_workers_are_not_interrupted() -> None:
     assert "done" in ran(WORKERS_THAT_GO_ON).stdout
+
+
+def test_an_end_from_outside_that_python_drops_comes_again() -> None:
+    ended = ran(ENDED_IN_A_CALLBACK)
+    assert (ended.returncode, ended.stderr) == (128 + signal.SIGTERM, "")
 
 
 def test_one_that_another_thread_receives_waits_too() -> None:
