@@ -30,9 +30,9 @@ BATTERY = 8
 # depend on all tokens before, trees have a nearly certain candidate, and top-k and top-p leave more than four tokens;
 # and trees two more since, with rows certain of what is no candidate, and nodes of the first token or the last, and
 # with branches as long as the position that is looked at; and candidates one more, with first ones that are refused;
-# and sequences, candidates and logits one more, where two or four tokens of few or of many may come
+# and sequences, candidates, logits and drafters one more, where two or four tokens of few or of many may come
 OWN = (
-    {"completions": 2}
+    {"completions": 2, "draft": 9}
     | dict.fromkeys(("chain_logits", "chain_logits_joint", "decode", "verify_candidates"), 10)
     | dict.fromkeys(("tree_parents", "tree_siblings"), 11)
 )
