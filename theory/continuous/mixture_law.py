@@ -58,7 +58,7 @@ def emitted(target: Mixture, draft: Mixture, ratio: Ratio) -> MixedLaw:
     acceptance = trials = unfinished = 0.0
     for mass, chosen in pairs:
         log_ratio = ratio.log_ratio(target, draft, _many(chosen, len(x)), x[:, None])
-        p, q = _own(target, draft, ratio, chosen, x)
+        p, q = _own(target, draft, chosen, x)
         accepted, taken = q * np.exp(log_acceptance(log_ratio)), p * proposal_acceptance(log_ratio)
         alpha, z = float(weight @ accepted), float(weight @ taken)
         density += mass * accepted
@@ -108,9 +108,7 @@ def _many(chosen: Chosen | None, count: int) -> Chosen:
     return Chosen(*(np.repeat(part, count) for part in chosen or (np.zeros(1, int), np.zeros(1, int))))
 
 
-def _own(
-    target: Mixture, draft: Mixture, ratio: Ratio, chosen: Chosen | None, x: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def _own(target: Mixture, draft: Mixture, chosen: Chosen | None, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The densities ``[N]`` of proposals and of drafts."""
     if chosen is None:
         return np.exp(target.log_density(x[:, None])), np.exp(draft.log_density(x[:, None]))

@@ -26,17 +26,17 @@ class Projected(NamedTuple):
 
     p_value: float  # of the most surprising direction, for all of them together
     distance: float  # the largest Kolmogorov distance
-    detectable: float  # the Kolmogorov distance along a direction that is detected with probability 0.999 at 1e-6
+    detectable: float  # the Kolmogorov distance along a direction that is detected with probability 0.999 at the level
     sliced: float  # the sliced Wasserstein-1 distance from the law
 
 
-def directions(size: int, count: int = DIRECTIONS) -> np.ndarray:
-    """Unit vectors ``[count, size]`` along which tokens of d = ``size`` numbers are projected, always the same ones.
+def directions(size: int) -> np.ndarray:
+    """Unit vectors ``[DIRECTIONS, size]`` along which tokens of ``size`` numbers are projected, always the same ones.
 
     The axes come first, as many as half of them, then vectors spread evenly at random.
     """
-    spread = np.random.default_rng(size).standard_normal((count, size))
-    spread[: min(size, count // 2)] = np.eye(size)[: count // 2]
+    spread = np.random.default_rng(size).standard_normal((DIRECTIONS, size))
+    spread[: min(size, DIRECTIONS // 2)] = np.eye(size)[: DIRECTIONS // 2]
     return spread / np.linalg.norm(spread, axis=1, keepdims=True)
 
 

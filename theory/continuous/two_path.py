@@ -94,8 +94,6 @@ def _cumulative(
 
 def _difference(freedom: int, count: int) -> tuple[np.ndarray, np.ndarray]:
     """Half the difference of two chi-squares: ``count`` values of equal chance, the middles of its quantiles."""
-    if freedom == 0:
-        return np.zeros(1), np.ones(1)
     levels = (np.arange(16 * count) + 0.5) / (16 * count)
     halves = scipy.stats.chi2.ppf(levels, freedom) / 2
     everything = np.sort((halves[:, None] - halves).ravel())

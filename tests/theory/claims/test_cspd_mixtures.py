@@ -13,6 +13,7 @@ from simlab.continuous.tape import coins, normals
 from simlab.randomness import Purpose, Tape
 from simlab.statistics import ProportionTest
 from tests.support.verdicts import numbers_of
+from theory.claims.cspd.mixtures import line
 from theory.continuous.mixture_law import emitted, matched, overlap, together
 
 pytestmark = pytest.mark.exact
@@ -26,10 +27,6 @@ WEIGHTS = np.array([0.3, 0.7, 0.0])
 def dense() -> Mixture:
     with np.errstate(divide="ignore"):
         return Mixture(np.log(WEIGHTS), MEANS, ROOTS)
-
-
-def line(weights: list[float], means: list[float], sds: list[float]) -> Mixture:
-    return Mixture(np.log(weights), np.array(means)[:, None], np.array(sds)[:, None])
 
 
 TARGET = line([0.5, 0.3, 0.2], [-1.0, 1.5, 4.0], [0.6, 0.8, 0.4])

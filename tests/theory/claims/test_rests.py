@@ -5,7 +5,8 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator
 from fractions import Fraction as F
-from math import log
+from itertools import count
+from math import log, nan
 from typing import Any
 
 import numpy as np
@@ -21,8 +22,10 @@ from theory.claims.cspd import (
     alignment,
     bias,
     log_ratio,
+    noiseless,
     paths,
     prefill,
+    proved,
     ratios,
     resampling,
     samplers,
@@ -36,6 +39,7 @@ from theory.claims.gsd import large_vocabulary as gsd_scale
 from theory.claims.lantern import large_vocabulary as lantern_scale
 from theory.claims.lantern import large_vocabulary_output as lantern_scale_output
 from theory.claims.leviathan import expected_tokens
+from theory.claims.lossy import cactus
 from theory.continuous import line
 from theory.continuous.paths import Coupling
 from theory.continuous.rejection_cost import Emitted
@@ -55,6 +59,12 @@ def by(factor: float, function: Callable[..., Any]) -> Callable[..., Any]:
 
 def more(function: Callable[..., Any]) -> Callable[..., Any]:
     return changed(function, lambda value: value + 0.01)
+
+
+def lost(function: Callable[..., Any], which: int) -> Callable[..., Any]:
+    """A function that gives no number at one of its calls, amid others that are right."""
+    calls = count()
+    return lambda *given, **named: nan if next(calls) == which else function(*given, **named)
 
 
 def wider(self: Marginal, pair: Any, candidate: np.ndarray) -> np.ndarray:
@@ -129,6 +139,13 @@ BREAKS: list[tuple[str, Any, str, Callable[..., Any]]] = [
     ("cspd.correlation", paths, "affine_chain", lambda steps, slope=1, *more: affine_chain(steps, (1, 0), *more)),
     ("cspd.prefill.raises", prefill, "rates", lambda *pair: [0.5] * pair[0].length),
     ("cspd.pair.gamma", trained_pair, "sharp", lambda gamma, accepts: sharp(gamma, "1")),
+    ("cspd.temperature", settings, "last_step_acceptance", lost(ACCEPTANCE, 1)),
+    ("cspd.alignment-helps.centred", alignment, "last_step_acceptance", lost(ACCEPTANCE, 37)),
+    ("cspd.noiseless.merging", noiseless, "last_step_acceptance", lost(ACCEPTANCE, 8)),
+    ("cspd.proved.bias", proved, "tv_from_target", lost(line.tv_from_target, 2)),
+    ("cspd.path-ratio.eq-15-first-order", bias, "first_order", lost(bias.first_order, 1)),
+    ("cspd.trajectory-distance", paths, "mean_norm", lost(paths.mean_norm, 37)),
+    ("cactus.emitted", cactus, "kl", lost(cactus.kl, 3)),
 ]
 
 
@@ -164,6 +181,10 @@ def higher(setting: str) -> Callable[..., Any]:
 
 def no_sigma(settings: dict[str, Any]) -> None:
     settings["gamma 4"]["sigma_adds"]["mean"] -= 1.0
+
+
+def no_number(settings: dict[str, Any]) -> None:
+    settings["gamma 8"]["acceptance"]["mean"] = nan
 
 
 def without(window: str) -> Callable[..., Any]:
@@ -216,6 +237,7 @@ def far_off(contexts: object, rule: object, *given: object) -> tuple[float, floa
 OTHERS: list[tuple[str, Any, str, Any]] = [
     (f"{PAIR}.sigma", trained_pair, "measured", measured(no_sigma)),
     (f"{PAIR}.gamma", trained_pair, "measured", higher("gamma 16")),
+    (f"{PAIR}.gamma", trained_pair, "measured", measured(no_number)),
     (f"{PAIR}.in-place", trained_pair, "measured", higher("in place")),
     (f"{PAIR}.prefill", trained_pair, "measured", higher("gamma 4")),
     (f"{PAIR}.alignment", trained_pair, "measured", higher("two-path, independent noise")),

@@ -1,4 +1,8 @@
-"""A user's rule is what its two functions say: the same laws, read strictly, asked only what matters."""
+"""A user's rule is what its two functions say: the same laws, read strictly, asked only what matters.
+
+That every registered rule, brought as two functions, has the law that it has at home is in
+:mod:`tests.simlab.rules.test_one_step_law`.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +14,13 @@ import numpy as np
 import pytest
 
 from simlab import mutants
-from simlab.rules import Addition, Amplify, Grouped, OptimalLossy, Rule, Speculative, codebook_distances, make_rule
-from tests.support.cases import WINDOWS
+from simlab.rules import Amplify, OptimalLossy, Rule, Speculative, codebook_distances, make_rule
 from tests.support.frontiers import nearest_frontier
 from theory.acceptance import alpha
 from theory.candidates import candidates_law
-from theory.exact import acceptance, step_law
+from theory.exact import step_law
 from theory.example_processes import codebook_pairs
-from theory.judge.contract import CHECKS, contract, families, floats, reason
+from theory.judge.contract import CHECKS, contract, families, reason
 from theory.judge.rule_matching import match_rule
 from theory.judge.searches import Judged
 from theory.judge.user_rule import Broken, Functions, Inexact, UserRule, as_probability, as_row
@@ -35,30 +38,6 @@ EXACT = np.array([F(1, 2), F(1, 2)])
 
 def user_rule(rule: Any) -> UserRule:
     return UserRule(lambda vocabulary: Functions(rule.accept, rule.residual))
-
-
-def brought_rules(vocabulary: int) -> dict[str, Rule]:
-    """Every rule GSD compares, and the wrong ones."""
-    labels = [token // 2 for token in range(vocabulary)]
-    return {
-        "speculative": Speculative(),
-        "amplify": Amplify(2),
-        "addition": Addition(0.1),
-        "grouped": Grouped(labels),
-        "grouped, group residual": make_rule("grouped-group-residual", labels=labels),
-        **{f"dynamic, {each}": make_rule("dynamic-grouped", size=3, window=each) for each in WINDOWS},
-        **mutants.RULES,
-    }
-
-
-@pytest.mark.parametrize("name", brought_rules(3))
-def test_a_rule_that_is_brought_does_what_it_does_at_home(name: str) -> None:
-    for p, q in SMALL_CASES:
-        home = brought_rules(len(p))[name]
-        rows = np.array(p, dtype=object), np.array(q, dtype=object)
-        assert (step_law(user_rule(home), *rows) == step_law(home, *rows)).all()
-        assert acceptance(user_rule(home), *rows) == acceptance(home, *rows)
-        np.testing.assert_allclose(step_law(user_rule(home), *map(floats, (p, q))), step_law(home, *rows).astype(float))
 
 
 @pytest.mark.parametrize("candidates", [1, 2, 3])
@@ -93,40 +72,30 @@ def test_only_what_can_happen_is_asked() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "message"),
+    ("read", "answer", "message"),
     [
-        (None, "returns None"),
-        ("0.5", "returns '0.5'"),
-        (1.5, "returns 1.5"),
-        (-0.1, "returns -0.1"),
-        (float("nan"), "returns NaN"),
-        (np.array([0.5]), r"shape \(1,\)"),
-        (0.5j, "returns 0.5j"),
+        (as_probability, None, "returns None"),
+        (as_probability, "0.5", "returns '0.5'"),
+        (as_probability, 1.5, "returns 1.5"),
+        (as_probability, -0.1, "returns -0.1"),
+        (as_probability, float("nan"), "returns NaN"),
+        (as_probability, np.array([0.5]), r"shape \(1,\)"),
+        (as_probability, 0.5j, "returns 0.5j"),
+        (as_row, None, "returns None"),
+        (as_row, [0.5, 0.5], r"shape \(2,\)"),
+        (as_row, [[0.5, 0.3, 0.2]], r"shape \(1, 3\)"),
+        (as_row, [0.5, [0.5], 0.0], "expected a pmf of 3 numbers"),
+        (as_row, [0.5, np.nan, 0.5], "returns NaN"),
+        (as_row, [0.5, np.inf, 0.5], "returns infinity"),
+        (as_row, [1.5, -0.5, 0.0], "holds -0.5"),
+        (as_row, [0.5, 0.2, 0.2], "sums to 0.9"),
+        (as_row, ["a", "b", "c"], "expected a pmf of 3 numbers"),
+        (as_row, [F(1, 2), None, F(1, 2)], "expected a pmf of 3 numbers"),
     ],
 )
-def test_what_is_no_probability_is_told(answer: Any, message: str) -> None:
+def test_what_is_no_probability_or_no_pmf_is_told(read: Callable[..., Any], answer: Any, message: str) -> None:
     with pytest.raises(Broken, match=message):
-        as_probability(answer, "accept", P)
-
-
-@pytest.mark.parametrize(
-    ("answer", "message"),
-    [
-        (None, "returns None"),
-        ([0.5, 0.5], r"shape \(2,\)"),
-        ([[0.5, 0.3, 0.2]], r"shape \(1, 3\)"),
-        ([0.5, [0.5], 0.0], "expected a pmf of 3 numbers"),
-        ([0.5, np.nan, 0.5], "returns NaN"),
-        ([0.5, np.inf, 0.5], "returns infinity"),
-        ([1.5, -0.5, 0.0], "holds -0.5"),
-        ([0.5, 0.2, 0.2], "sums to 0.9"),
-        (["a", "b", "c"], "expected a pmf of 3 numbers"),
-        ([F(1, 2), None, F(1, 2)], "expected a pmf of 3 numbers"),
-    ],
-)
-def test_what_is_no_pmf_is_told(answer: Any, message: str) -> None:
-    with pytest.raises(Broken, match=message):
-        as_row(answer, "residual", P)
+        read(answer, "asked", P)
 
 
 def test_answers_are_read_in_the_arithmetic_of_the_rows() -> None:

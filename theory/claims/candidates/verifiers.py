@@ -32,6 +32,7 @@ from theory.claims.base import Claims, Finding
 from theory.claims.evidence import enumeration, example, holds_if, identity, not_refuted_if, rejects_mutants, search
 from theory.claims.format import fmt, fmt_row, numbers
 from theory.claims.leviathan.speculative_rule import random_pairs
+from theory.claims.lossy.truncation import PAIR
 from theory.claims.proven import over_more_tokens, proven
 from theory.claims.sources import derived, said
 from theory.distances import tv
@@ -39,8 +40,7 @@ from theory.distances import tv
 CLAIMS = Claims("candidates")
 Row = tuple[Fraction, ...]
 
-P = Fraction(1, 2), Fraction(3, 10), Fraction(1, 5)
-Q = Fraction(1, 5), Fraction(3, 10), Fraction(1, 2)
+P, Q = PAIR
 WAYS: list[tuple[Verifier, Candidates]] = [
     (Recursive(), Independent()),
     (Recursive(), WithoutReplacement()),

@@ -86,8 +86,8 @@ def helps_near(seed: int) -> Finding:
     cases = random_chains(seed, 20, dense=False)
     several, single = ([case for case in cases if (case[0].steps > 1) == more] for more in (True, False))
 
-    def close(case: Case, delta: float = 1e-3) -> Case:
-        p, q, (given, other) = case
+    def close(case: Case) -> Case:
+        (p, q, (given, other)), delta = case, 1e-3
         return p, near(p, q, delta), (given, given + delta * (other - given))
 
     def shifted(case: Case) -> Case:
@@ -105,7 +105,7 @@ def helps_near(seed: int) -> Finding:
 
     def fails(tried: list[Case]) -> int:
         """How many pairs are not accepted more often with shared noise, or with independent noise above the bound."""
-        return sum(shared <= own + NEAR or own > most + NEAR for shared, own, most in map(rates, tried))
+        return sum(not (shared > own + NEAR and own <= most + NEAR) for shared, own, most in map(rates, tried))
 
     nearby = [close(case) for case in several]
     found = list(map(rates, nearby))
@@ -213,7 +213,7 @@ def centred(seed: int) -> Finding:
     def lowers(tried: list[tuple[Chain, Chain]]) -> float:
         """By how much shared noise lowers the acceptance somewhere, or the closed form is off."""
         found = ratios(tried)
-        return max(0.0, *(1 - ratio for ratio, _ in found), *(off for _, off in found if off > NEAR))
+        return float(np.max([0.0, *(1 - ratio for ratio, _ in found), *(off for _, off in found if not off <= NEAR)]))
 
     pairs = [
         (affine_chain(6, slope, [last, *[0.5] * 5]), affine_chain(6, other, [last, *[sd] * 5]))
@@ -296,7 +296,7 @@ def shape(seed: int) -> Finding:
     def out_of_order(g: float) -> float:
         """By how much the rates at T = 100, d = 16 are out of order."""
         path, own, aligned = rates(g)
-        return max(path - own, own - aligned, 0.0)
+        return float(np.max([path - own, own - aligned, 0.0]))
 
     path, own, aligned = rates(0.5)
     printed = -2 * float(scipy.stats.norm.ppf(0.32 / 2))

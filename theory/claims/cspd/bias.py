@@ -14,6 +14,7 @@ from simlab.continuous.models.chains import Chain
 from simlab.continuous.models.trajectories import TrajectoryPair
 from simlab.continuous.rules import Path
 from theory.claims.base import Claims, Finding
+from theory.claims.cspd.assumed import ALL_SHARED
 from theory.claims.cspd.ratios import FULL, mean_ratio
 from theory.claims.evidence import counterexample, example, holds_if, identity, refuted_if, rejects_mutants, require
 from theory.claims.format import fmt, numbers
@@ -53,10 +54,7 @@ def bounds(target: float, draft: float) -> tuple[float, float]:
 def near(target: Chain, draft: Chain, delta: float) -> Chain:
     """The draft whose means and factors are ``delta`` of the way from the target's to those of ``draft``."""
     names = ("slope", "condition_gain", "offset", "factor")
-    return replace(
-        target,
-        **{n: (1 - delta) * getattr(target, n) + delta * getattr(draft, n) for n in names},
-    )
+    return replace(target, **{n: (1 - delta) * getattr(target, n) + delta * getattr(draft, n) for n in names})
 
 
 def shared_end(pair: TrajectoryPair) -> np.ndarray:
@@ -94,7 +92,7 @@ EXAMPLE = "d = 1, T = 2, x_2, x_1, x_0 independent, all N(0, 1) but x_1"
     r"To first order in the distance $\delta$ of the draft's means and covariances from the target's, the bias $B = "
     r"\mathbb{E}[p(Y_p) / q(Y_q)] - 1$ is at most $\mathbb{E}_q[\frac{|\nabla p(Y_q)|}{q(Y_q)} |Y_p - Y_q|]$.",
     assumptions=[
-        "all noise shared: the trajectories share $x_T$ and the noise of every step",
+        ALL_SHARED,
         "affine means: means are affine in the state, and covariances are fixed and have full rank",
     ],
 )
@@ -118,12 +116,12 @@ def eq_15_first_order(seed: int) -> Finding:
         for p, q, (given, other) in tried:
             coupling = Coupling(p, near(p, q, delta), (given, given + delta * (other - given)))
             found.append(abs(mean_ratio(FULL, coupling) - 1 - first_order(coupling, away)) / delta)
-        return max(found)
+        return float(np.max(found))
 
     def stays(away: Callable[[TrajectoryPair], np.ndarray]) -> float:
         """What is left for a tenth of the distance, over what is left; 0 where that is about a tenth as well."""
         far, close = (left(away, delta) for delta in NEARBY)
-        return close / far if close > 0.2 * far else 0.0
+        return 0.0 if close <= 0.2 * far else close / far
 
     ratios = {d: bounds(SP, (1 + d) * SP)[0] / d for d in (0.1, 0.01, 0.001)}
     require(all(ratio >= 1 / (1 + d) for d, ratio in ratios.items()), "by hand it is more")

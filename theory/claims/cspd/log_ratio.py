@@ -161,7 +161,7 @@ def own_end_sign(seed: int) -> Finding:
 
     def below(tried: list[Logs], times: float = 0.0) -> float:
         """By how much Delta l falls below a multiple of the divergence somewhere."""
-        return max(0.0, *(times * value.divergence - value.own_end for value in tried))
+        return float(np.max([0.0, *(times * value.divergence - value.own_end for value in tried)]))
 
     return holds_if(
         below(wider) == 0,

@@ -25,7 +25,7 @@ from simlab.mutants.continuous import DraftEnd, DraftState, Uncut, UnusedVarianc
 from simlab.randomness import Tape
 from theory.claims.base import Claims, Evidence, Finding
 from theory.claims.cspd.assumed import LAST_NOISE, UNBOUNDED
-from theory.claims.cspd.output import LOSSLESS, ROUGH, WRONG, excess
+from theory.claims.cspd.output import DRAFT, LOSSLESS, ROUGH, TARGET, WRONG, excess
 from theory.claims.cspd.sequences import FALSE_ALARMS, SEQUENCES, beyond, finished
 from theory.claims.evidence import example, holds_if, identity, over, rejects_mutants, require, simulation, small_scale
 from theory.claims.format import fmt, numbers
@@ -144,7 +144,7 @@ def target_end(seed: int) -> Finding:
         for _, target, draft, given in pairs():
             law = emitted(without_end(target), without_end(draft), given, LastStep(), **ROUGH)
             found.append(tv_from_target(moved(law, end_map(ending(target, draft)), given[0]), target, given))
-        return excess(max(found))
+        return excess(float(np.max(found)))
 
     return judged(
         deviation(lambda target, draft: target),
@@ -182,7 +182,7 @@ def last_noise(seed: int) -> Finding:
     def deviation(rule: Rule) -> float:
         """The TV from the target's token of what a rule emits for chains of merged steps; the largest."""
         laws = ((emitted(merged(p), merged(q), given, rule, **ROUGH), p, given) for _, p, q, given in pairs())
-        return excess(max(tv_from_target(*each) for each in laws))
+        return excess(float(np.max([tv_from_target(*each) for each in laws])))
 
     return judged(
         deviation(LastStep()),
@@ -225,13 +225,11 @@ def merging(seed: int) -> Finding:
     def falls(rates: Callable[[Chain, Chain, Given], list[float]]) -> float:
         """By how much acceptance falls from one k to the next, at most; 0 where it does not."""
         found = [rates(case.target, case.draft, case.given) for case in cases]
-        return over(max(a - b for one in found for a, b in pairwise(one)), NEAR)
+        return over(float(np.max([a - b for one in found for a, b in pairwise(one)])), NEAR)
 
-    target, draft = affine_chain(4, 0.8, 0.5), affine_chain(4, 0.8, 0.6, 0.1)
-    ends = [last_step_acceptance(merged(noiseless_end(target)), merged(noiseless_end(draft)), UNCONDITIONAL, True)]
-    ends += [
-        last_step_acceptance(quieter(target, by), quieter(draft, by), UNCONDITIONAL, True) for by in (1, 0.1, 0.01)
-    ]
+    models = [(merged(noiseless_end(TARGET)), merged(noiseless_end(DRAFT)))]
+    models += [(quieter(TARGET, by), quieter(DRAFT, by)) for by in (1, 0.1, 0.01)]
+    ends = [last_step_acceptance(*pair, UNCONDITIONAL, True) for pair in models]
     return holds_if(
         falls(ladder) == 0,
         identity(
@@ -239,7 +237,7 @@ def merging(seed: int) -> Finding:
         ),
         small_scale(
             "T = 4, x_(t-1) = 0.8 x_t + 0.5 e (target) and 0.8 x_t + 0.1 + 0.6 e (draft), shared noise: acceptance for "
-            f"k = 1 to 5 is {', '.join(map(fmt, ladder(target, draft, UNCONDITIONAL)))}. Without noise in the last "
+            f"k = 1 to 5 is {', '.join(map(fmt, ladder(TARGET, DRAFT, UNCONDITIONAL)))}. Without noise in the last "
             f"step last-noise accepts {fmt(ends[0])}; the ratio of a last step with all, a tenth and a hundredth of "
             f"its noise accepts {', '.join(map(fmt, ends[1:]))}"
         ),

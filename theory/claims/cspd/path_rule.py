@@ -34,11 +34,11 @@ def trajectories(model: Model) -> Row:
     return tuple(a * b for a, one in zip((1 - start, start), last, strict=True) for b in (1 - one, one))
 
 
-def grid(target: Chain, draft: Chain, rule: Rule, points: int = 241) -> float:
+def grid(target: Chain, draft: Chain, rule: Rule) -> float:
     """For chains of one step on the line: how far the law of (x_1, x_0) is from the target's."""
-    axis = np.linspace(-8, 8, points)
+    axis = np.linspace(-8, 8, 241)
     states = np.stack(np.meshgrid(axis, axis, indexing="ij"))[::-1].reshape(2, -1, 1)  # [x_0, x_1]
-    area, none = (axis[1] - axis[0]) ** 2, np.zeros((points**2, 1))
+    area, none = (axis[1] - axis[0]) ** 2, np.zeros((len(axis) ** 2, 1))
     pair = TrajectoryPair(Trajectory(target, none, states), Trajectory(draft, none, states))
     p, q = (np.exp(log_path(model)) * area for model in pair)
     return 0.5 * float(np.abs(emitted_mass(p, q, rule.log_ratio(pair, states)).mass - p).sum())

@@ -343,7 +343,7 @@ def trajectory_distance(seed: int) -> Finding:
 
     def excess(variant: Callable[[Coupling], tuple[float, float]]) -> float:
         """By how much a variant of the inequality fails somewhere."""
-        return over(max(left - right for left, right in map(variant, cases)), NEAR)
+        return over(float(np.max([left - right for left, right in map(variant, cases)])), NEAR)
 
     def without_root(coupling: Coupling) -> tuple[float, float]:
         left, right = distances(coupling)
@@ -424,7 +424,7 @@ def correlation_of_a_step(seed: int) -> Finding:
         target, draft = (affine_chain(2, (each, 0), (1, 1)) for each in (1, slope))
         law = joint_states(target, draft, UNCONDITIONAL, aligned=True)[0]
         whole.append(float(correlations(law.covariance)[0]))
-    require(max(whole) < 1 - NEAR, "whole trajectories have correlation 1 too")
+    require(np.max(whole) < 1 - NEAR, "whole trajectories have correlation 1 too")
     return holds_if(
         deviation(diagonal) == 0,
         identity(f"1 within {NEAR} in the joint law of a step for {len(diagonal)} random pairs of diagonal kernels"),

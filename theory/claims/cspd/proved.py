@@ -11,7 +11,7 @@ import scipy
 from simlab.continuous import affine_chain
 from simlab.continuous.rules import Rule, VarianceProduct
 from theory.claims.base import Claims, Evidence, Finding
-from theory.claims.cspd.assumed import INDEPENDENT_LAST_NOISE, UNBOUNDED
+from theory.claims.cspd.assumed import FULL_RANK, INDEPENDENT_LAST_NOISE, UNBOUNDED
 from theory.claims.cspd.output import ROUGH, SIGMA, TARGET, WRONG, excess
 from theory.claims.evidence import (
     control,
@@ -34,7 +34,6 @@ from theory.continuous.quadrature import normal_pdf
 from theory.continuous.rejection_cost import emitted_mass
 
 CLAIMS = Claims("cspd")
-FULL_RANK = "noise in all steps: every denoising step adds Gaussian noise of full rank, the last one too"
 
 
 def beyond(log_sigma: float, gap: float) -> float:
@@ -97,7 +96,8 @@ def biased(seed: int) -> Finding:
         """By how much the law of a token is farther off than the bound somewhere."""
         laws = [emitted(TARGET, draft, UNCONDITIONAL, rule, inf, **ROUGH) for draft in tried]
         bounds = [law.acceptance * abs(1 - 1 / sigma) for law, sigma in zip(laws, sigmas, strict=True)]
-        return excess(max(tv_from_target(law, TARGET, UNCONDITIONAL) - b for law, b in zip(laws, bounds, strict=True)))
+        apart = [tv_from_target(law, TARGET, UNCONDITIONAL) - b for law, b in zip(laws, bounds, strict=True)]
+        return excess(float(np.max(apart)))
 
     gap, sigma = 6.0, 1.05
     near, wide = affine_chain(2, [0.0, 1.0], 1.0, [gap, 0.0]), affine_chain(2, [0.0, 1.0], [1.0, sigma])

@@ -136,7 +136,7 @@ def reflection(seed: int) -> Finding:
     follows $p(. | x_1^p)$, and $x_1^p$ is distributed as without a draft. Only the part of $z$ along $e$ decides:
     drafts are kept with probability $\int \min(\varphi(s), \varphi(s + |D|)) ds = 2 \Phi(-|D| / 2)$, which is 1 - TV.
     """
-    kept = max(abs(accepted(gap) - two_phi(gap)) for gap in GAPS)
+    kept = float(np.max([abs(accepted(gap) - two_phi(gap)) for gap in GAPS]))
     return holds_if(
         off(Reflection()) == 0 and kept < NEAR,
         identity(

@@ -55,16 +55,12 @@ def residual(seed: int) -> Finding:
     / Z = M$. Since $[p - q]_+ \le p$, $M p \ge p'$; $M$ is the least such bound just where $q / p$ comes arbitrarily
     near 0. $Z > 0$ unless $p = q$, and then nothing is rejected.
     """
-    apart = []
+    apart, y = [], np.linspace(-12, 16, 4001)
     for gap, sp, sq in product((0.0, 0.1, 1.0, 4.0), (0.5, 1.0, 2.0), (0.5, 1.0, 2.0)):
-        y = np.linspace(-12, 16, 4001)
-        logs = scipy.stats.norm.logpdf(y, gap, sp), scipy.stats.norm.logpdf(y, 0, sq)
-        found, expected = (
-            np.exp(logs[0]) * proposal_acceptance(logs[0] - logs[1]),
-            np.maximum(np.exp(logs[0]) - np.exp(logs[1]), 0),
-        )
-        apart.append(float(np.abs(found - expected).max()))
-    require(max(apart) < 1e-12, f"the rule's threshold leaves [p - q]+ by {max(apart)}")
+        log_p, log_q = scipy.stats.norm.logpdf(y, gap, sp), scipy.stats.norm.logpdf(y, 0, sq)
+        found = np.exp(log_p) * proposal_acceptance(log_p - log_q)
+        apart.append(float(np.abs(found - np.maximum(np.exp(log_p) - np.exp(log_q), 0)).max()))
+    require(np.max(apart) < 1e-12, f"the rule's threshold leaves [p - q]+ by {max(apart)}")
     p, q = (Fraction(1, 2), Fraction(1, 2)), (Fraction(3, 4), Fraction(1, 4))
     rest = [max(x - y, Fraction(0)) for x, y in zip(p, q, strict=True)]
     z = sum(rest, Fraction(0))
@@ -277,15 +273,15 @@ def without_sigma(seed: int) -> Finding:
     def more_than_one(rule: Rule) -> float:
         """By how much the proposals a token exceed one in the mean, of at most ten thousand."""
         laws = [given_states(case.target, case.draft, case.given, rule, 10**4, gaps=48) for case in cases]
-        most = max(law.trials for law in [*laws, given_states(*pair, UNCONDITIONAL, rule, 10**4, gaps=84)])
-        return max(0.0, most - 1 - 1e-9)
+        laws.append(given_states(*pair, UNCONDITIONAL, rule, 10**4, gaps=84))
+        return float(np.max([0.0, *(law.trials - 1 - 1e-9 for law in laws)]))
 
     z = np.geomspace(1e-8, 1, 4001)
     limits = (10, 100, 1000)
     left = [float((z * bounded(z, limit).unfinished).max()) for limit in limits]
     short = all(value <= 1 / (exp(1) * n) for value, n in zip(left, limits, strict=True))
     worst = [1 / (n + 1) * (n / (n + 1)) ** n for n in limits]
-    require(max(abs(a - b) / b for a, b in zip(left, worst, strict=True)) < 1e-4, "the most that is left is elsewhere")
+    require(np.abs(np.divide(left, worst) - 1).max() < 1e-4, "the most that is left is elsewhere")
     return holds_if(
         more_than_one(LastStep()) == 0 and short,
         identity(f"proposals a token in the mean over {len(cases) + 1} mismatches, by quadrature: at most one"),

@@ -15,7 +15,7 @@ from simlab.continuous.models.gaussians import DENSE, HALF_LOG_TURN
 from simlab.continuous.models.trajectories import Trajectory, TrajectoryPair
 from simlab.continuous.rules import Marginal, Path
 from theory.claims.base import Claims, Finding
-from theory.claims.cspd.assumed import UNBOUNDED
+from theory.claims.cspd.assumed import FULL_RANK, UNBOUNDED
 from theory.claims.evidence import (
     counterexample,
     example,
@@ -74,7 +74,7 @@ def flow(variance: float, steps: int) -> Chain:
         note=r"DDIM is read as the sampler with $\eta > 0$, which has a PDF.",
     ),
     r"With $\eta > 0$, trajectories of DDIM have the density $p(x_T) \prod_{t=1}^T p(x_{t-1} | x_t)$.",
-    assumptions=["noise in all steps: every denoising step adds Gaussian noise of full rank, the last one too"],
+    assumptions=[FULL_RANK],
 )
 def stochastic(seed: int) -> Finding:
     r"""By "noise in all steps" each kernel has a density, normal with covariance $\sigma_t^2 I$ for DDIM, and a Markov
@@ -111,7 +111,7 @@ def stochastic(seed: int) -> Finding:
 
     means = [coupling.quadratic(Path().log_draft_ratio).mean_exp for coupling in couplings.values()]
     divergence = [-coupling.quadratic(Path().log_draft_ratio).mean for coupling in couplings.values()]
-    holds = deviation(log_path) == 0 and max(abs(mean - 1) for mean in means) < NEAR and printed
+    holds = deviation(log_path) == 0 and np.abs(np.subtract(means, 1)).max() < NEAR and printed
     cosine = {eta: ddim_chain([1.0], schedule("cosine", steps=100), eta) for eta in (0.0, 0.5, 1.0)}
     noiseless = {f"{eta:g}": _noiseless(chain) for eta, chain in cosine.items()}
     require(min(noiseless.values()) > 0 == _noiseless(noisy(cosine[1.0])), f"steps without noise are {noiseless}")

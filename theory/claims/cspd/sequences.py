@@ -277,12 +277,13 @@ def token(seed: int) -> Finding:
     def deviation(made: Callable[[Tokens, int], SequenceLaw]) -> float:
         """The largest difference between a mean or a covariance of a token and the target's."""
         laws = [(autoregressive(case.target), made(case.target, gamma)) for case, gamma in tried]
-        return max(
-            float(np.abs(ours - right).max())
+        gaps = (
+            ours - right
             for target, law in laws
             for n in range(len(target.mean))
             for ours, right in zip(law.token(n), target.token(n), strict=True)
         )
+        return float(np.max([np.abs(gap).max() for gap in gaps]))
 
     def forgetful(target: Tokens, gamma: int) -> SequenceLaw:
         """Means are carried on within a block, but noise is that of one token."""

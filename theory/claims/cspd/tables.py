@@ -166,10 +166,8 @@ def ratios(seed: int) -> Finding:
     pair = pair_of_tables(made)
     chains = pair.target.chain, pair.draft.chain
     nothing = (np.zeros(DIMENSION), np.zeros(DIMENSION))
-    tokens = {}
-    for aligned in (True, False):
-        mean, covariance = last_means(*chains, nothing, aligned).gap
-        tokens[aligned] = float(mean @ mean + np.trace(covariance)) + (0 if aligned else 2 * DIMENSION * made.sd**2)
+    tokens = {aligned: last_means(*chains, nothing, aligned).distance for aligned in (True, False)}
+    tokens[False] += 2 * DIMENSION * made.sd**2  # of both last kernels
     sigma = float(np.exp(log_sigma(*chains)))
     require(max(abs(tokens[k] - distance[k]) for k in tokens) < 1e-9, f"tokens are {tokens} apart")
     require(abs(sigma - SIGMA) < 1e-9, f"Sigma is {sigma}")
@@ -183,7 +181,7 @@ def ratios(seed: int) -> Finding:
     def off(found: Sequence[float]) -> float:
         """How far the rates of the three ratios are from what rounds to the printed ones, at most."""
         gaps = (abs(rate - printed[name]) - half for rate, (name, half) in zip(found, ROUNDING.items(), strict=True))
-        return max(0.0, *gaps)
+        return float(np.max([0.0, *gaps]))
 
     told = [f"{low:.4f} to {high:.4f}, exactly {rate:.4f}" for rate, (low, high) in zip(exact, seen, strict=True)]
     return not_refuted_if(

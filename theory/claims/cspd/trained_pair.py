@@ -17,7 +17,7 @@ import scipy
 import theory.measured
 from theory.claims.base import Claims, Finding
 from theory.claims.cspd.draft_length import sharp
-from theory.claims.evidence import example, not_refuted_if, rejects_mutants, require, simulation
+from theory.claims.evidence import example, not_refuted_if, over, rejects_mutants, require, simulation
 from theory.claims.format import fmt, numbers
 from theory.claims.sources import Source, derived, said
 
@@ -44,8 +44,7 @@ Rate = dict[str, float]  # a mean, and its standard error
 def against(lower: Rate, higher: Rate) -> float:
     """By how many standard errors a rate that should not be lower is, beyond the level; 0 where it is not."""
     error = hypot(lower["error"], higher["error"])
-    beyond = (lower["mean"] - higher["mean"]) / error - float(scipy.stats.norm.isf(FALSE_ALARMS))
-    return max(0.0, beyond)
+    return over((lower["mean"] - higher["mean"]) / error - float(scipy.stats.norm.isf(FALSE_ALARMS)), 0.0)
 
 
 def stated(lower: Rate, higher: Rate) -> str:

@@ -8,7 +8,7 @@ to the embedding of one model and means nothing on another codebook.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from theory.claims.evidence import counterexample, not_refuted_if, refuted_if, r
 from theory.claims.format import numbers
 from theory.claims.gsd.acceptance import MAX_GAP
 from theory.claims.sources import derived
-from theory.contexts import Contexts, addition_to, amplify_to, entropies
+from theory.contexts import Contexts, Means, addition_to, amplify_to, entropies
 from theory.distances import tv
 from theory.exact import acceptance, step_law
 from theory.example_processes import CodebookPairs, codebook_pairs
@@ -91,19 +91,11 @@ def dynamic_scale(seed: int) -> Finding:
 # The naive lossy rules at equal acceptance ------------------------------------------------------------------------
 
 
-class Moved(NamedTuple):
-    """Means over contexts of what a rule accepts, its TV, and its Wasserstein-1 over the codebook."""
-
-    acceptance: float
-    tv: float
-    wasserstein: float
-
-
-def moved(rule: Rule, rows: CodebookPairs) -> Moved:
-    """What ``rule`` does on ``rows``."""
+def moved(rule: Rule, rows: CodebookPairs) -> Means:
+    """Means over ``rows`` of what ``rule`` accepts, its TV, and its Wasserstein-1 over the codebook."""
     law = step_law(rule, rows.p, rows.q)
     far = [wasserstein1_exact(one, p, rows.codebook) for one, p in zip(law, rows.p, strict=True)]
-    return Moved(float(np.mean(acceptance(rule, rows.p, rows.q))), float(np.mean(tv(law, rows.p))), float(np.mean(far)))
+    return Means(float(np.mean(acceptance(rule, rows.p, rows.q))), float(np.mean(tv(law, rows.p))), float(np.mean(far)))
 
 
 def parameters_to(rows: CodebookPairs, wanted: float) -> tuple[float, float]:
@@ -129,7 +121,7 @@ def naive_lossy_empirical(seed: int) -> Finding:
     mass as far as the others, and it moves more of it (gsd.naive-lossy.tv). Where rank and codebook agree better it may
     be otherwise.
     """
-    found: dict[str, dict[str, Moved]] = {}
+    found: dict[str, dict[str, Means]] = {}
     solved = {}
     for kind in KINDS:
         rows = rows_of(kind, seed, FEW)
@@ -137,7 +129,7 @@ def naive_lossy_empirical(seed: int) -> Finding:
         solved[kind] = k, epsilon = parameters_to(rows, own.acceptance)
         found[kind] = {"GSD": own, "amplify": moved(Amplify(k), rows), "addition": moved(Addition(epsilon), rows)}
 
-    def unequal(other: dict[str, dict[str, Moved]]) -> float:
+    def unequal(other: dict[str, dict[str, Means]]) -> float:
         """How far acceptances are from each other beyond rounding."""
         each = [[rule.acceptance for rule in rules.values()] for rules in other.values()]
         return max(0.0, *(max(row) - min(row) - 1e-9 for row in each))
@@ -145,7 +137,7 @@ def naive_lossy_empirical(seed: int) -> Finding:
     require(unequal(found) == 0, "amplify and addition do not accept as much as GSD")
     wrong = {kind: rules | {"amplify": moved(Amplify(1), rows_of(kind, seed, FEW))} for kind, rules in found.items()}
 
-    def farther(rules: dict[str, Moved]) -> bool:
+    def farther(rules: dict[str, Means]) -> bool:
         return rules["GSD"].wasserstein > min(rules["amplify"].wasserstein, rules["addition"].wasserstein)
 
     lead = next((kind for kind, rules in found.items() if farther(rules)), None)
@@ -170,13 +162,13 @@ def naive_lossy_empirical(seed: int) -> Finding:
     )
 
 
-def _told(kind: str, rules: dict[str, Moved], k: float, epsilon: float) -> str:
+def _told(kind: str, rules: dict[str, Means], k: float, epsilon: float) -> str:
     names = {"GSD": "GSD", "amplify": f"amplify (k = {k:.2f})", "addition": f"addition (epsilon = {epsilon:.2g})"}
     text = ", ".join(f"{names[name]} {rule.tv:.4f} and {rule.wasserstein:.4f}" for name, rule in rules.items())
     return f"{kind} rows, acceptance {rules['GSD'].acceptance:.4f}: {text}"
 
 
-def _plain(rules: dict[str, Moved]) -> dict[str, Any]:
+def _plain(rules: dict[str, Means]) -> dict[str, Any]:
     return {f"{name.lower()}_{what}": value for name, rule in rules.items() for what, value in rule._asdict().items()}
 
 

@@ -117,12 +117,9 @@ def biased_windows() -> list[Evidence]:
     ]
 
 
-TWO_GROUPS = weights(0, 1, 1), weights(1, 0, 0)  # with the groups 0, 0, 1
-
-
 def _by_group(rule: str) -> dict[str, Any]:
-    """What a rule does on these, and the laws of groups."""
-    p, q = TWO_GROUPS
+    """What a rule does at p = (0, 1/2, 1/2), q = (1, 0, 0) with the groups 0, 0, 1, and the laws of groups."""
+    p, q = weights(0, 1, 1), weights(1, 0, 0)
     law = step_law(make_rule(rule, labels=LABELS), p, q)
     masses = {"group_law": group_masses(law, LABELS), "group_target": group_masses(p, LABELS)}
     return described(rule, {"labels": LABELS}, p, q, **masses)
@@ -226,16 +223,13 @@ def windowed(window: str, size: int) -> dict[str, Any]:
     return {"size": size, "max_gap": MAX_GAP, "max_distance": None, "distances": None, "window": window}
 
 
-WIDE = r"wide vocabulary: $V \ge 2 \lfloor G/2 \rfloor$"
-
-
 @CLAIMS.claim(
     "gsd.support.printed",
     derived("on Algorithm 3", NOT_SAID),
     r"With the group of the token at place $i$ of the list sorted by $p$ read as the Python slice from "
     r"$i - \lfloor G/2 \rfloor$ to $i + \lfloor G/2 \rfloor$, $i$ being the first place of its probability, GSD emits "
     r"no token $x$ with $p(x) = 0$.",
-    assumptions=[WIDE],
+    assumptions=[r"wide vocabulary: $V \ge 2 \lfloor G/2 \rfloor$"],
 )
 def support_printed(seed: int) -> Finding:
     r"""Tokens of probability 0 are first in the sorted list, and all of them are found at $i = 0$. Their slice, from
@@ -276,23 +270,19 @@ def compounding(seed: int) -> Finding:
     chain rule the divergence of $n$ tokens is the sum of the mean divergences of the steps, at most $n K$; Pinsker's
     inequality is $\mathrm{TV} \le \sqrt{nK/2}$.
     """
-    rules: dict[str, Rule] = {"GSD": Grouped(LABELS), "amplify": Amplify(Fraction(5, 4))}
-    rules |= {"addition": Addition(Fraction(1, 12))}
-    p = PAIR[0]
+    p, k, epsilon = PAIR[0], Fraction(5, 4), Fraction(1, 12)
+    rules: dict[str, Rule] = {"GSD": Grouped(LABELS), "amplify": Amplify(k), "addition": Addition(epsilon)}
     laws = {name: step_law(rule, *PAIR) for name, rule in rules.items()}
     exact = {name: {n: _tv_of_sequences(law, p, n) for n in LENGTHS} for name, law in laws.items()}
 
     def excess(share: float) -> float:
         """Most that TV is above either bound, with ``share`` of d and of K."""
-        bounds = {
-            name: [(share * float(tv(law, p)), share * float(kl(law, p)), n) for n in LENGTHS]
-            for name, law in laws.items()
-        }
+        parts = {name: (share * float(tv(law, p)), share * float(kl(law, p))) for name, law in laws.items()}
         return max(
             exact[name][n] - bound
-            for name, each in bounds.items()
-            for d, k, n in each
-            for bound in (1 - (1 - d) ** n, (n * k / 2) ** 0.5)
+            for name, (d, divergence) in parts.items()
+            for n in LENGTHS
+            for bound in (1 - (1 - d) ** n, (n * divergence / 2) ** 0.5)
         )
 
     grown = {name: values[LENGTHS[-1]] / values[1] for name, values in exact.items()}
@@ -315,8 +305,8 @@ def compounding(seed: int) -> Finding:
                 p=p,
                 q=PAIR[1],
                 labels=list(LABELS),
-                k=Fraction(5, 4),
-                epsilon=Fraction(1, 12),
+                k=k,
+                epsilon=epsilon,
                 lengths=list(LENGTHS),
                 tv_grouped=list(exact["GSD"].values()),
                 tv_amplify=list(exact["amplify"].values()),

@@ -71,7 +71,7 @@ def diffusion(seed: int) -> Finding:
     the first reflection are drawn again. The overlap of both normal laws is $2 \Phi(-\delta/2) = 1 - TV$. It falls with
     the number of coordinates, since $\delta^2$ is a sum over them.
     """
-    share = max(abs(accepted_step(gap) - (1 - erf(gap / sqrt(8)))) for gap in GAPS)
+    share = float(np.max([abs(accepted_step(gap) - (1 - erf(gap / sqrt(8)))) for gap in GAPS]))
     random = np.random.default_rng(3)
     noise, means = random.standard_normal((2, 20, 5))
     delta = np.linalg.norm(means, axis=1)

@@ -125,7 +125,7 @@ def reuse(seed: int) -> Finding:
         return worst
 
     found, others = tvs(chain), tvs(table)
-    law = reused(*(NOW, BEFORE), HALF)
+    law = reused(NOW, BEFORE, HALF)
     emitted = step_law(Speculative(), NOW, NOW, drawn=law)
     stated = Fraction(1, 8), Fraction(7, 8)
     rows = {t: tuple(reused(NOW, BEFORE, t)) for t in (HALF, Fraction(1), Fraction(5, 4), Fraction(3, 2))}

@@ -15,9 +15,10 @@ from simlab.rules.lantern import moved_js
 from theory.claims.base import Claims, Evidence, Finding
 from theory.claims.evidence import example, holds_if, identity, rejects_mutants, require
 from theory.claims.format import fmt_row, numbers
-from theory.claims.lantern.relaxation import Case, cases, each_token
+from theory.claims.lantern.relaxation import Case, cases
 from theory.claims.sources import derived, said
 from theory.distances import js, kl, tv
+from theory.proofs.steps import each_token
 
 CLAIMS = Claims("lantern")
 
@@ -229,24 +230,17 @@ def _spread() -> list[Case]:
 
 def _formula_gap(p: Any, lists: list[list[int]], delta: Fraction) -> float:
     """How far the formula in (m, a) is from the divergence between the rows themselves."""
-    rule = Lantern(lists, delta)
-    rows, x = each_token(rule, p)
-    given = rule.conditional_rows(rows, x)
+    rows, x = each_token(p)
+    given = Lantern(lists, delta).conditional_rows(rows, x)
     moved = at(given, x) - at(rows, x)
     return float(max(abs(_js_of(m, a) - j) for m, a, j in zip(moved, p, js(given, rows), strict=True)))
 
 
 def _between(p: Any, lists: list[list[int]], delta: Fraction, bound: str) -> tuple[bool, bool]:
     """Whether the neighbourhood of ``bound`` holds that of TV delta, and lies in that of TV 2 delta."""
-    size = {}
-    for name, rule in (
-        ("tv", Lantern(lists, delta)),
-        ("js", Lantern(lists, delta, bound)),
-        ("tv2", Lantern(lists, min(2 * delta, Fraction(1)))),
-    ):
-        rows, x = each_token(rule, p)
-        size[name] = rule.joined_rows(rows, x)[0].sum(axis=1)
-    return bool((size["tv"] <= size["js"]).all()), bool((size["js"] <= size["tv2"]).all()) or 2 * delta > 1
+    rules = Lantern(lists, delta), Lantern(lists, delta, bound), Lantern(lists, min(2 * delta, Fraction(1)))
+    least, size, most = (rule.joined_rows(*each_token(p))[0].sum(axis=1) for rule in rules)
+    return bool((least <= size).all()), bool((size <= most).all()) or 2 * delta > 1
 
 
 def _threshold() -> float:

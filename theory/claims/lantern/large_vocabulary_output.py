@@ -29,7 +29,7 @@ from theory.claims.lantern.large_vocabulary import (
     neighbours,
     shortest,
 )
-from theory.claims.lantern.output import stronger
+from theory.claims.lantern.output import OF_EMITTED
 from theory.contexts import Contexts, likeliest, means, visited
 from theory.exact.sequence_tv import distance, follow, laws_of
 
@@ -38,7 +38,7 @@ CLAIMS = Claims("lantern")
 
 @CLAIMS.claim(
     "lantern.output-bound.scale",
-    stronger("The paper bounds the target that one drafted token is compared with; this is about what is emitted."),
+    OF_EMITTED,
     r"On the simulated codebook process, the law of one emitted token is within TV $\delta$ of the target's row, in "
     r"the mean over contexts, with $|V| = 4096$ and candidates sampled from the draft; or, with $|V| = 256$ and "
     r"deterministic candidates, sequences of 64 tokens are within TV $\delta$ of the target's.",

@@ -26,13 +26,14 @@ from theory.claims.evidence import (
 )
 from theory.claims.format import fmt, fmt_row, numbers
 from theory.claims.gsd.acceptance import weights
-from theory.claims.lantern.relaxation import PAIRED, cases, each_token, parameters
+from theory.claims.lantern.relaxation import PAIRED, cases, parameters
 from theory.claims.leviathan.speculative_rule import constant
 from theory.claims.proven import proven
-from theory.claims.sources import Source, derived, said
+from theory.claims.sources import derived, said
 from theory.distances import tv
 from theory.exact import acceptance, deviation, step_law
 from theory.example_processes import point_mass
+from theory.proofs.steps import each_token
 
 CLAIMS = Claims("lantern")
 
@@ -43,13 +44,12 @@ CONTROLLED = (
     "To mitigate this, we further incorporate a total variation distance bound which ensures that the deviation "
     "remains controlled."
 )
-
-
-def stronger(note: str) -> Source:
-    """The sentence on the bound, of which a statement says more."""
-    return said("1", CONTROLLED, "stronger", note)
-
-
+OF_EMITTED = said(
+    "1",
+    CONTROLLED,
+    "stronger",
+    "The paper bounds the target that one drafted token is compared with; this is about what is emitted.",
+)
 READING = (
     r"Controlled is read as: $\delta$ sets how far the law of what is emitted may be from the target's, down to none, "
     r"by a bound in $\delta$ and the number of tokens that can be drafted. It is the weaker reading, which addition "
@@ -114,7 +114,7 @@ _SPREAD = weights(1, 1, 1, 2, 5), weights(5, 3, 2, 0, 0), [[1, 2, 3], [0, 2], [1
 
 def gathered(p: Any, lists: Any, delta: Fraction) -> Any:
     """m(x), the mass of the neighbours that join x, for every token: ``[V]``."""
-    joined, masses = (rule := Lantern(lists, delta)).joined_rows(*each_token(rule, p))
+    joined, masses = Lantern(lists, delta).joined_rows(*each_token(p))
     return (masses * joined).sum(axis=1)
 
 
@@ -125,7 +125,7 @@ def moved(p: Any, q: Any, lists: Any, delta: Fraction) -> Fraction:
 
 @CLAIMS.claim(
     "lantern.output-bound.step",
-    stronger(r"The paper bounds the target that one drafted token is compared with; this is about what is emitted."),
+    OF_EMITTED,
     r"For every $p$, $q$, list of neighbours and $\delta > 0$, the law of one emitted token is within TV $\delta$ of "
     r"$p$.",
 )

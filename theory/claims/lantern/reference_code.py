@@ -136,10 +136,10 @@ def _lists(p: Any) -> tuple[tuple[int, ...], ...]:
     return (tuple(range(1, len(p))), *((),) * (len(p) - 1))
 
 
-def _residuals(p: Any, delta: Fraction) -> tuple[tuple, tuple]:
+def _residuals(p: Any, delta: Fraction, tree: str = "dynamic") -> tuple[tuple, tuple]:
     """What either draws from with k = 1."""
     q, lists = point_mass(0, len(p)), _lists(p)
-    rules = Lantern([row[:1] for row in lists], delta), LanternReference(lists, delta, 1)
+    rules = Lantern([row[:1] for row in lists], delta), LanternReference(lists, delta, 1, tree)
     paper, code = (tuple(rule.residual(p, q, 0)) for rule in rules)
     return paper, code
 
@@ -189,15 +189,9 @@ def static_residual(seed: int) -> Finding:
     example the paper never draws the neighbour, and the code draws it with probability $1/2$.
     """
     p, q = (Fraction(0), Fraction(1, 2), Fraction(1, 2)), point_mass(0, 3)
-    lists = ((1, 2), (), ())
-
-    def residuals(delta: Fraction) -> tuple[tuple, tuple]:
-        paper, code = Lantern([row[:1] for row in lists], delta), LanternReference(lists, delta, 1, "static")
-        return tuple(paper.residual(p, q, 0)), tuple(code.residual(p, q, 0))
-
-    joins, stays_out = Fraction(1), Fraction(1, 3)
-    require(tv(*residuals(stays_out)) == 0, "the residuals differ where no neighbour joins")
-    paper, code = residuals(joins)
+    lists, joins, stays_out = _lists(p), Fraction(1), Fraction(1, 3)
+    require(tv(*_residuals(p, stays_out, "static")) == 0, "the residuals differ where no neighbour joins")
+    paper, code = _residuals(p, joins, "static")
     rule = LanternReference(lists, joins, 1, "static")
     spent, gained = tv(step_law(rule, p, q), p), acceptance(rule, p, q) - alpha(p, q)
     return refuted_if(

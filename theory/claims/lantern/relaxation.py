@@ -11,11 +11,7 @@ from itertools import pairwise
 from random import Random
 from typing import Any
 
-import numpy as np
-
-from simlab.arrays import Array
 from simlab.rules import Amplify, Lantern, Rule, Speculative
-from simlab.rules.lantern import NeighbourhoodRule
 from theory.claims.base import Claims, Finding
 from theory.claims.evidence import described, example, holds_if, identity, rejects_mutants, require
 from theory.claims.format import fmt, fmt_row, numbers
@@ -24,6 +20,7 @@ from theory.claims.sources import derived, said
 from theory.distances import tv
 from theory.exact import acceptance
 from theory.example_processes import point_mass, random_row
+from theory.proofs.steps import each_token
 
 CLAIMS = Claims("lantern")
 Case = tuple[tuple[Fraction, ...], tuple[Fraction, ...], Any, Fraction]
@@ -39,12 +36,6 @@ def cases(seed: int, count: int = 60) -> list[Case]:
         delta = Fraction(random.randint(1, 10), 10)
         found.append((random_row(random, size), random_row(random, size), lists, delta))
     return found
-
-
-def each_token(rule: NeighbourhoodRule, p: Any) -> tuple[Array, Array]:
-    """The row p once for every token that could have been drafted, ``[V, V]``, and these tokens."""
-    rows = np.array([p] * len(p), dtype=object)
-    return rows, np.arange(len(p))
 
 
 def parameters(lists: Any, delta: Any) -> dict[str, Any]:
@@ -192,8 +183,8 @@ def conditional_bound(seed: int) -> Finding:
     moves. With $x$ alone $m = 0 < \delta$; a neighbour joins only while $m$ stays below $\delta$. The bound is about
     the target that one drafted token is compared with; what comes out is lantern.output-bound.
     """
-    rows, x = each_token(rule := Lantern(PAIRED, DELTA), P)
-    apart = tv(rule.conditional_rows(rows, x), rows).tolist()
+    rows, x = each_token(P)
+    apart = tv(Lantern(PAIRED, DELTA).conditional_rows(rows, x), rows).tolist()
     return holds_if(
         proven("lantern.conditional-bound"),
         over_more_tokens("lantern.conditional-bound", seed),
@@ -226,7 +217,7 @@ def largest_nearest(seed: int) -> Finding:
     """
     p, near = (Fraction(1, 2), Fraction(3, 10), Fraction(1, 10), Fraction(1, 10)), [1, 2, 3]  # the first is heavy
     rule = Lantern([near, [], [], []], Fraction(2, 5))
-    joined = int(rule.joined_rows(*each_token(rule, p))[0][0].sum())
+    joined = int(rule.joined_rows(*each_token(p))[0][0].sum())
     heavy, q, delta = (Fraction(0), Fraction(2, 3), Fraction(1, 3)), point_mass(0, 3), Fraction(1, 2)
     lists = [[y for y in range(3) if y != x] for x in range(3)]
     built, fits = Lantern(lists, delta).accept(heavy, q, 0)[()], heavy[0] + heavy[2]

@@ -144,14 +144,14 @@ def steps_of(case: Case) -> dict[int, Fraction]:
     return {k: Fraction(w) for k, w in sequence_law(case.decoder, case.target, Speculative(), case.draft)[1].items()}
 
 
-def finished_a_call(steps: Mapping[int, Fraction], calls: int = 400) -> float:
+def finished_a_call(steps: Mapping[int, Fraction]) -> float:
     """Sequences that one place finishes a call, in the long run: the renewal sequence itself, not its limit.
 
     The probability u(n) that one is finished at call n is the sum over k of P(S = k) u(n - k); steps that are always
     multiples of a number make it periodic, and it is averaged over a period.
     """
     renewed = [1.0]
-    for n in range(1, calls):
+    for n in range(1, 400):
         renewed.append(sum(float(weight) * renewed[n - k] for k, weight in steps.items() if k <= n))
     period = lcm(*steps)
     return sum(renewed[-period:]) / period

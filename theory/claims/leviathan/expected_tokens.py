@@ -187,7 +187,8 @@ def expected_tokens_empirical(seed: int) -> Finding:
 
     def undecided(uneven: Mapping[int, Blocks]) -> float:
         """How far the uneven process is from a miss of more than 1 %, or the even one from less, at any length."""
-        return max(CLOSE - min(misses(uneven)), max(misses(found[EVEN])) - CLOSE, 0.0)
+        short = [*(CLOSE - off for off in misses(uneven)), *(off - CLOSE for off in misses(found[EVEN]))]
+        return float(np.max([0.0, *short]))
 
     gamma = max(GAMMAS)
     worst = found[UNEVEN][gamma]

@@ -58,8 +58,8 @@ def falls(raised: Raised) -> float:
         [float(kl(raised((own, 1 - own), 0, delta), (own, 1 - own))) for delta in (Fraction(0), *BUDGETS)]
         for own in MASSES
     ]
-    worst = max(max(row[0], *(less - more for less, more in pairwise(row))) for row in found)
-    return over(worst, ROUNDING)
+    gaps = [gap for row in found for gap in (row[0], *(less - more for less, more in pairwise(row)))]
+    return over(float(np.max(gaps)), ROUNDING)
 
 
 @CLAIMS.claim(
@@ -182,16 +182,16 @@ def emitted(seed: int) -> Finding:
 
     def excess(make: Callable[[Fraction], Rule]) -> float:
         """The most by which one of the four is violated."""
-        worst = 0.0
+        found = []
         for p, q in tried:
             laws = [step_law(make(delta), p, q) for delta in budgets]
             far = [tv(law, p) for law in laws]
-            worst = max([worst, float(far[0]), *(float(less - more) for less, more in pairwise(far))])
+            found += [float(far[0]), *(float(less - more) for less, more in pairwise(far))]
             raised = sum(b > a for a, b in zip(p, q, strict=True))
             for law, apart, delta in zip(laws, far, budgets, strict=True):
                 most = float(2 * raised * delta)
-                worst = max(worst, float(apart) - most**0.5, float(kl(law, p)) - most**0.5 - most)
-        return over(worst, ROUNDING)
+                found += [float(apart) - most**0.5, float(kl(law, p)) - most**0.5 - most]
+        return over(float(np.max(found)), ROUNDING)
 
     half = 16
     p = (Fraction(1, 2 * half),) * (2 * half)

@@ -86,11 +86,9 @@ def gsd_latency(seed: int) -> Finding:
     nothing of these. SJD-PAC quotes two of these rows (published.sjd-pac-baselines).
     """
     ledger = published()
-    bounded = {}
-    for row in ledger.select(paper="gsd", table="1", metric="speedup"):
-        most = ledger.beside(row, "step_compression")
-        if most and row.value > most.value:
-            bounded[row.line] = float(most.value)
+    rows = ledger.select(paper="gsd", table="1", metric="speedup")
+    beside = [(row, ledger.beside(row, "step_compression")) for row in rows]
+    bounded = {row.line: float(most.value) for row, most in beside if most and row.value > most.value}
     return judged(
         lambda table: _bounded(table, table.select(paper="gsd", table="1", metric="speedup")),
         ("rows", "have no more speedup than step compression", "have more speedup than step compression"),
@@ -156,15 +154,11 @@ def sjd_pac_overhead(seed: int) -> Finding:
     the other way round the gap grows. Table 4 may also have been measured on other images than Table 1.
     """
     ledger = published()
-    speedups = ledger.select(paper="sjd-pac", table="1", method="sjd-pac", target="Lumina-mGPT", metric="speedup")
+    fast, faster = ledger.select(paper="sjd-pac", table="1", method="sjd-pac", target="Lumina-mGPT", metric="speedup")
     return judged(
         _overhead,
         ("rows", "have the speedup that follows", "have another speedup than follows"),
-        {
-            "speedups 3.72 and 3.81": ledger.altered(
-                dict(zip((row.line for row in speedups), (3.72, 3.81), strict=True))
-            )
-        },
+        {"speedups 3.72 and 3.81": ledger.altered({fast.line: 3.72, faster.line: 3.81})},
     )
 
 

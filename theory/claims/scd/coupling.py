@@ -15,6 +15,7 @@ from simlab.rules import Speculative
 from theory.claims.base import Claims, Finding
 from theory.claims.evidence import enumeration, example, first, holds_if, rejects_mutants
 from theory.claims.format import fmt, fmt_row, numbers
+from theory.claims.lossy.truncation import PAIR
 from theory.claims.proven import proven
 from theory.claims.sjd.losslessness import deviation, sequences
 from theory.claims.sources import derived, said
@@ -93,12 +94,6 @@ def visit(seed: int) -> Finding:
     return holds_if(proven("scd.visit"))
 
 
-SHOWN = (
-    (Fraction(1, 2), Fraction(3, 10), Fraction(1, 5)),
-    (Fraction(1, 5), Fraction(3, 10), Fraction(1, 2)),
-)
-
-
 @CLAIMS.claim(
     "scd.gumbel-repeats",
     derived(
@@ -122,7 +117,7 @@ def gumbel_repeats(seed: int) -> Finding:
     """
     random = Random(seed)
     rows = [(size, least) for least in (1, 0) for size in (2, 2, 3, 3, 4)]  # with zeros most pairs decide nothing
-    tried = [SHOWN, *((random_row(random, *row), random_row(random, *row)) for row in rows)]
+    tried = [PAIR, *((random_row(random, *row), random_row(random, *row)) for row in rows)]
 
     def fails(found: Any) -> int:
         """On how many pairs it is another number than the closed form, or beyond the bounds."""
@@ -141,9 +136,9 @@ def gumbel_repeats(seed: int) -> Finding:
             f"races have one winner add up to the closed form, and the bounds hold; not so on {wrong}"
         ),
         example(
-            f"p = {fmt_row(SHOWN[0])}, q = {fmt_row(SHOWN[1])}: Gumbel {fmt(raced(*SHOWN))}, maximal "
-            f"{fmt(1 - tv(*SHOWN))}, a new draw {fmt(again(*SHOWN))}",
-            numbers(p=SHOWN[0], q=SHOWN[1], gumbel=raced(*SHOWN), maximal=1 - tv(*SHOWN), fresh=again(*SHOWN)),
+            f"p = {fmt_row(PAIR[0])}, q = {fmt_row(PAIR[1])}: Gumbel {fmt(raced(*PAIR))}, maximal "
+            f"{fmt(1 - tv(*PAIR))}, a new draw {fmt(again(*PAIR))}",
+            numbers(p=PAIR[0], q=PAIR[1], gumbel=raced(*PAIR), maximal=1 - tv(*PAIR), fresh=again(*PAIR)),
         ),
         rejects_mutants({"a new draw": again, "maximal coupling": lambda p, q: 1 - tv(p, q)}, fails, "the closed form"),
     )

@@ -131,13 +131,9 @@ def theorem_1_token(seed: int) -> Finding:
     declared as its $q$; and it follows $q$ given also the new tokens to its left, because they are drawn independently
     of it.
     """
-    tried = [
-        (make_decoder("sjd", window=2, initial=initial), process)
-        for process in random_tables(seed, small=True)
-        for initial in INITIALS
-    ]
-    worst = max(honesty_gap(decoder, process) for decoder, process in tried)
     small = random_tables(seed, small=True)
+    tried = [(make_decoder("sjd", window=2, initial=initial), process) for process in small for initial in INITIALS]
+    worst = max(honesty_gap(decoder, process) for decoder, process in tried)
     recalled = max(recall_gap(Sjd(w), process) for process in small for w in (2, 3))
     wrong = {
         "tail reused, q relabelled": mutants.TailRelabelled(3),
@@ -251,10 +247,9 @@ def independence(seed: int) -> Finding:
     drawn with is independent of all others, of this call and of earlier ones. All else that $J_j$ depends on is
     determined by these others: the tokens to the left of $x$, the coins that decide what is committed, and the token
     that replaces a rejected draft, whose row $[p - q]^+$ has the $q$ of a call before. So given $J_{j-1}$, $x$ is
-    independent of $J_j$, which is the equation. A copied
-    draft is not independent of the token that it copies; its declared q is then the point mass on its value, under
-    which it follows $q$ given the tokens to its left, all that sjd.theorem-1 needs. One uniform for all draws of a call
-    breaks the equation, and with it the output law.
+    independent of $J_j$, which is the equation. A copied draft is not independent of the token that it copies; its
+    declared q is then the point mass on its value, under which it follows $q$ given the tokens to its left, all that
+    sjd.theorem-1 needs. One uniform for all draws of a call breaks the equation, and with it the output law.
     """
     broken = mutants.WithRandomness(Sjd(2), mutants.OneUniform)
     first, then = require_found(
@@ -327,8 +322,7 @@ def worst_case(seed: int) -> Finding:
         excess(tried) == 0,
         enumeration(
             f"exact distributions of calls for {len(tried)} pairs of process and decoder: the longest decoding takes "
-            f"as "
-            "many calls as tokens",
+            "as many calls as tokens",
         ),
         rejects_mutants(
             {"a decoder that tries again when its first draft is rejected": again}, excess, "the number of calls"

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import numpy as np
 
 from simlab import mutants
 from simlab.arrays import Array
 from simlab.decoders import Decoder, Sjd, make_decoder
 from simlab.decoders.sjd_reference import PointMassSjd
-from simlab.processes import TableProcess
+from simlab.processes import Processed, TableProcess
+from simlab.processes.processors import top_k
 from theory.claims.base import Claims, Finding
 from theory.claims.evidence import example, holds_if, rejects_mutants, require, require_found, small_scale
 from theory.claims.format import fmt, fmt_row, numbers
+from theory.claims.gsd.acceptance import weights
 from theory.claims.proven import over_more_tokens, proven
 from theory.claims.sjd.losslessness import (
     LOSSLESS,
@@ -121,28 +121,28 @@ def reference_residual(seed: int) -> Finding:
     least of them. A temperature is applied to the residual a second time. In both cases the output law is not $p$: it
     is off by TV 1/12 with a tie of three tokens at top-2, and by 2/15 at temperature 1/2.
     """
-    third, quarter = Fraction(1, 3), Fraction(1, 4)
-    tied = (third, third, third, 0 * third), (quarter, 0 * quarter, 0 * quarter, 3 * quarter)
-    p, q = (0 * third, third, 2 * third), (1 + 0 * third, 0 * third, 0 * third)
+    tied = weights(1, 1, 1, 0), weights(1, 0, 0, 3)
+    p, q = weights(0, 1, 2), weights(1, 0, 0)
     law = step_law(mutants.ResidualTempered(), p, q)
-    filtered_p, filtered_q = (_top(np.array(row, dtype=object), K) for row in tied)
+    filtered_p, filtered_q = (top_k(np.array(row, dtype=object), K) for row in tied)
     residual = LOSSLESS.residual(filtered_p, filtered_q, np.int64(0))
-    require((_top(residual, K) != residual).any(), "a tie changes nothing")
+    again = top_k(residual, K)
+    require((again != residual).any(), "a tie changes nothing")
     kept = np.minimum(filtered_p, filtered_q)
-    tied_law = kept + (1 - kept.sum()) * _top(residual, K)
+    tied_law = kept + (1 - kept.sum()) * again
     return holds_if(
         proven("sjd-reference.residual"),
         over_more_tokens("sjd-reference.residual", seed),
         example(
             f"with a tie at place {K}, p = {fmt_row(tied[0])} and q = {fmt_row(tied[1])} before the filter: "
-            f"top-{K} turns the residual {fmt_row(residual)} into {fmt_row(_top(residual, K))}, and the law is "
+            f"top-{K} turns the residual {fmt_row(residual)} into {fmt_row(again)}, and the law is "
             f"{fmt_row(tied_law)} where the target has {fmt_row(filtered_p)}",
             numbers(
                 p=tied[0],
                 q=tied[1],
                 k=K,
                 residual=residual,
-                again=_top(residual, K),
+                again=again,
                 law=tied_law,
                 tv=tv(tied_law, filtered_p),
             ),
@@ -153,12 +153,6 @@ def reference_residual(seed: int) -> Finding:
             numbers(p=p, q=q, temperature=0.5, law=law, tv=tv(law, p)),
         ),
     )
-
-
-def _top(row: np.ndarray, k: int) -> np.ndarray:
-    """The k largest entries (ties included), renormalised."""
-    top = row * (row >= np.sort(row)[-min(k, len(row))])
-    return top / top.sum()
 
 
 @CLAIMS.claim(
@@ -183,7 +177,7 @@ def reference_greedy(seed: int) -> Finding:
     def like_either(decoder: Decoder, process: TableProcess) -> int:
         """Whether a decoder has the law of the target or gives its argmax sequence."""
         law = sequence_law(decoder, process, LOSSLESS)[0]
-        return int(law in (target_law(process), {argmax_sequence(process): Fraction(1)}))
+        return int(law in (target_law(process), target_law(Processed(process, temperature=0))))
 
     levels = (2, 1), (2, 4)
     found = smallest_violation(
@@ -206,12 +200,3 @@ def reference_greedy(seed: int) -> Finding:
 
 class ArgmaxLoop(mutants.GreedyDrafts, PointMassSjd):
     """The published loop with do_sample off, for sequences no longer than its drafts, so without a bonus token."""
-
-
-def argmax_sequence(process: TableProcess) -> tuple[int, ...]:
-    """The argmax sequence."""
-    found: tuple[int, ...] = ()
-    while len(found) < process.length:
-        row = process.row(found)
-        found += (max(range(len(row)), key=lambda token: row[token]),)
-    return found

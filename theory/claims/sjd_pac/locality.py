@@ -27,7 +27,7 @@ from theory.image_process import FALSE_ALARMS, STAND_IN, image
 
 CLAIMS = Claims("sjd-pac")
 OFFSETS = (1, 2, 3, 4, 8, 16, 32, 47, 48, 49, 64)
-PLACES = (400, 506)  # of a token, two a image, with a row and more before them
+PLACES = (400, 506)  # of a token, two an image, with a row and more before them
 SAMPLES = 16  # images
 NEAR, SMALL = 4, 0.05  # where the fall is over, and what TV is below from there on
 BUILT_IN = (

@@ -10,6 +10,7 @@ from math import sqrt
 import numpy as np
 
 from simlab.decoders import SjdAc, run
+from simlab.processes.processors import tempered
 from simlab.randomness import Tape
 from simlab.rules import Speculative
 from simlab.statistics import Estimate, estimate
@@ -37,7 +38,7 @@ from theory.image_process import LOSSLESS, STAND_IN, image
 from theory.published.ledger import published
 
 CLAIMS = Claims("sjd-pac")
-Row = Sequence[Fraction]
+HALF = Fraction(1, 2)
 
 # Drawing a token again, and retaining it ---------------------------------------------------------------------------
 
@@ -230,7 +231,8 @@ def candidates(seed: int) -> Finding:
     with full support acceptance tends to 1, and can fall in between.
     """
     one, other = (Fraction(2, 3), Fraction(1, 3)), (Fraction(1, 3), Fraction(2, 3))
-    warm, cold = alpha(one, other), alpha(_squared(one), _squared(other))
+    colder = [tempered(np.array(row, dtype=object), HALF) for row in (one, other)]
+    warm, cold = alpha(one, other), alpha(*colder)
     require(warm > cold, "a higher temperature accepts less")
     p = tuple(Fraction(x, 10) for x in (4, 3, 2, 1))
     shown = {k: (sum(p[:k]), sqrt(k * sum(x * x for x in p))) for k in (1, 2)}
@@ -243,20 +245,14 @@ def candidates(seed: int) -> Finding:
         ),
         example(
             f"not for every sampled draft: p = {fmt_row(one)}, q = {fmt_row(other)} at T = 1 accept {fmt(warm)}; at T "
-            f"= 1/2 they are {fmt_row(_squared(one))} and {fmt_row(_squared(other))} and accept {fmt(cold)}",
+            f"= 1/2 they are {fmt_row(colder[0])} and {fmt_row(colder[1])} and accept {fmt(cold)}",
             numbers(p=one, q=other, acceptance=warm, acceptance_colder=cold),
         ),
     )
 
 
-def _squared(row: Row) -> tuple[Fraction, ...]:
-    """The row at temperature 1/2."""
-    return tuple(x * x / sum(y * y for y in row) for x in row)
-
-
 # Calls that commit a single token ----------------------------------------------------------------------------------
 
-HALF = Fraction(1, 2)
 MOST = 33  # tokens that a call with 32 drafts can commit, the one after them included
 
 

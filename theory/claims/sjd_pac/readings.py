@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, NamedTuple
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -34,14 +35,13 @@ from theory.claims.format import fmt, fmt_row, numbers
 from theory.claims.proven import proven
 from theory.claims.sjd.losslessness import declared_left, deviation, honesty_gap, mean_steps, random_tables
 from theory.claims.sjd.speeds import ERRORS, beyond, excess
-from theory.claims.sjd_pac.speed import MANY, SIMULATES, SOME, Tree, comb, printed_row, tree_of_code
+from theory.claims.sjd_pac.speed import MANY, PLACES, SIMULATES, SOME, Tree, comb, printed_row, tree_of_code
 from theory.claims.sources import derived
 from theory.example_processes import random_process
 from theory.image_process import STAND_IN, Speed, compare, speed
 from theory.search import Pmf
 
 CLAIMS = Claims("sjd-pac")
-PAIR_HALF = (Fraction(1, 2), Fraction(1, 2))
 BUDGET, WIDTH, DEPTH = 64, 4, 3  # the paper's L, K and D
 
 
@@ -187,47 +187,41 @@ OFF_ALARMS = 1e-3  # false alarms of one factor
 NEAR = 2 * MANY  # images of a reading whose factors are near the printed ones
 
 
-class Ablation(NamedTuple):
-    """Tokens a call in the four rows of Table 2."""
-
-    base: Speed
-    pd: Speed
-    half: Speed
-    full: Speed
-
-    def cases(self) -> dict[str, tuple[Speed, Speed, tuple[float, float]]]:
-        """Each row but the first, the one before it, and the printed factor between them."""
-        return {
-            "+PD": (self.pd, self.base, factor(("sjd+pd", 32), ("sjd", 32))),
-            "+PD+AC": (self.half, self.pd, factor(("sjd+pd+ac", 32), ("sjd+pd", 32))),
-            "L = 64": (self.full, self.half, factor(("sjd+pd+ac", 64), ("sjd+pd+ac", 32))),
-        }
-
-    def apart(self) -> dict[str, tuple[Estimate, bool]]:
-        """How far each row is from the printed factor times the one before it, and whether it is surely off."""
-        return {name: off(*case) for name, case in self.cases().items()}
-
-    def told(self) -> str:
-        gains = self.apart().items()
-        return (
-            "tokens a call less the printed factor times those of the row before, image by image: "
-            + "; ".join(f"{name}: {gain}, {'surely off' if sure else 'not off'}" for name, (gain, sure) in gains)
-            + f"; {ERRORS}; false alarms {OFF_ALARMS:g} a factor"
-        )
-
-    def beside_itself(self) -> Evidence:
-        """The same comparison of each row with itself: a factor of 1 is surely off the printed ones."""
-        return rejects_mutants(
-            {f"{name}, by a factor of 1": (one, one, factors) for name, (one, _, factors) in self.cases().items()},
-            lambda case: off(*case)[1],
-            "the factors",
-        )
-
-
-def table_2(tree: Tree, seed: int, images: int = MANY) -> Ablation:
+def table_2(tree: Tree, seed: int, images: int = MANY) -> dict[str, Speed]:
     """The rows of Table 2, with a tree for each kind of decoder and each L; ``images`` of the two of L = 32."""
     trees = ((SjdPd, 32, images), (SjdPac, 32, images), (SjdPac, 64, MANY))
-    return Ablation(speed(Sjd(32), seed, SOME), *(speed(tree(kind, nodes), seed, n) for kind, nodes, n in trees))
+    found = speed(Sjd(32), seed, SOME), *(speed(tree(kind, nodes), seed, n) for kind, nodes, n in trees)
+    return dict(zip(ROWS, found, strict=True))
+
+
+def cases(rows: dict[str, Speed]) -> dict[str, tuple[Speed, Speed, tuple[float, float]]]:
+    """Each row but the first, the one before it, and the printed factor between them."""
+    printed = [factor(one, before) for before, one in pairwise(PLACES.values())]
+    speeds = pairwise(rows.values())
+    return {name: (one, before, each) for name, (before, one), each in zip(ROWS[1:], speeds, printed, strict=True)}
+
+
+def apart(rows: dict[str, Speed]) -> dict[str, tuple[Estimate, bool]]:
+    """How far each row is from the printed factor times the one before it, and whether it is surely off."""
+    return {name: off(*case) for name, case in cases(rows).items()}
+
+
+def told(gains: dict[str, tuple[Estimate, bool]]) -> str:
+    """What :func:`apart` has found, to read."""
+    return (
+        "tokens a call less the printed factor times those of the row before, image by image: "
+        + "; ".join(f"{name}: {gain}, {'surely off' if sure else 'not off'}" for name, (gain, sure) in gains.items())
+        + f"; {ERRORS}; false alarms {OFF_ALARMS:g} a factor"
+    )
+
+
+def beside_itself(rows: dict[str, Speed]) -> Evidence:
+    """The same comparison of each row with itself: a factor of 1 is surely off the printed ones."""
+    return rejects_mutants(
+        {f"{name}, by a factor of 1": (one, one, factors) for name, (one, _, factors) in cases(rows).items()},
+        lambda case: off(*case)[1],
+        "the factors",
+    )
 
 
 def factor(one: tuple[str, int], other: tuple[str, int]) -> tuple[float, float]:
@@ -262,7 +256,7 @@ def reading_steps(seed: int) -> Finding:
     fit the budget too, the tree of the published code and K separate paths (pac.readings): this says nothing of them.
     """
     rows = table_2(comb, seed)
-    apart, full = rows.apart(), rows.full
+    gains, full = apart(rows), rows["L = 64"]
     tree: dict[str, Any] = {"candidates": 4, "depth": 3}
     others: dict[str, Decoder] = {
         "retained token dropped": SjdPac(55, kept="dropped", **tree),
@@ -271,15 +265,15 @@ def reading_steps(seed: int) -> Finding:
     }
     found = {name: compare(speed(decoder, seed, READINGS), full) for name, decoder in others.items()}
     return not_refuted_if(
-        not any(sure for _, sure in apart.values()),
+        not any(sure for _, sure in gains.values()),
         counterexample(
-            f"image-like process, {rows.told()}",
+            f"image-like process, {told(gains)}",
             numbers(
                 tokens=full.tokens,
-                calls={name: found.calls for name, found in zip(ROWS, rows, strict=True)},
-                apart={name: gain.mean for name, (gain, _) in apart.items()},
-                error={name: gain.error for name, (gain, _) in apart.items()},
-                off={name: sure for name, (_, sure) in apart.items()},
+                calls={name: found.calls for name, found in rows.items()},
+                apart={name: gain.mean for name, (gain, _) in gains.items()},
+                error={name: gain.error for name, (gain, _) in gains.items()},
+                off={name: sure for name, (_, sure) in gains.items()},
             ),
         ),
         simulation(
@@ -287,7 +281,7 @@ def reading_steps(seed: int) -> Finding:
             + "; ".join(f"{name} {value}" for name, value in found.items())
             + f"; {ERRORS}, n = {READINGS}"
         ),
-        rows.beside_itself(),
+        beside_itself(rows),
     )
 
 
@@ -365,17 +359,18 @@ def readings(seed: int) -> Finding:
         for bonus in (False, True)
     }
     rows, off_law, off_paths = table_2(tree_of_code, seed, NEAR), worst(SjdPac), worst(Paths)
-    fits = off_law == 0 and not any(sure for _, sure in rows.apart().values())
+    gains = apart(rows)
+    fits = off_law == 0 and not any(sure for _, sure in gains.values())
     return Finding(
         "not-refuted" if fits else "not-decided",
         [
             simulation(
                 "image-like process, tree of the published code, tokens a call: "
-                + "; ".join(f"{name} {found}" for name, found in zip(ROWS, rows, strict=True))
-                + f"; {rows.told()}",
-                numbers(compression={name: found.mean.mean for name, found in zip(ROWS, rows, strict=True)}),
+                + "; ".join(f"{name} {found}" for name, found in rows.items())
+                + f"; {told(gains)}",
+                numbers(compression={name: found.mean.mean for name, found in rows.items()}),
             ),
-            rows.beside_itself(),
+            beside_itself(rows),
             enumeration(
                 f"a full tree with shared candidates and K separate paths are lossless on {len(tried)} processes, K = "
                 f"D = 2, window 3, with and without bonus (largest TV {fmt(max(off_law, off_paths))}); exact mean "
@@ -443,7 +438,7 @@ def _four(third: Callable[[int, int], int]) -> TableProcess:
         if len(prefix) in (0, 2):
             sure = third(*prefix) if prefix else 0
             return tuple(Fraction(int(token == sure)) for token in (0, 1))
-        return PAIR_HALF
+        return Fraction(1, 2), Fraction(1, 2)
 
     return TableProcess(2, 4, row)
 
@@ -476,12 +471,13 @@ def relabel(seed: int) -> Finding:
     def gap(declared: Relabel, verified: Rule) -> Fraction:
         return max(honesty_gap(SjdAc(2, relabel=declared), process, verified, declared_left) for process in some)
 
+    law, target = gap("law", rule), gap("target", Speculative())
     return holds_if(
-        gap("law", rule) == 0 and gap("target", Speculative()) == 0,
+        law == target == 0,
         enumeration(
             f"sjd-ac with groups (0, 0, 1), window 2, on {len(some)} processes of three tokens: with the law "
-            f"declared each draft follows its declared row (largest difference {fmt(gap('law', rule))}), and with p "
-            f"and the lossless rule ({fmt(gap('target', Speculative()))})"
+            f"declared each draft follows its declared row (largest difference {fmt(law)}), and with p and the "
+            f"lossless rule ({fmt(target)})"
         ),
         example(
             "every row p = (0, 1/2, 1/2), first drafts uniform: the second draft, verified behind a rejected first, "

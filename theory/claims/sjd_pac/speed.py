@@ -377,22 +377,18 @@ def continuation(seed: int) -> Finding:
     """Nothing is proven. At an equal number of nodes a tree costs the chain K - 1 nodes a level, so that what it gains
     has to pay for a shorter chain.
     """
-    found = {
-        "SJD, L = 32": speed(Sjd(32), seed, GLIMPSE),
-        "AC, L = 32": speed(SjdAc(32), seed, GLIMPSE),
-        "AC, L = 64": speed(SjdAc(64), seed, GLIMPSE),
-        "+ PD + AC, L = 32": speed(comb(SjdPac, 32), seed, GLIMPSE),
-        "+ PD + AC, L = 64": speed(comb(SjdPac, 64), seed, GLIMPSE),
-    }
-    gains = [compare(found[f"+ PD + AC, L = {budget}"], found[f"AC, L = {budget}"]) for budget in (32, 64)]
+    decoders: dict[str, Decoder] = {"SJD, L = 32": Sjd(32), "AC, L = 32": SjdAc(32), "AC, L = 64": SjdAc(64)}
+    decoders |= {f"+ PD + AC, L = {budget}": comb(SjdPac, budget) for budget in (32, 64)}
+    found = {name: speed(decoder, seed, GLIMPSE) for name, decoder in decoders.items()}
+    gains = {n: compare(found[f"+ PD + AC, L = {n}"], found[f"AC, L = {n}"]) for n in (32, 64)}
     alone = compare(found["AC, L = 32"], found["SJD, L = 32"])
     return judged(
-        surely(*gains),
+        surely(*gains.values()),
         simulation(
             "image-like process, tokens a call: "
             + "; ".join(f"{name}: {value}" for name, value in found.items())
             + "; with PD against AC alone: "
-            + ", ".join(f"L = {n}: {gain} ({detectable(gain)})" for n, gain in zip((32, 64), gains, strict=True))
+            + ", ".join(f"L = {n}: {gain} ({detectable(gain)})" for n, gain in gains.items())
             + f"; AC alone against SJD: {alone}; {ERRORS}",
             numbers(compression={name: value.mean.mean for name, value in found.items()}),
         ),
