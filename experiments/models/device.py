@@ -310,9 +310,7 @@ def whole_step(model: Backbone, plan: Plan) -> Entry:
     recorded once. ``in_place`` says whether keys and values stayed where they were.
     """
     process = Cached(model, model.null(1), SAMPLING)
-    step = BufferedStep(_decoder("sjd-pac", plan), process, Speculative(), Tape(0, 1))
-    for _ in range(FIRST):
-        step()
+    step = _steps(_decoder("sjd-pac", plan), process)
     held = [*process.cache.keys, *process.cache.values]  # held, so that no copy can have their place in memory
     with Operations() as counted:
         step()

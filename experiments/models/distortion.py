@@ -28,6 +28,7 @@ from simlab.statistics import estimate
 from theory.wasserstein import wasserstein1_nearly
 
 ANY = Mixture(0)  # accepts every draft
+UNDRAFTED = 0.0, 0.0, np.nan, np.nan  # of a token without a draft that could be accepted or not
 
 
 def measurable(method: Method) -> bool:
@@ -40,8 +41,9 @@ def measurable(method: Method) -> bool:
 def contexts(
     models: Discrete, method: Method, labels: np.ndarray, seed: int, sampling: Sampling, first: int = 0
 ) -> np.ndarray:
-    """``float64[n, contexts, 4]``: TV, Wasserstein-1, acceptance, and that of the lossless rule, of ``labels[n]`` drawn
-    at once, of which the first is replicate ``first``; n is 0 for what is not measured."""
+    """``float64[n, contexts, 4]``: TV, Wasserstein-1, acceptance, and that of the lossless rule, both NaN of a token
+    without a draft; of ``labels[n]`` drawn at once, of which the first is replicate ``first``; n is 0 for what is not
+    measured."""
     places = len(range(FIRST, models.target.config.length, STRIDE))
     if not measurable(method) or not len(labels):
         return np.zeros((0, places, 4))
@@ -50,7 +52,7 @@ def contexts(
 
     def look(seen: Windows) -> None:
         for image, rows in _at_chosen_positions(seen, method):
-            found[image].append((0.0,) * 4 if rows is None else _point(*rows, codebook))
+            found[image].append(UNDRAFTED if rows is None else _point(*rows, codebook))
 
     watch(models, method, labels, sampling, Tape(seed, range(first, first + len(labels))), look)
     return np.array(found)
@@ -60,15 +62,15 @@ def distortion(found: np.ndarray) -> dict[str, float] | None:
     """Means over contexts ``[n, contexts, 4]``; None for none, and for n = 1."""
     if len(found) < 2:
         return None
-    visited = found[found.any(axis=2)][:, 2:]
+    drafted = found[..., 2:][np.isfinite(found[..., 2])]
     far, moved = (estimate(found[..., column].mean(axis=1)) for column in (0, 1))
     return {
         "tv": far.mean,
         "tv_error": far.error,
         "wasserstein": moved.mean,
         "wasserstein_error": moved.error,
-        "acceptance": float(visited[:, 0].mean()) if len(visited) else 0.0,
-        "acceptance_lossless": float(visited[:, 1].mean()) if len(visited) else 0.0,
+        "acceptance": float(drafted[:, 0].mean()) if len(drafted) else 0.0,
+        "acceptance_lossless": float(drafted[:, 1].mean()) if len(drafted) else 0.0,
         "contexts": found[..., 0].size,
     }
 

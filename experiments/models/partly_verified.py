@@ -25,9 +25,8 @@ from torch import Tensor
 
 from experiments.models.discrete.kind import Discrete
 from experiments.models.likelihood import likelihood
-from experiments.models.own import load_models
 from experiments.models.quality import rank_distance
-from experiments.models.session import check_device, labels_for
+from experiments.models.session import labels_for
 from experiments.options import count_option, run_module
 from experiments.results import versions, write_json
 from simlab.arrays import how_many_first
@@ -112,8 +111,7 @@ def partly_verified_command(
     images: Annotated[int, count_option("--images", "of each setting")] = 12,
 ) -> int:
     """Measure drafts that are verified in part, and rows that are rounded."""
-    models = load_models("fashion", None, check_device("cpu"))
-    assert isinstance(models, Discrete)
+    models = Discrete()
     found: dict[str, Any] = {"images": images, "drafts": DRAFTS, "versions": versions()}
     asked: Any = (("rounded", rounded, TEMPERATURES), ("neighbourhoods", neighbourhoods, REACHES))
     for name, measured, settings in asked:

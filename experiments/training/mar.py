@@ -97,16 +97,10 @@ def mar_metrics(model: Mar, laws: Laws, labels: Tensor, seed: int) -> dict[str, 
     """The squared error of the noise, and the bits of the variances, of held-out images with their class."""
     diffusion = Diffusion(labels.device)
     generator = torch.Generator(labels.device).manual_seed(seed)
-    squared, bits = zip(
-        *(
-            [float(part.mean()) for part in losses(model, diffusion, Laws(mean, sd), given, generator)]
-            for mean, sd, given in zip(
-                laws.mean[:HELD_OUT].split(CHUNK),
-                laws.sd[:HELD_OUT].split(CHUNK),
-                labels[:HELD_OUT].split(CHUNK),
-                strict=True,
-            )
-        ),
-        strict=True,
-    )
-    return {"noise_mse": float(np.mean(squared)), "variance_bits": float(np.mean(bits))}
+    parts = zip(*(each[:HELD_OUT].split(CHUNK) for each in (laws.mean, laws.sd, labels)), strict=True)
+    found = [
+        [float(of.mean()) for of in losses(model, diffusion, Laws(mean, sd), given, generator)]
+        for mean, sd, given in parts
+    ]
+    squared, bits = (float(np.mean(values)) for values in zip(*found, strict=True))
+    return {"noise_mse": squared, "variance_bits": bits}

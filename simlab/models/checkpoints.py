@@ -113,8 +113,10 @@ def read_folder(folder: Path) -> dict[str, Tensor]:
     if not index.is_file():
         return read_weights(folder / "model.safetensors")
     places = read_json(index).get("weight_map")
-    files = sorted(set(places.values())) if isinstance(places, dict) else []
-    if not files or not all(isinstance(file, str) and Path(file).name == file for file in files):
+    files = list(places.values()) if isinstance(places, dict) else []
+    named = all(isinstance(file, str) for file in files)
+    files = sorted(set(files)) if named else files
+    if not files or not named or any(Path(file).name != file for file in files):
         raise CheckpointError(f"{index}: its weight_map names {files}; expected files beside it")
     return {name: tensor for file in files for name, tensor in read_weights(folder / file).items()}
 

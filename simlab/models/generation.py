@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from simlab.decoders import Decoder, SjdAc, SpeculativeDecoder
 from simlab.models.adapters.hugging_face import PADDING
@@ -180,7 +181,8 @@ def _backbone(model: Any, prefix: int, length: int) -> Language:
 def _pairs(prompts: Tensor, free: Tensor) -> Tensor:
     """``int[B, 2, T]``: each prompt with the one that guidance starts from."""
     prefix = max(prompts.shape[1], free.shape[1])
-    return torch.stack([_widened(prompts, prefix), _widened(free, prefix)], dim=1)
+    wide = [functional.pad(each, (prefix - each.shape[1], 0), value=PADDING) for each in (prompts, free)]
+    return torch.stack(wide, dim=1)
 
 
 def _check_draft(decoder: Decoder, draft_model: Any, model: Any) -> None:
@@ -192,10 +194,6 @@ def _check_draft(decoder: Decoder, draft_model: Any, model: Any) -> None:
         sizes = [each.get_output_embeddings().weight.shape[0] for each in (draft_model, model)]
         if sizes[0] != sizes[1]:
             raise ValueError(f"draft_model is over {sizes[0]} tokens; expected those of the model, {sizes[1]}")
-
-
-def _widened(prompts: Tensor, prefix: int) -> Tensor:
-    return torch.nn.functional.pad(prompts, (prefix - prompts.shape[1], 0), value=PADDING)
 
 
 def _check_settings(config: Any, synced_gpus: bool, model_kwargs: dict[str, Any]) -> None:

@@ -18,8 +18,6 @@ import numpy as np
 import typer
 
 from experiments.models.continuous.kind import Continuous
-from experiments.models.own import load_models
-from experiments.models.session import check_device
 from experiments.options import count_option, run_module
 from experiments.results import versions, write_json
 from simlab.continuous.drafted_steps import Means, drafted_steps
@@ -74,8 +72,7 @@ def denoising_command(
     images: Annotated[int, count_option("--images", "of each setting")] = 8,
 ) -> int:
     """Measure what is taken of denoising steps that are verified."""
-    models = load_models("fashion-continuous", None, check_device("cpu"))
-    assert isinstance(models, Continuous)
+    models = Continuous()
     rows = []
     for gamma in GAMMAS:
         for own in (False, True):

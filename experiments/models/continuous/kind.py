@@ -95,7 +95,6 @@ class Continuous(Models):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows and columns of tokens."""
         return self.pair.target.config.shape
 
     def names(self, sampling: Settings) -> tuple[str, ...]:

@@ -164,14 +164,12 @@ class OfCodes(Comparison):
         for n in sizes(self.request.count):  # of rounds that are not told of again
             kept.claim({"locality": min(n, CONTEXT_IMAGES)})
         arrays = kept.piece({"locality": len(few)}, partial(self._near, few))
-        near = Locality(arrays["offsets"], arrays["tv"], arrays["error"], int(arrays["images"]), int(arrays["places"]))
-        told = {name: getattr(near, name).tolist() for name in ("offsets", "tv", "error")}
-        document: dict[str, Any] = {"locality": told | {"images": near.images, "places": near.places}}
+        document: dict[str, Any] = {"locality": {name: arrays[name].tolist() for name in Locality._fields}}
         if batches:
             notify("cost of calls")
             measured = partial(curve.measure, self.models, self.request.sampling, self.request.timing)
             document["costs"] = kept.document({"costs": list(self.request.timing)}, measured)
-        return document, {"offsets": near.offsets, "locality": near.tv, "locality_error": near.error}
+        return document, {"offsets": arrays["offsets"], "locality": arrays["tv"], "locality_error": arrays["error"]}
 
     def _near(self, tokens: np.ndarray) -> Arrays:
         request = self.request

@@ -109,7 +109,6 @@ class Discrete(Models):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows and columns of tokens."""
         rows, columns = self.target.config.shape
         return rows, columns
 
@@ -181,7 +180,6 @@ class Discrete(Models):
 
     @torch.no_grad()
     def pictures(self, samples: Samples, batch: int) -> np.ndarray:
-        """``float32[n, H, W]`` or ``[n, H, W, 3]`` from 0 to 1: the images of samples."""
         parts = torch.from_numpy(samples.tokens).split(batch)
         images = torch.cat([self.pixels(part.to(self.device)).float().cpu() for part in parts])
         return np.asarray(images.movedim(1, -1).squeeze(-1))
@@ -201,7 +199,6 @@ class Discrete(Models):
 
 def _joined(results: list[Result]) -> Samples:
     """All images together; calls that one did not need, of as many as it has tokens, are 0."""
-
     tokens = np.array([result.tokens for result in results])
 
     def filled(values: np.ndarray) -> np.ndarray:

@@ -157,7 +157,7 @@ def _of_meta(folder: Path) -> tuple[Mapping[str, int], Any, dict[str, Tensor]]:
             home / META,
         )
         return names, config, from_meta(weights, heads, keys)
-    except (LookupError, TypeError, ValueError, RuntimeError) as error:
+    except (LookupError, TypeError, ValueError, OverflowError, RuntimeError) as error:
         raise CheckpointError(f"{home}: {error}; expected the weights and sizes of a Chameleon") from None
 
 

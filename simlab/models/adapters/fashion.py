@@ -22,6 +22,7 @@ from simlab.models.checkpoints import (
     Model,
     check_shapes,
     fill,
+    first_line,
     read_description,
     read_weights,
     shapes_of,
@@ -73,11 +74,12 @@ def _check_built_on(folder: Path, path: Path, built_on: dict[str, str]) -> None:
 
 
 def _check_stored(path: Path, sizes: dict[str, Any], weights: dict[str, torch.Tensor]) -> None:
-    """Raise :class:`CheckpointError` for more layers than there are tensors, images that are too large, and numbers of
-    another type than checkpoints are written in: bytes that are read as another type are numbers, too."""
-    layers, shape = sizes.get("layers"), sizes.get("shape")
-    if isinstance(layers, int) and layers > len(weights):
-        raise CheckpointError(f"{path}: layers is {layers}; expected at most {len(weights)}, the tensors of the file")
+    """Raise :class:`CheckpointError` for more layers or blocks than there are tensors, images that are too large, and
+    numbers of another type than checkpoints are written in: bytes that are read as another type are numbers, too."""
+    for name, size in sizes.items():
+        if name.endswith(("layers", "blocks")) and isinstance(size, int) and size > len(weights):
+            raise CheckpointError(f"{path}: {name} is {size}; expected at most {len(weights)}, the tensors of the file")
+    shape = sizes.get("shape")
     if isinstance(shape, list) and any(isinstance(side, int) and side > WIDEST for side in shape):
         raise CheckpointError(f"{path}: shape is {shape}; expected at most {WIDEST} tokens a side")
     for name, tensor in weights.items():
@@ -96,8 +98,8 @@ def load_model(
     _check_stored(path, sizes, weights)
     try:
         shapes = shapes_of(lambda: make(sizes))
-    except (TypeError, ValueError) as error:
-        raise CheckpointError(f"{path}: {error}; expected the sizes of a {kind}") from None
+    except (TypeError, ValueError, RuntimeError) as error:  # the last for more numbers than can be
+        raise CheckpointError(f"{path}: {first_line(error)}; expected the sizes of a {kind}") from None
     check_shapes(weights, shapes, path, f"a {kind}")
     model = make(sizes)
     fill(model, weights, path)

@@ -33,20 +33,8 @@ class CacheShapes:
         self.shapes[layer] = tuple(key.shape), tuple(value.shape)
         return key, value
 
-    @property
-    def layers(self) -> int:
-        return len(self.shapes)
 
-    @property
-    def heads(self) -> int:
-        return self.shapes[0][0][1]
-
-    @property
-    def head_dim(self) -> int:
-        return self.shapes[0][0][3]
-
-
-_supported: WeakKeyDictionary[nn.Module, CacheShapes] = WeakKeyDictionary()  # and what their layers keep
+_supported: WeakKeyDictionary[nn.Module, tuple[int, int, int]] = WeakKeyDictionary()  # and what their layers keep
 
 
 class Language(nn.Module):
@@ -63,15 +51,15 @@ class Language(nn.Module):
         super().__init__()
         check_language(model)
         self.model = model
-        shapes = _supported[model]
+        layers, heads, head_dim = _supported[model]
         self.config = Sizes(
             vocabulary=model.get_output_embeddings().weight.shape[0],
             shape=(1, length),
             length=length,
             prefix=prefix,
-            layers=shapes.layers + 1,
-            heads=shapes.heads,
-            head_dim=shapes.head_dim,
+            layers=layers + 1,
+            heads=heads,
+            head_dim=head_dim,
             dim=model.get_input_embeddings().weight.shape[1],
         )
         self._check_length()
@@ -175,8 +163,8 @@ def _apart(model: Any) -> float | None:
     return float(away) if not bool(away <= allowed) else None
 
 
-def cache_shapes(model: Any) -> CacheShapes:
-    """What the layers of a model bring to a cache."""
+def cache_shapes(model: Any) -> tuple[int, int, int]:
+    """Layers of a model, and the heads of keys and values, and numbers of a head, that each brings to a cache."""
     noted, weights = CacheShapes(), model.get_input_embeddings().weight
     with torch.no_grad():
         model.base_model(
@@ -186,9 +174,10 @@ def cache_shapes(model: Any) -> CacheShapes:
             past_key_values=noted,
             use_cache=False,
         )
-    found = set(noted.shapes.values())
-    if list(noted.shapes) != list(range(noted.layers)) or len(found) != 1 or len(set(*found)) != 1:
+    layers, found = len(noted.shapes), {shape for of in noted.shapes.values() for shape in of}
+    if list(noted.shapes) != list(range(layers)) or len(found) != 1:
         raise ValueError(
             f"{type(model).__name__} keeps no keys and values of one shape in each layer; expected attention in all"
         )
-    return noted
+    _, heads, _, head_dim = found.pop()
+    return layers, heads, head_dim

@@ -77,7 +77,8 @@ def resolutions(weights: Mapping[str, Tensor], path: Path, kind: str) -> tuple[i
     """
     shape = partial(shape_of, weights, path=path, kind=kind)
     width, levels = shape("encoder.conv_in.weight", 4)[0], range(count_of(weights, "encoder.down"))
-    multiples = tuple(shape(f"encoder.down.{level}.block.0.conv1.weight", 4)[0] // width for level in levels)
+    channels = [shape(f"encoder.down.{level}.block.0.conv1.weight", 4)[0] for level in levels]
+    multiples = tuple(count // max(1, width) for count in channels)  # of no channels there is no multiple
     return width, multiples, count_of(weights, "encoder.down.0.block")
 
 

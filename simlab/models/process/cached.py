@@ -135,8 +135,7 @@ class Cached(Process):
         self._ready = 0  # sequences whose condition has been seen
         self._cache: Cache | None = None  # there from the first call on, which says how large trees are
         self.features: Tensor | None = None
-        seen, hidden = 0.0, -torch.inf
-        self._seen, self._hidden = (torch.tensor(x, dtype=self.condition.dtype, device=device) for x in (seen, hidden))
+        self._seen, self._hidden = (self.condition.new_tensor(score) for score in (0.0, -torch.inf))
 
     # calls ------------------------------------------------------------------------------------------------------
 

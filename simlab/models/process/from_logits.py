@@ -71,9 +71,8 @@ class FromLogits(Process):
             self.given = torch.cat([given, null])
         self._all = list(range(0 if given is None else len(given)))
         self._kept = self._all
-        first = self._called(
-            torch.zeros(1 if given is None else len(given), 0, dtype=torch.int64, device=_place(given))
-        )
+        nothing = torch.zeros(1, 0, dtype=torch.int64)
+        first = self._called(nothing if given is None else nothing.to(given.device).expand(len(given), 0))
         self.vocabulary = check_at_least("vocabulary", first.shape[-1], 1)
         self.sampling.check(self.length, self.vocabulary)
         self.uniform = torch.full_like(at_least_single(first[0, 0]), 1 / self.vocabulary)
@@ -109,7 +108,3 @@ class FromLogits(Process):
                 f"[{wanted[0]}, {wanted[1]}, V], a row before every token and one behind the last"
             )
         return found
-
-
-def _place(given: Tensor | None) -> torch.device:
-    return torch.device("cpu") if given is None else given.device

@@ -132,19 +132,13 @@ def draw(
         raise ValueError(f"{type(decoder).__name__} needs a draft model; expected a decoder that drafts by itself")
     with torch.no_grad():
         prepared = model.prepare(prompts)
-    shared = isinstance(seeds, int)
+    count = len(prompts)
+    tapes = [(seeds, index) for index in range(count)] if isinstance(seeds, int) else [(seed, 0) for seed in seeds]
+    sampling = model.sampling(preset or model.preset)
+    shown = [None] * count if prepared.visible is None else prepared.visible
     requests = [
-        Request(
-            given,
-            decoder,
-            rule,
-            seed=seeds if isinstance(seeds, int) else seeds[index],
-            replicate=index if shared else 0,
-            sampling=sampling,
-            visible=None if prepared.visible is None else prepared.visible[index],
-        )
-        for sampling in [model.sampling(preset or model.preset)]
-        for index, given in enumerate(prepared.given)
+        Request(given, decoder, rule, seed, replicate, sampling, visible)
+        for given, (seed, replicate), visible in zip(prepared.given, tapes, shown, strict=True)
     ]
     for result in serve(prepared.model, requests, batch, cancelled=cancelled, notify=notify):
         image = None if result.tokens is None else _image(model, prepared.given, result.tokens)

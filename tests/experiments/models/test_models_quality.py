@@ -236,6 +236,15 @@ def test_a_lossless_rule_distorts_nothing(name: str, models: Discrete) -> None:
     assert found["acceptance"] == pytest.approx(found["acceptance_lossless"], abs=1e-6)
 
 
+def test_drafts_that_cannot_be_accepted_count_too(models: Discrete) -> None:
+    """Of rows of two tokens each, some have none in common."""
+    visited = contexts(models, made(models, "speculative"), labels_for(0, 20), 0, Sampling(top_k=2))
+    rates, found = visited[..., 2][np.isfinite(visited[..., 2])], distortion(visited)
+    assert found is not None
+    assert 0 < (rates == 0).mean() < 1
+    assert found["acceptance"] == pytest.approx(rates.mean())
+
+
 @pytest.mark.parametrize("name", ["gsd", "lantern"])
 def test_a_lossy_rule_does(name: str, models: Discrete) -> None:
     visited = contexts(models, made(models, name), labels_for(0, 20), 0, PLAIN)

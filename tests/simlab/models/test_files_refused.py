@@ -188,7 +188,9 @@ def test_code_in_a_file_is_not_executed(name: str, tmp_path: Path) -> None:
     assert mark.exists()
 
 
-@pytest.mark.parametrize("sizes", [{}, {"model": "x"}, {"n_heads": "a"}, {"n_heads": 0}, {"n_heads": [4]}])
+@pytest.mark.parametrize(
+    "sizes", [{}, {"model": "x"}, {"n_heads": "a"}, {"n_heads": 0}, {"n_heads": [4]}, {"n_heads": torch.inf}]
+)
 def test_sizes_that_are_none(sizes: dict[str, Any], tmp_path: Path) -> None:
     """Of a format that no library reads."""
     loader = LOADERS["anole"]
@@ -197,8 +199,18 @@ def test_sizes_that_are_none(sizes: dict[str, Any], tmp_path: Path) -> None:
     refused(loader, tmp_path)
 
 
-def test_a_table_of_other_dimensions_is_refused_too(tmp_path: Path) -> None:
-    loader = LOADERS["anole"]
+@pytest.mark.parametrize(
+    ("name", "weight", "shape"),
+    [
+        ("anole", "tok_embeddings.weight", (5,)),
+        *((name, "encoder.conv_in.weight", (0, 3, 3, 3)) for name in ("chameleon's tokenizer", "kl16")),
+    ],
+)
+def test_a_tensor_that_tells_no_sizes_is_refused_too(
+    name: str, weight: str, shape: tuple[int, ...], tmp_path: Path
+) -> None:
+    """Of other dimensions, or of no channels."""
+    loader = LOADERS[name]
     loader.write(tmp_path)
-    change(loader, tmp_path, lambda held: held | {"tok_embeddings.weight": torch.ones(5)})
+    change(loader, tmp_path, lambda held: held | {weight: torch.ones(shape)})
     refused(loader, tmp_path)

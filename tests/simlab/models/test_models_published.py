@@ -95,8 +95,10 @@ def test_norms_that_no_heads_share_and_an_index_that_leaves_its_folder_are_refus
     read = partial(load_chameleon, tmp_path / "lumina", LAYOUT, len(PROMPT))
     refused(read, "model.layers.0.self_attn.k_norm.weight", error=CheckpointError)
     index = tmp_path / "lumina" / "model.safetensors.index.json"
-    index.write_text(json.dumps({"weight_map": {"model.norm.weight": "../other.safetensors"}}))
-    refused(read, "model.safetensors.index.json", error=CheckpointError)
+    inside = "model-00001-of-00002.safetensors"
+    for other in ("../other.safetensors", 1, [inside]):
+        index.write_text(json.dumps({"weight_map": {"lm_head.weight": inside, "model.norm.weight": other}}))
+        refused(read, "model.safetensors.index.json", error=CheckpointError)
 
 
 def test_frequencies_of_positions_stay_exact(tmp_path: Path) -> None:

@@ -102,16 +102,15 @@ def test_a_checkpoint_of_another_kind_is_told() -> None:
     assert load_target().output.weight.isfinite().all()
 
 
-def changed(folder: Path, sizes: dict[str, Any] | None = None, record: str | None = None, dtype: Any = None) -> Path:
-    """A folder with the head that comes along, other in what is given."""
-    with safe_open(SHIPPED / "head.safetensors", "pt") as file:
+def changed(path: Path, sizes: dict[str, Any] | None = None, record: str | None = None, dtype: Any = None) -> None:
+    """Write a model that comes along, other in what is given."""
+    with safe_open(SHIPPED / path.name, "pt") as file:
         described, weights = file.metadata(), {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     described["config"] = json.dumps(json.loads(described["config"]) | (sizes or {}))
     described["record"] = record or described["record"]
     if dtype is not None:
         weights = {name: tensor.view(dtype) for name, tensor in weights.items()}
-    save_file(weights, folder / "head.safetensors", described)
-    return folder
+    save_file(weights, path, described)
 
 
 @pytest.mark.parametrize(
@@ -120,14 +119,20 @@ def changed(folder: Path, sizes: dict[str, Any] | None = None, record: str | Non
         ({"record": '{"built_on": ["target"]}'}, "built_on"),
         ({"record": "[" * 100_000}, ""),
         ({"sizes": {"layers": 10**7}}, "layers is 10000000"),
+        ({"sizes": {"dim": 2**62}}, "sizes of a head"),
         *(({"sizes": {"shape": shape}}, f"shape is {shape}") for shape in ([10**5] * 2, [196], [14, 14, 1])),
         ({"dtype": torch.bfloat16}, "torch.bfloat16"),
         ({"dtype": torch.int16}, "torch.int16"),
     ],
 )
 def test_a_hostile_checkpoint_is_told(change: dict[str, Any], told: str, tmp_path: Path) -> None:
-    folder = changed(tmp_path, **change)
-    refused(lambda: load_head(folder), "head.safetensors", told, error=CheckpointError)
+    changed(tmp_path / "head.safetensors", **change)
+    refused(lambda: load_head(tmp_path), "head.safetensors", told, error=CheckpointError)
+
+
+def test_more_blocks_than_a_file_has_tensors_are_told(tmp_path: Path) -> None:
+    changed(tmp_path / "tokenizer.safetensors", sizes={"blocks": 10**7})
+    refused(lambda: load_tokenizer(tmp_path), "tokenizer.safetensors: blocks is 10000000", error=CheckpointError)
 
 
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
