@@ -73,8 +73,10 @@ def _pages(out: Path, wanted: list[str]) -> int:
             missing += 1
             print(f"reports: {error}", file=sys.stderr)
     if not found:
+        first, *others = (PAGES[command][0] for command in wanted)
+        so = f", and so are {', '.join(others[:-1])} and {others[-1]}" if others else ""
         print(
-            f"reports: {out / 'verdicts.json'} is missing, and so are judge.json, certificate.json and selftest.json; "
+            f"reports: {out / first} is missing{so}; "
             "expected the results of simlab verify, simlab prove --judge or simlab certify",
             file=sys.stderr,
         )

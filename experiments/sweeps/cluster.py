@@ -9,9 +9,8 @@ from contextlib import contextmanager
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from experiments.attempts import settle
 from experiments.sweeps.cells import Cell
-from experiments.sweeps.pools import Lost, Outcome, Outcomes, Pool, outcome_of
+from experiments.sweeps.pools import Lost, Outcomes, Pool, outcome_beside
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -104,7 +103,7 @@ def _probe() -> Any:
 def _outcomes(client: Client, cells: Sequence[Cell]) -> Outcomes:
     from distributed import as_completed
 
-    futures = client.map(_outcome_there, cells, pure=False)
+    futures = client.map(outcome_beside, cells, pure=False)
     try:
         over = as_completed(futures)
         for future in over:
@@ -119,8 +118,3 @@ def _outcomes(client: Client, cells: Sequence[Cell]) -> Outcomes:
             future.release()
     finally:
         client.cancel(futures)
-
-
-def _outcome_there(cell: Cell) -> Outcome:
-    settle()
-    return outcome_of(cell)

@@ -64,7 +64,7 @@ def local(workers: int) -> Pool:
             initargs=(os.getpid(),),
         )
         try:
-            yield from pool(delayed(_outcome_beside)(cell) for cell in cells)
+            yield from pool(delayed(outcome_beside)(cell) for cell in cells)
         except TerminatedWorkerError:
             raise Lost(
                 "a worker ended without a result: it was killed, perhaps for want of memory; fewer --workers need less"
@@ -73,7 +73,8 @@ def local(workers: int) -> Pool:
     return here if workers == 1 else beside
 
 
-def _outcome_beside(cell: Cell) -> Outcome:
+def outcome_beside(cell: Cell) -> Outcome:
+    """The same in a worker, here or on another machine."""
     settle()
     return outcome_of(cell)
 

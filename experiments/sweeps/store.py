@@ -72,8 +72,8 @@ class Store:
         self.folder = folder / "cells"
         self.versions = versions()
         self.folder.mkdir(parents=True, exist_ok=True)
-        for place in (folder, self.folder):
-            for leftover in place.glob(".*.*.*"):
+        for pattern in (".table.parquet.*", ".manifest.json.*", "cells/.*.parquet.*"):  # what a killed run began
+            for leftover in folder.glob(pattern):
                 leftover.unlink(missing_ok=True)
 
     def path(self, cell: Cell) -> Path:

@@ -93,7 +93,7 @@ def averages(table: pd.DataFrame, keys: Sequence[str], values: Sequence[str] = (
     per = _per_unit(table, keys, values)
     rows = []
     for setting, part in per.groupby(list(keys), sort=False, dropna=False):
-        pooled, spread = _ratio(part["tokens"].to_numpy(dtype=float), part["steps"].to_numpy(dtype=float))
+        pooled, spread = ratio(part["tokens"].to_numpy(dtype=float), part["steps"].to_numpy(dtype=float))
         found: dict[str, Any] = {
             "units": len(part),
             "sequences": part["sequences"].sum(),
@@ -168,10 +168,13 @@ def _counts(part: pd.DataFrame) -> np.ndarray:
     return pd.DataFrame(np.stack(padded)).groupby(part["unit"].to_numpy()).sum().to_numpy()
 
 
-def _ratio(over: np.ndarray, under: np.ndarray) -> tuple[float, float]:
-    """Sum over sum of pairs of numbers, and its standard error (Cochran, Sampling Techniques, section 6.3)."""
-    ratio, n = over.sum() / under.sum(), len(over)
-    return ratio, np.sqrt(((over - ratio * under) ** 2).sum() / (n - 1) / n) / under.mean() if n > 1 else np.nan
+def ratio(over: np.ndarray, under: np.ndarray) -> tuple[float, float]:
+    """Sum over sum of pairs of numbers, one of each unit, or mean over mean; and its standard error, NaN of one pair.
+
+    Cochran, Sampling Techniques, section 6.3.
+    """
+    found, n = over.sum() / under.sum(), len(over)
+    return found, np.sqrt(((over - found * under) ** 2).sum() / (n - 1) / n) / under.mean() if n > 1 else np.nan
 
 
 def _shares(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -179,7 +182,7 @@ def _shares(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     total = counts.sum(axis=1)
     if total.sum() == 0:
         return np.zeros(counts.shape[1]), np.zeros(counts.shape[1])
-    found = [_ratio(column, total) for column in counts.T]
+    found = [ratio(column, total) for column in counts.T]
     return np.array([share for share, _ in found]), np.array([error for _, error in found])
 
 

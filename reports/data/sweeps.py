@@ -6,6 +6,7 @@ import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import pandas as pd
@@ -31,21 +32,30 @@ class Run:
     folder: Path
 
     @property
+    def _shipped(self) -> dict[str, Any]:
+        """The spec of this name that simlab comes with, empty if there is none."""
+        own = SPECS / f"{self.name}.toml"
+        return tomllib.loads(own.read_text(encoding="utf-8")) if own.exists() else {}
+
+    @property
     def changed(self) -> bool:
         """Whether simlab comes with another spec of this name."""
-        own = SPECS / f"{self.name}.toml"
-        return own.exists() and tomllib.loads(own.read_text(encoding="utf-8")) != self.spec
+        return self._shipped not in ({}, self.spec)
 
     @property
     def again(self) -> str:
         """The command line that runs it again; a spec that does not come with simlab is a file somewhere."""
-        known = (SPECS / f"{self.name}.toml").exists() and not self.changed
-        return command(self.name if known else f"{self.name}.toml", self.folder)
+        own, seeds = self._shipped, self.spec.get("seeds")
+        if own == self.spec:
+            return command(self.name, self.folder)
+        if isinstance(seeds, list) and own | {"seeds": seeds} == self.spec:  # simlab run --seed
+            return " ".join([command(self.name, self.folder), *(f"--seed {seed}" for seed in seeds)])
+        return command(f"{self.name}.toml", self.folder)
 
 
 def command(name: str, folder: Path | str) -> str:
     """The command line that makes or finishes the sweep ``name`` in ``folder``."""
-    return f"simlab run {name} --out {Path(folder).as_posix()}"
+    return f"simlab run {quote(name)} --out {quote(Path(folder).as_posix())}"
 
 
 def shipped() -> dict[str, str]:
@@ -55,11 +65,14 @@ def shipped() -> dict[str, str]:
 
 
 def find(folders: Iterable[Path]) -> list[Path]:
-    """The folders of sweeps among ``folders`` and what stands directly in them, finished or not, each once."""
+    """The folders of sweeps among ``folders`` and what stands directly in them, finished or not, each once.
+
+    A manifest alone makes none: ``simlab verify`` leaves one too.
+    """
     found: dict[Path, Path] = {}
     for folder in folders:
         for path in [folder, *sorted(folder.glob("*/"))]:
-            if any((path / name).exists() for name in (TABLE, MANIFEST, CELLS)):
+            if any((path / name).exists() for name in (TABLE, CELLS)):
                 found.setdefault(path.resolve(), path)
     return list(found.values())
 

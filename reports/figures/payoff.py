@@ -5,7 +5,7 @@ Predicted is a line or a shade, measured a marker. Blue: faster than plain decod
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -65,10 +65,12 @@ def speedups(predicted: Sequence[Entry], measured: Sequence[Entry]) -> Figure:
     """Speedup over plain decoding by batch: predicted lines, and the markers of what was measured."""
     figure, (ax,) = panels(1, width=9, height=4.6)
     every = len({entry["batch"] for entry in measured})
-    shown = [name for name in dict.fromkeys(map(_name, measured)) if _batches(measured, name) == every and name != "ar"]
+    shown = [
+        name for name in dict.fromkeys(map(called, measured)) if _batches(measured, name) == every and name != "ar"
+    ]
     for k, ((colour, marker), name) in enumerate(zip(looks(), shown, strict=False)):
-        line = [(entry["batch"], entry["predicted"]) for entry in predicted if _name(entry) == name]
-        points = [(entry["batch"], entry["measured"]) for entry in measured if _name(entry) == name]
+        line = [(entry["batch"], entry["predicted"]) for entry in predicted if called(entry) == name]
+        points = [(entry["batch"], entry["measured"]) for entry in measured if called(entry) == name]
         again = k >= len(SHADES)
         ax.plot(*zip(*sorted(line), strict=True), color=colour, lw=1.2, ls="--" if again else "-")
         filled = "white" if again else colour
@@ -97,7 +99,7 @@ def possible(predicted: Sequence[Entry], measured: Sequence[Entry], batch: int) 
     ax.axhline(1, color=EVEN, lw=1)
     ax.axhline(best["predicted"], color=EVEN, lw=1, ls=":")
     ax.annotate(
-        f"the most by calls: {best['predicted']:.2f}, {_name(best)}", (1, best["predicted"]), xytext=(0, 3),
+        f"the most by calls: {best['predicted']:.2f}, {called(best)}", (1, best["predicted"]), xytext=(0, 3),
         xycoords=("axes fraction", "data"), textcoords="offset points", fontsize=8, ha="right",
     )  # fmt: skip
     ax.set_xscale("log", base=2)
@@ -157,10 +159,10 @@ def _by_batch(ax: Axes, entries: Sequence[Entry]) -> None:
     ax.set(xlabel="images at once")
 
 
-def _name(entry: Entry) -> str:
+def called(entry: Entry) -> str:
     """A method with its window."""
     return family(entry) + (f", {window(entry)} drafts" if window(entry) else "")
 
 
-def _batches(entries: Sequence[Entry], name: str, called: Any = _name) -> int:
-    return len({entry["batch"] for entry in entries if called(entry) == name})
+def _batches(entries: Sequence[Entry], name: str, of: Callable[[Entry], str] = called) -> int:
+    return len({entry["batch"] for entry in entries if of(entry) == name})

@@ -15,6 +15,7 @@ TOKENS_PER_CALL = "tokens per call of the target"
 AUTHORS_TOP_K = 2000
 WIDE = 8  # tokens a call from which on a logarithmic axis shows more
 AUTHORS_WINDOW = 16  # of SJD's tables: Table 9 has the CLIP score of Table 7 there
+TABLE_1 = {"paper": "sjd", "table": "1", "target": "Lumina-mGPT", "metric": "step_compression"}
 POOLED = {"ls": ":", "mfc": "white", "lw": 1.0}
 
 
@@ -80,8 +81,7 @@ def randomness(table: pd.DataFrame, ledger: Ledger) -> Figure:
         style = {"ls": "--", "mfc": "white"} if "fixed" in label else {}
         apart = own.assign(x=own[keys[-1]].astype(float) * 1.03 ** (number - 1))
         line(ax, apart, "x", "mean", decoder_style(decoder), label, "error", **style)
-    coco = {"paper": "sjd", "table": "1", "target": "Lumina-mGPT", "metric": "step_compression"}
-    points = [(float(AUTHORS_TOP_K), ledger.one(method=method, **coco)) for method in ("sjd", "jacobi")]
+    points = [(float(AUTHORS_TOP_K), ledger.one(method=method, **TABLE_1)) for method in ("sjd", "jacobi")]
     printed(ax, points, f"printed: Lumina-mGPT, top-{AUTHORS_TOP_K}")
     ax.axhline(1, color="0.75", lw=0.8, zorder=0)
     ticks = sorted({AUTHORS_TOP_K, *means[keys[-1]].astype(int)})
@@ -107,8 +107,7 @@ def refinement(table: pd.DataFrame, ledger: Ledger) -> Figure:
         means = averages(rows_of(table, decoder, decoder=decoder), ["decoder.initial"]).set_index("decoder.initial")
         means = means.reindex(names).assign(place=np.arange(len(names)) + offset)
         _dots(ax, means, decoder_style(decoder), label)
-    coco = {"paper": "sjd", "table": "1", "target": "Lumina-mGPT", "metric": "step_compression"}
-    across(ax, float(ledger.one(method="sjd", **coco).value), "printed: Lumina-mGPT, refined")
+    across(ax, float(ledger.one(method="sjd", **TABLE_1).value), "printed: Lumina-mGPT, refined")
     ax.axhline(1, color="0.75", lw=0.8, zorder=0)
     ax.set_xticks(range(len(names)), [name.replace("-", " ") for name in names])
     ax.set(xlabel="how new drafts start", ylabel=TOKENS_PER_CALL, ylim=(0.9, None))

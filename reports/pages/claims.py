@@ -37,7 +37,7 @@ def build(out: Path, verdicts: dict[str, Any], papers: dict[str, str]) -> None:
     entries = {claim["id"]: claim for claim in verdicts["claims"]}
     ids = list(entries)
     for id, before, after in zip(ids, [None, *ids], [*ids[1:], None], strict=False):
-        claim = entries[id]
+        claim, program = entries[id], folder / f"{id}.py"  # its witness, which `simlab verify` wrote there
         page = draw(
             claim=claim,
             seed=verdicts["seed"],
@@ -50,7 +50,7 @@ def build(out: Path, verdicts: dict[str, Any], papers: dict[str, str]) -> None:
             parents=[other for other in entries.values() if id in other["parts"]],
             parts=[entries[part] for part in claim["parts"] if part in entries],
             notebook=notebook(claim["paper"], folder),
-            program=_program(folder / f"{id}.py") if claim.get("witness") else "",
+            program=program.read_text(encoding="utf-8") if claim.get("witness") and program.exists() else "",
         )
         save(folder / f"{id}.html", page)
         save(folder / f"{id}.svg", badge(id=id, verdict=claim["verdict"], colour=COLOURS[claim["verdict"]]))
@@ -63,11 +63,6 @@ def build(out: Path, verdicts: dict[str, Any], papers: dict[str, str]) -> None:
             remove(path)
             if not path.exists():
                 path.with_suffix(".svg").unlink(missing_ok=True)
-
-
-def _program(path: Path) -> str:
-    """The text of a claim's witness, which `simlab verify` wrote beside its page; empty where it has none."""
-    return path.read_text(encoding="utf-8") if path.exists() else ""
 
 
 def notebook(paper: str, folder: Path, root: Path = ROOT) -> dict[str, str | None] | None:

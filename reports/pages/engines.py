@@ -15,7 +15,7 @@ OUTCOMES = 6  # of a failing case that are listed, those off by most
 def page(found: Engines, entries: Entries) -> str:
     """The page as HTML."""
     return template("engines.html").render(
-        rows=[told(one) | {"row": row(one)} for one in in_order(found)],
+        rows=[told(one) for one in in_order(found)],
         tried=found.tried,
         command=COMMAND,
         entries=entries,
@@ -26,11 +26,10 @@ def page(found: Engines, entries: Entries) -> str:
 def told(certificate: dict[str, Any]) -> dict[str, Any]:
     """What the page says of one engine."""
     failure, acceptance = certificate["failure"], certificate["acceptance"]
-    versions = certificate["engine"]
     return {
         "certificate": certificate,
-        "engine": ", ".join(f"{name} {version}" for name, version in versions.items() if name not in BESIDE),
-        "beside": ", ".join(f"{name} {version}" for name, version in versions.items() if name in BESIDE),
+        "row": row(certificate),
+        "beside": ", ".join(f"{name} {version}" for name, version in certificate["engine"].items() if name in BESIDE),
         "share": None if not acceptance else acceptance["kept"] / acceptance["most"],
         "arguments": [(name, format_value(value)) for name, value in failure["arguments"].items()] if failure else [],
         "outcomes": most_off(failure["outcomes"], OUTCOMES) if failure else [],

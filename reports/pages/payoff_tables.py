@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from reports.figures.payoff import family, window
+from reports.figures.payoff import called
 from reports.pages.elements import Table
 
 
@@ -48,8 +48,8 @@ def chosen(found: dict[str, Any]) -> Table:
         taken = next(each for each in own if (each["method"], each["settings"]) == (entry["method"], entry["settings"]))
         records.append(
             {
-                "auto takes": _called(entry),
-                "fastest measured": _called(best),
+                "auto takes": called(entry),
+                "fastest measured": called(best),
                 "images at once": str(entry["batch"]),
                 "predicted": f"{entry['predicted']:.2f} \u00d7",
                 "measured": f"{taken['measured']:.2f} \u00d7",
@@ -62,8 +62,3 @@ def chosen(found: dict[str, Any]) -> Table:
         "last column: seconds of what auto takes over those of the fastest."
     )
     return Table.of("What auto takes", records, note, words=2)
-
-
-def _called(entry: dict[str, Any]) -> str:
-    drafts = window(entry)
-    return family(entry) + (f", {drafts} drafts" if drafts else "")

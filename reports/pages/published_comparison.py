@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from reports.data.averages import ratio
 from reports.pages.elements import Table
 from theory.published.ledger import Ledger, Row
 
@@ -89,13 +90,6 @@ def ratios(ledger: Ledger, faster: str, slower: str) -> list[tuple[float, str]]:
         if (one.paper, one.table, one.dataset, one.target) == (other.paper, other.table, other.dataset, other.target)
         and all(one.params[name] == other.params[name] for name in one.params.keys() & other.params.keys())
     ]
-
-
-def ratio(faster: np.ndarray, slower: np.ndarray) -> tuple[float, float]:
-    """Of the means of two samples over the same images, and its standard error, image by image."""
-    found = faster.mean() / slower.mean()
-    apart = faster - found * slower
-    return float(found), float(apart.std(ddof=1) / np.sqrt(len(apart)) / slower.mean())
 
 
 def orders(compression: Mapping[str, np.ndarray], nodes: Mapping[str, int], ledger: Ledger) -> list[Found]:

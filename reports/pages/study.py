@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from zlib import crc32
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -74,7 +75,9 @@ class Study:
     @property
     def path(self) -> str:
         """Where its page is, from the site's folder."""
-        return f"{FOLDER}/{re.sub(r'[^A-Za-z0-9_-]+', '-', self.run.name)}.html"
+        name = self.run.name
+        plain = re.sub(r"[^A-Za-z0-9_.-]+", "-", name)  # as simlab run has it; a manifest may say anything
+        return f"{FOLDER}/{plain if plain == name else f'{plain}-{crc32(name.encode()):x}'}.html"
 
 
 def order(name: str) -> tuple[int, str]:

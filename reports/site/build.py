@@ -65,6 +65,10 @@ def build(out: Path, folders: Iterable[Path] = ()) -> Site:
     site, gallery = Site(out / index.FILE), Gallery()
     claims = _report(out, gallery.on(), site)
     kept = find([KEPT]) if claims else []  # beside claims, the runs that come along
+    folders = list(folders)
+    site.notes += [
+        f"{folder} has no runs; expected folders that simlab run wrote" for folder in folders if not find([folder])
+    ]
     studies = _studies(find(folders or [out / name for name in RUNS]), kept, site, out)
     bench, own = _tried(BENCHMARKS.there, out, site), _tried(saved_models.read, out, site)
     stale = report.BESIDE if report.are_stale(out) else ()

@@ -6,7 +6,7 @@ import base64
 import io
 import re
 from collections.abc import Sequence
-from functools import cache, partial
+from functools import cache
 from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from latex2mathml.converter import convert
 from markupsafe import Markup, escape
 
-from experiments.results import write
+from experiments.results import write_text
 from reports.site.examples import fields, laid_out
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def template(name: str) -> Template:
 
 def save(path: Path, text: str) -> Path:
     """Write a page to ``path``, whole or not at all."""
-    write(path, partial(Path.write_text, data=text, encoding="utf-8"))
+    write_text(path, text)
     return path
 
 

@@ -15,7 +15,8 @@ from markupsafe import escape
 
 from experiments.bench.verifying import setting
 from experiments.cli import main as cli
-from reports.data.sweeps import find, shipped
+from reports.__main__ import _pages
+from reports.data.sweeps import Run, find, shipped
 from reports.figures.plot_style import use_style
 from reports.figures.small_processes import steps
 from reports.pages import study as study_pages
@@ -170,8 +171,33 @@ def test_names_of_runs_do_not_lead_out_of_the_folder(tmp_path: Path) -> None:
     spec = shrunken("relabel")
     save(tmp_path / "mine", replace(spec, written=spec.written | {"name": "../../<b>x"}), table_of("relabel"))
     site.build(tmp_path, [tmp_path / "mine"])
-    assert [path.name for path in (tmp_path / "studies").iterdir()] == ["-b-x.html"]
+    (page,) = (tmp_path / "studies").iterdir()
+    assert "b-x" in page.name
     assert "<b>x" not in (tmp_path / "index.html").read_text(encoding="utf-8")
+
+
+def test_runs_of_other_names_have_other_pages() -> None:
+    """Names such as ``simlab run`` takes, and what a manifest may say besides."""
+    names = ("a.b", "a-b", "a b", "a/b")
+    runs = [Run(name, "", {}, {}, pd.DataFrame(), Path()) for name in names]
+    paths = [study_pages.Study(run, "", []).path for run in runs]
+    assert paths[:2] == ["studies/a.b.html", "studies/a-b.html"]
+    assert len(set(paths)) == len(names)
+
+
+def test_a_run_with_other_seeds_is_made_again_with_them() -> None:
+    spec = shrunken("tree").written
+    runs = [Run("tree", "", one, {}, pd.DataFrame(), Path("a b")) for one in (spec, spec | {"seeds": [7, 8]}, {})]
+    out = "--out 'a b'"
+    wanted = f"simlab run tree {out}", f"simlab run tree {out} --seed 7 --seed 8", f"simlab run tree.toml {out}"
+    assert tuple(run.again for run in runs) == wanted
+
+
+def test_of_one_page_only_what_it_is_made_of_is_said_to_be_missing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert _pages(empty(tmp_path), ["judge"]) == 2
+    assert f"{tmp_path / 'judge.json'} is missing; expected" in capsys.readouterr().err
 
 
 def test_two_figures_cannot_have_one_name() -> None:
@@ -198,6 +224,14 @@ def test_runs_are_found_once_wherever_they_are(tmp_path: Path) -> None:
     assert find([tmp_path / "none"]) == []
     (note,) = site.build(tmp_path, [tmp_path / "a", tmp_path / "b"]).notes
     assert note.index(str(tmp_path / "a" / "tree")) < note.index(str(tmp_path / "b" / "again"))
+
+
+def test_what_verify_left_is_no_run(tmp_path: Path) -> None:
+    """Its manifest would be called damaged, and the reader told to remove it."""
+    built = site.build(empty(tmp_path / "out"), [tmp_path])
+    assert built.problems == []
+    (note,) = built.notes
+    assert note.startswith(f"{tmp_path} has no runs")
 
 
 REAL = (

@@ -310,6 +310,16 @@ def test_dying_at_any_moment_of_writing_changes_nothing(monkeypatch: pytest.Monk
     assert moment >= 4 * 5, "three cells, the table and the manifest"
 
 
+def test_a_file_of_somebody_else_in_the_folder_of_a_run_stays(tmp_path: Path) -> None:
+    own = tmp_path / ".lint.base.json"
+    own.touch()
+    begun = tmp_path / ".table.parquet.0.parquet"  # by a run that was killed
+    begun.touch()
+    Store(tmp_path)
+    assert own.exists()
+    assert not begun.exists()
+
+
 DAMAGES: dict[str, Callable[[list[Path]], bytes]] = {  # what stands in the place of the first of some cells
     "cut short": lambda cells: cells[0].read_bytes()[:-7],
     "empty": lambda cells: b"",
