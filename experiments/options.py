@@ -41,9 +41,9 @@ def option(help: str, metavar: str | None = None, name: str = "", section: str |
     return typer.Option(*filter(None, [name]), metavar=metavar, help=help, rich_help_panel=section, **more)
 
 
-def seed_option(help: str, section: str | None = None) -> Any:
+def seed_option(help: str) -> Any:
     """``--seed``, with what it is the seed of."""
-    return typer.Option("--seed", metavar="N", min=0, max=MOST_SEED, help=help, rich_help_panel=section)
+    return typer.Option("--seed", metavar="N", min=0, max=MOST_SEED, help=help)
 
 
 def count_option(name: str, help: str, section: str | None = None) -> Any:

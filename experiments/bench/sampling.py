@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 from experiments.bench.benchmark import Contender, Results, race, ratio
+from experiments.bench.steps import one_thread
 
 NAME = "sampling"
 COMPILED, TORCH = "compiled", "torch"
@@ -34,19 +35,19 @@ def sampling(quick: bool, watch: Callable[[str], None]) -> Results:
         return results
     from simlab.models.process.sampling import Sampling
 
-    torch.set_num_threads(1)
-    for rows, vocabulary, k in SIZES[:1] if quick else SIZES:
-        logits = 3 * torch.randn(2, rows, vocabulary, generator=torch.Generator().manual_seed(0))
-        position = torch.arange(rows)[None]
-        for name, settings in SETTINGS.items():
-            what = f"{name}, {rows} rows, V = {vocabulary}"
-            watch(f"{NAME}: {what}")
-            how, work = Sampling(guidance=2.0, **settings(k)), {"rows": float(rows)}
-            contenders = [
-                Contender(COMPILED, partial(how.rows, logits, position), work),
-                Contender(TORCH, partial(how.rows_by_torch, logits, position), work),
-            ]
-            times = race(NAME, what, contenders, 0.1 if quick else 3)
-            least = WANTED.get(name) if vocabulary == SIZES[-1][1] else None
-            results.add(times, ratio(times, COMPILED, TORCH, "rows", least))
+    with one_thread():
+        for rows, vocabulary, k in SIZES[:1] if quick else SIZES:
+            logits = 3 * torch.randn(2, rows, vocabulary, generator=torch.Generator().manual_seed(0))
+            position = torch.arange(rows)[None]
+            for name, settings in SETTINGS.items():
+                what = f"{name}, {rows} rows, V = {vocabulary}"
+                watch(f"{NAME}: {what}")
+                how, work = Sampling(guidance=2.0, **settings(k)), {"rows": float(rows)}
+                contenders = [
+                    Contender(COMPILED, partial(how.rows, logits, position), work),
+                    Contender(TORCH, partial(how.rows_by_torch, logits, position), work),
+                ]
+                times = race(NAME, what, contenders, 0.1 if quick else 3)
+                least = WANTED.get(name) if vocabulary == SIZES[-1][1] else None
+                results.add(times, ratio(times, COMPILED, TORCH, "rows", least))
     return results

@@ -15,7 +15,7 @@ class Compiled:
 
     def __init__(self) -> None:
         self.seconds = 0.0
-        self.tell: Callable[[], object] = _silent
+        self.tell: Callable[[], object] = lambda: None
         self._depth, self._begun = 0, 0.0
 
     def start(self) -> None:
@@ -48,7 +48,3 @@ def compiling() -> Iterator[Compiled]:
 
     with event.install_listener("numba:compile", Listener()):
         yield found
-
-
-def _silent() -> None:
-    return

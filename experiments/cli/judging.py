@@ -45,12 +45,10 @@ def judged(
 
     def load() -> UserRule:
         if not settings:
-            return load_rule(spec, lambda vocabulary: codebook(seed, vocabulary))
+            return load_rule(spec, partial(codebook, seed))
         made = subject_of(spec, settings)
-        functions = (
-            made.functions if isinstance(made, UserRule) else as_rule(made, name, partial(codebook, seed)).functions
-        )
-        return UserRule(functions)
+        rule = made if isinstance(made, UserRule) else as_rule(made, name, partial(codebook, seed))
+        return UserRule(rule.functions)  # which takes floats too, unlike one on unknown numbers
 
     with wrong_usage(), advancing_apart(check, len(PARTS)) as (found, tell):
 

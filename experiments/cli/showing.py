@@ -96,13 +96,13 @@ def _of_a_user(spec: str, given: dict[str, Any], rows: Rows, limit: float) -> tu
 
 def _step(spec: str, subject: Any, rows: Rows) -> tuple[list[Any], list[Any], list[Any], list[Any]]:
     """Both rows, the law and how often a draft is accepted, of what ``simlab prove`` takes for a subject."""
-    from experiments.judging.at_numbers import MADE
+    from experiments.judging.at_numbers import of_size
     from simlab.rules import Rule
     from theory.exact import acceptance, step_law
     from theory.judge.on_unknowns import RuleOnUnknowns
     from theory.judge.user_rule import Inexact, UserRule
 
-    made = subject if isinstance(subject, MADE) else subject(len(rows[0]))  # or from V to a rule
+    made = of_size(subject, len(rows[0]))
     made = UserRule(made.functions) if isinstance(made, RuleOnUnknowns) else made
     if not isinstance(made, Rule):
         raise ValueError(f"{spec}: expected a rule")

@@ -36,6 +36,7 @@ COLOURS = {
     "not-refuted": "yellow",
     "not-decided": "bright_black",
 }
+BESIDE = "report.html", "published.html", "continuous.html", "draft-length.html", "manifest.json"  # the verdicts
 
 
 def verify_command(
@@ -57,7 +58,7 @@ def verify_command(
     check_writable("--out", out)
     if copy:
         check_copy("--json", copy)
-        if copy.absolute() in (out.absolute() / "report.html", out.absolute() / "manifest.json"):
+        if copy.resolve() in (out.resolve() / name for name in BESIDE):
             raise UsageError(f"--json {copy}: has the name of a file that is written there; expected another")
 
     from experiments.results import write_json

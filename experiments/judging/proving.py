@@ -322,7 +322,7 @@ def prove_apart(
                 _read(that, *((tuple(DECODERS), OF_SEQUENCES) if isinstance(subject, Decoder) else (FREE, OF_ROWS)))
             link.tell(0)
             begin = perf_counter()
-            answer = _watched(subject, link, limit, told_apart(link), begin, verifying)
+            answer = watched(subject, link, begin, verifying)
         except ValueError as error:
             raise Unfit(str(error)) from None
         size = sizes[0] if sizes else 2
@@ -338,9 +338,7 @@ def prove_apart(
 
         return tell
 
-    def _watched(
-        subject: Any, link: Link, limit: float, tell: Callable[[int], None], begin: float, verifying: Any
-    ) -> Answer:
+    def watched(subject: Any, link: Link, begin: float, verifying: Any) -> Answer:
         def proven(subject: Any) -> Answer:
             try:
                 return prove(
@@ -352,7 +350,7 @@ def prove_apart(
                     count=count or COUNT,
                     zeros=zeros,
                     limit=limit,
-                    progress=tell,
+                    progress=told_apart(link),
                 )
             except ValueError as error:
                 if not isinstance(subject, Decoder | Verifier) or str(error).startswith(("that is", "size is")):
