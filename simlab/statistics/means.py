@@ -154,7 +154,7 @@ def mean_interval(values: Any, confidence: float, least: float, most: float) -> 
     Raises
     ------
     ValueError
-        If confidence is out of range, n is below 2, or a number is out of bounds.
+        If confidence is out of range, n is below 2, a number is out of bounds, or ``most`` is not above ``least``.
 
     References
     ----------
@@ -197,8 +197,6 @@ class MeanTest(Planned):
         least, most = _bounds(least, most)
         check_number("mean", mean, least, most)
         mean = float(mean)
-        if most <= least:
-            raise ValueError(f"most is {most}; expected more than least = {least}")
         self.mean, self.bounds, self.range = mean, (least, most), most - least
         self.spread = self.range / 2 if spread is None else spread
         check_number("spread", self.spread, most=self.range / 2)
@@ -235,6 +233,8 @@ def _solved(square: float, linear: float, total: float) -> float:
 def _bounds(least: Any, most: Any) -> tuple[float, float]:
     for name, bound in (("least", least), ("most", most)):
         check_number(name, bound, -np.inf)
+    if most <= least:
+        raise ValueError(f"most is {most}; expected more than least = {least}")
     return float(least), float(most)
 
 

@@ -90,8 +90,6 @@ class Paired(Planned):
     def tv_upper(self, confidence: float) -> float:
         """An upper limit on the TV of the two laws, which holds with this confidence whenever one looks."""
         check_share("confidence", confidence)
-        if self.n == 0:
-            return 1.0
         seen = sorted({*self.first, *self.second}, key=repr)
         x, y = (np.array([side[outcome] for outcome in seen], np.int64) for side in (self.first, self.second))
         return between(x, y, always((1 + confidence) / 2))

@@ -81,7 +81,7 @@ def always(confidence: float) -> Limit:
 
     def limit(seen: np.ndarray, n: int) -> np.ndarray:
         mixed = scipy.special.betaln(seen + 0.5, n - seen + 0.5) - scipy.special.betaln(0.5, 0.5) + log1p(-confidence)
-        low, high = seen / n, np.ones(len(seen))
+        low, high = seen / max(n, 1), np.ones(len(seen))  # nothing may have been seen yet
         for _ in range(HALVINGS):
             middle = (low + high) / 2
             refuted = mixed >= scipy.special.xlogy(seen, middle) + scipy.special.xlog1py(n - seen, -middle)

@@ -96,6 +96,10 @@ NO_CODEBOOKS = (
     *([[1.0, 2.0], [1.0]], "codes", [["a"], ["b"]]),
 )
 ROUND = [*SQUARE, [0.0, 0.0]]  # whose last vector has no direction
+NO_REPLICATES = (
+    *(0, -3, True, 2.0, None, "12"),
+    *([], [1.5], [-1], [1 << 32], [1 << 64], [True], [[0, 1]], np.array(3)),
+)
 NO_TREES = ("mc_sim", [[0], []], [[0], 1], [[0], [0]], [[0], [-1]], [[0], [2]])
 
 DISCRETE: Bad = [
@@ -117,7 +121,6 @@ DISCRETE: Bad = [
         lambda candidates: verified_law(KSeq(), Independent(), np.array(EXACT), np.array(EXACT), candidates),
         {"candidates": (0,)},
     ),
-    (lambda verifier: make_verifier(verifier), {"verifier": ("best",)}),
     *((rule(name), {key: (1.01,)}) for name, key in SHARES),
     (rule("lenience"), {"factor": (0,)}),
     *((rule(name, neighbours=[[1], [0]]), {"delta": (F(9, 8),)}) for name in ("lantern", "lantern-greedy")),
@@ -142,27 +145,7 @@ DISCRETE: Bad = [
     (partial(wasserstein1, HALF, HALF), {"metric": (np.zeros((3, 3)), [[0], [1, 0]], [[0, NAN], [1, 0]])}),
     (table, {"shape": ((2, 3),)}),
     (partial(Tape, replicates=1), {"seed": (1 << 64,)}),
-    (
-        lambda replicate: Tape(0, replicate),
-        {
-            "replicate": (
-                0,
-                -3,
-                True,
-                2.0,
-                None,
-                "12",
-                [],
-                [1.5],
-                [-1],
-                [1 << 32],
-                [1 << 64],
-                [True],
-                [[0, 1]],
-                np.array(3),
-            )
-        },
-    ),
+    (lambda replicate: Tape(0, replicate), {"replicate": NO_REPLICATES}),
 ]
 
 EIGHT = process("categorical", vocabulary=8)

@@ -37,8 +37,6 @@ LARGE = (64, 512)
 LONGEST = 20.0  # seconds in which a failure that is known is made smaller
 ASKED = 24  # tokens of a large vocabulary that are asked about
 
-__all__ = ["CHECKS", "LARGE", "SMALL", "Check", "Fault", "Outcome", "Pair", "contract", "families", "floats", "reason"]
-
 
 class Fault(NamedTuple):
     """What is wrong with a rule at one position."""

@@ -74,25 +74,25 @@ def product(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     return left * right if left.ndim == 1 else left @ right
 
 
-def root_of(covariance: Any, what: str = "covariance") -> np.ndarray:
+def root_of(covariance: Any) -> np.ndarray:
     """The symmetric root of a covariance.
 
-    ``covariance``: variances ``[d]`` or a matrix ``[d, d]``; singular ones are fine. ``what``: what errors call it.
-    Returns standard deviations ``float64[d]``, or a dense root ``float64[d, d]``. Raises ``ValueError`` for a negative
-    variance, or a matrix that is not symmetric or has a negative eigenvalue.
+    ``covariance``: variances ``[d]`` or a matrix ``[d, d]``; singular ones are fine. Returns standard deviations
+    ``float64[d]``, or a dense root ``float64[d, d]``. Raises ``ValueError`` for a negative variance, or a matrix that
+    is not symmetric or has a negative eigenvalue.
     """
-    values = as_numbers(covariance, what)
+    values = as_numbers(covariance, "covariance")
     if values.ndim == 1:
         if (values < 0).any():
-            raise ValueError(f"{what} holds the variance {values[values < 0][0]}; expected numbers >= 0")
+            raise ValueError(f"covariance holds the variance {values[values < 0][0]}; expected numbers >= 0")
         return np.sqrt(values)
     if values.ndim != 2 or values.shape[0] != values.shape[1]:
-        raise ValueError(f"{what} has shape {values.shape}; expected variances [d] or a matrix [d, d]")
+        raise ValueError(f"covariance has shape {values.shape}; expected variances [d] or a matrix [d, d]")
     if not np.allclose(values, values.T, rtol=1e-10, atol=0):
-        raise ValueError(f"{what} is not symmetric; expected a covariance")
+        raise ValueError("covariance is not symmetric; expected a covariance")
     sizes, vectors = np.linalg.eigh(values)
     if sizes[0] < -1e-12 * max(abs(sizes[-1]), 1e-300):
-        raise ValueError(f"{what} has the eigenvalue {sizes[0]:.4g}; expected none below 0")
+        raise ValueError(f"covariance has the eigenvalue {sizes[0]:.4g}; expected none below 0")
     return (vectors * np.sqrt(np.clip(sizes, 0, None))) @ vectors.T
 
 

@@ -25,7 +25,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from simlab.checks import check_at_least, check_pmf
+from simlab.checks import check_pmf
 from simlab.continuous.models.gaussians import DENSE, DIAGONAL, HALF_LOG_TURN, as_numbers
 from simlab.continuous.residual import LIMIT
 from simlab.continuous.rules.base import log_acceptance, proposal_acceptance
@@ -227,7 +227,7 @@ def speculate(
         raise ValueError(f"ratio is {ratio!r}; expected a Ratio, as Densities()")
     if target.dimension != draft.dimension:
         raise ValueError(f"the draft has dimension {draft.dimension}; expected the target's {target.dimension}")
-    check_room(1, target.dimension, 1, check_at_least("limit", limit, 1))
+    check_room(1, target.dimension, 1, limit)
     check_positions(tape, position)
     coin = coins(tape, position, Purpose.DRAFT)
     chosen = Chosen(target.choose(coin), draft.choose(coin))

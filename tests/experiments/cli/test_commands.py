@@ -262,12 +262,14 @@ def inline(tasks: Sequence[Task], follow: Callable[[Done], Sequence[Task]]) -> I
             yield from inline(follow(done), follow)
 
 
+def fails(seed: int) -> Finding:
+    """In the place of a claim's own check."""
+    raise CheckFailed("the check does not see a wrong rule")
+
+
 @pytest.fixture
 def broken(monkeypatch: pytest.MonkeyPatch) -> None:
     """`gsd.speed` has a check that fails, `gsd.dynamic.centred` one that breaks."""
-
-    def fails(seed: int) -> Finding:
-        raise CheckFailed("the check does not see a wrong rule")
 
     def breaks(seed: int) -> Finding:
         raise ZeroDivisionError("division by zero")
@@ -352,10 +354,6 @@ def test_a_check_that_fails_says_nothing_of_other_verdicts(monkeypatch: pytest.M
     """Neither when it begins to fail nor when it no longer does; what follows from its claim goes, and is told."""
     whole = json.loads(decided(tmp_path, *FEW, "gsd.dynamic"))
     ids = {entry["id"] for entry in whole["claims"]}
-
-    def fails(seed: int) -> Finding:
-        raise CheckFailed("the check does not see a wrong rule")
-
     with monkeypatch.context() as patched:
         patched.setitem(CLAIMS, FEW[0], replace(CLAIMS[FEW[0]], decide=fails))
         found = verify([FEW[0]], 0, tmp_path, measure=False, progress=lambda *_: None)
@@ -381,9 +379,6 @@ def test_verdicts_that_do_not_stay_are_told(
 
 @pytest.mark.usefixtures("in_turn")
 def test_a_claim_that_is_not_decided_has_no_program(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    def fails(seed: int) -> Finding:
-        raise CheckFailed("the check does not see a wrong rule")
-
     def witness() -> str:
         found = json.loads(decided(tmp_path, FEW[1]))["claims"]
         return next(str(entry["witness"]) for entry in found if entry["id"] == FEW[1])

@@ -47,6 +47,9 @@ def test_shapes_are_read() -> None:
     for name, preset in PRESETS.items():
         assert parsed(name, axes).source == preset.source
         assert parsed(name, axes).within(axes, {}) is not None
+    axes = CONTRACTS["verify_candidates"].axes
+    assert parsed("V=8,K=4", axes).of == {"V": (8, 8), "K": (4, 4)}  # candidates are at most half of the tokens
+    assert parsed("K=6", axes).of == {"K": (6, 6)}
 
 
 @pytest.mark.exact
@@ -152,13 +155,6 @@ def test_a_shape_that_there_is_not_is_refused(text: str, says: str) -> None:
     contract = "verify_candidates" if ",K=" in text else "verify"
     with pytest.raises(ValueError, match=re.escape(says)):
         certify(verifier(), contract, calls=1, shapes=[text])
-
-
-@pytest.mark.exact
-def test_candidates_are_at_most_half_of_the_tokens() -> None:
-    axes = CONTRACTS["verify_candidates"].axes
-    assert parsed("V=8,K=4", axes).of == {"V": (8, 8), "K": (4, 4)}
-    assert parsed("K=6", axes).of == {"K": (6, 6)}
 
 
 @pytest.mark.exact

@@ -293,4 +293,3 @@ def test_log_volumes_survive_what_products_do_not() -> None:
     x = np.zeros((1, 64))
     total = sum(float(chain.log_volume_of(chain.kernel(t, x, x))[0]) for t in range(1, 101))
     assert total == pytest.approx(6400 * np.log(1e-3))
-    assert isinstance(chain, Chain)

@@ -27,9 +27,9 @@ def affine(slope: float, shift: float, t: int, x: np.ndarray, rows: np.ndarray) 
 TARGET, OTHER = partial(affine, 0.8, 0.2), partial(affine, 0.6, 0.0)
 
 
-def walked(draft: Means | None, gamma: int, block: bool, target: Means = TARGET, seed: int = 0) -> Walked:
-    rng = np.random.default_rng(seed)
-    return drafted_steps(target, draft, rng.standard_normal((TOKENS, DIMENSION)), SD, gamma, rng, block)
+def walked(draft: Means | None, gamma: int, block: bool) -> Walked:
+    rng = np.random.default_rng(0)
+    return drafted_steps(TARGET, draft, rng.standard_normal((TOKENS, DIMENSION)), SD, gamma, rng, block)
 
 
 def furthest(found: Walked) -> float:

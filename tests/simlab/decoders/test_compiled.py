@@ -21,8 +21,7 @@ import torch
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from simlab import arrays, mutants
-from simlab import arrays_compiled as sums
+from simlab import mutants
 from simlab.arrays import Array, full, grid, namespace
 from simlab.decoders import DECODERS, Decoder, Sjd, make_decoder, run
 from simlab.decoders import compiled as kernels
@@ -32,12 +31,9 @@ from simlab.decoders.compiled.sjd import SjdKernel
 from simlab.decoders.sjd_reference import UnrefinedPointMassSjd
 from simlab.processes import Process
 from simlab.randomness import Purpose, Tape
-from simlab.randomness import inverse_cdf_compiled as compiled_draws
-from simlab.randomness.inverse_cdf import inverse_cdf
 from simlab.randomness.tape_compiled import Uniforms
 from simlab.registry import make
 from simlab.rules import RULES, Rule, Speculative, make_rule
-from tests.simlab.randomness.test_inverse_cdf import SIZES, cases
 from tests.support.strategies import PARTS, decoder_options, parameters
 
 pytestmark = pytest.mark.parity
@@ -177,18 +173,6 @@ TABLES: dict[str, Any] = {
     "labels": lambda size: [(7 * x) % 13 for x in range(size)],
     "distances": lambda size: np.abs(np.subtract.outer(np.arange(size), np.arange(size))) / 8,
 }
-
-
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("size", SIZES)
-def test_sums_and_draws_keep_the_order_of_additions(size: int, dtype: Any) -> None:
-    rows, uniforms = cases(size, dtype)
-    others = np.roll(rows, 1, axis=0).copy()
-    assert [sums.total(row) for row in rows] == arrays.total(rows).tolist()
-    drawn = [compiled_draws.inverse_cdf(row, u) for row, u in zip(rows, uniforms, strict=True)]
-    assert drawn == inverse_cdf(rows, uniforms).tolist()
-    drawn = [compiled_draws.inverse_excess(p, q, u) for p, q, u in zip(rows, others, uniforms, strict=True)]
-    assert drawn == inverse_cdf(arrays.positive_part(rows, others), uniforms).tolist()
 
 
 def test_uniforms_are_those_of_the_tape() -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from simlab.decoders import Decoder, Sjd, SjdAc, SjdBlock, SjdPac, SjdPd, make_decoder
+from simlab.decoders import Sjd, SjdAc, SjdBlock, SjdPac, SjdPd, make_decoder
 from simlab.decoders.renewal import RENEWALS
 from simlab.decoders.sjd_reference import PointMassSjd
 from simlab.decoders.triton import unsupported
@@ -28,14 +28,6 @@ RULE = Speculative()
 CHAIN = F(4, 5)
 
 pytestmark = pytest.mark.exact
-
-
-def bias(decoder: Decoder, process: TableProcess) -> Any:
-    return deviation(decoder, process, RULE)
-
-
-def steps(decoder: Decoder, process: TableProcess) -> Any:
-    return mean(sequence_law(decoder, process, RULE)[1])
 
 
 # Numbers ---------------------------------------------------------------------------------------------------------
@@ -53,7 +45,8 @@ def steps(decoder: Decoder, process: TableProcess) -> Any:
 def test_a_chain_of_three_whose_new_drafts_are_point_masses(renewal: Any, tv: Fraction, calls: Fraction) -> None:
     decoder, chain = make_decoder("sjd-reference", window=4, renewal=renewal), sticky_process(CHAIN, 2, 3)
     assert decoder == PointMassSjd(3, renewal=renewal)
-    assert (bias(decoder, chain), steps(decoder, chain)) == (tv, calls)
+    assert deviation(decoder, chain, RULE) == tv
+    assert mean(sequence_law(decoder, chain, RULE)[1]) == calls
 
 
 @pytest.mark.parametrize("renewal", RENEWALS)

@@ -33,10 +33,10 @@ SPECULATIVE = Speculative()
 KNOWN = known("verify")
 
 
-def pairs(size: int = 4, count: int = 40) -> list[tuple[Array, Array]]:
+def pairs() -> list[tuple[Array, Array]]:
     """Rows with zeros in either, and without."""
     rng = np.random.default_rng(0)
-    rows = rng.dirichlet(np.ones(size), count) * (rng.random((count, size)) < 0.75)
+    rows = rng.dirichlet(np.ones(4), 40) * (rng.random((40, 4)) < 0.75)
     rows = rows[rows.any(axis=1)]
     rows /= rows.sum(axis=1, keepdims=True)
     return list(zip(rows, np.roll(rows, 1, axis=0), strict=True))

@@ -27,13 +27,13 @@ ROWS = [(F(1, 2), F(0), F(1, 2)), (F(1, 6), F(1, 3), F(1, 2))]
 HERE = np.array([0])
 
 
-def outcomes(ask: Callable[[Any], Any], weights: list[F] | None = None) -> Counter:
-    """The law of what ``ask(randomness)`` answers in a batch of one, or of (row, answer) with several weights."""
+def outcomes(ask: Callable[[Any, Any], Any]) -> Counter:
+    """The law of what ``ask(randomness, rows)`` answers in a batch of one."""
     law: Counter = Counter()
-    for answers, paths in explore(lambda rows, randomness: (rows, ask(randomness, rows)), weights or [F(1)]):
-        for row, answer, path in zip(*answers, paths, strict=True):
+    for answers, paths in explore(lambda rows, randomness: ask(randomness, rows), [F(1)]):
+        for answer, path in zip(answers, paths, strict=True):
             assert path.weight > 0
-            law[(row if weights else 0, np.array(answer).tolist().__repr__())] += path.weight
+            law[repr(np.array(answer).tolist())] += path.weight
     return law
 
 
@@ -42,7 +42,7 @@ def test_a_scan_has_the_law_of_its_coins(coins: tuple[F, ...]) -> None:
     tossed: Counter = Counter()
     for faces in product((True, False), repeat=3):
         count = next((j for j, face in enumerate(faces) if not face), 3)
-        tossed[(0, repr(count))] += prod(c if face else 1 - c for c, face in zip(coins, faces, strict=True))
+        tossed[repr(count)] += prod(c if face else 1 - c for c, face in zip(coins, faces, strict=True))
     found = outcomes(lambda randomness, rows: randomness.accept_prefix(np.array([coins] * len(rows)), HERE))
     assert found == +tossed
     assert len(found) <= len(coins) + 1
@@ -53,14 +53,14 @@ def test_coins_of_one_call_are_independent(coins: tuple[F, ...]) -> None:
     """Unlike a scan, each is tossed whatever the others show; a certain one has no other side."""
     tossed: Counter = Counter()
     for faces in product((True, False), repeat=3):
-        tossed[(0, repr(list(faces)))] += prod(c if face else 1 - c for c, face in zip(coins, faces, strict=True))
+        tossed[repr(list(faces))] += prod(c if face else 1 - c for c, face in zip(coins, faces, strict=True))
     found = outcomes(lambda randomness, rows: randomness.accept(np.array([coins] * len(rows)), HERE))
     assert found == +tossed
 
 
 def test_draws_are_independent_and_skip_what_cannot_happen() -> None:
     found = outcomes(lambda randomness, rows: randomness.draw(np.array([ROWS] * len(rows)), HERE, Purpose.DRAFT))
-    drawn = {(0, repr([x, y])): a * b for x, a in enumerate(ROWS[0]) for y, b in enumerate(ROWS[1]) if a * b > 0}
+    drawn = {repr([x, y]): a * b for x, a in enumerate(ROWS[0]) for y, b in enumerate(ROWS[1]) if a * b > 0}
     assert found == drawn
 
 
@@ -74,9 +74,9 @@ def test_fixed_noise_is_one_uniform_however_often_it_is_used() -> None:
         return np.concatenate([first, second, known[:, 0]], axis=1)
 
     assert outcomes(ask) == {
-        (0, repr([0, 0, F(0), F(1, 6)])): F(1, 6),
-        (0, repr([0, 1, F(1, 6), F(1, 2)])): F(1, 3),
-        (0, repr([2, 2, F(1, 2), F(1)])): F(1, 2),
+        repr([0, 0, F(0), F(1, 6)]): F(1, 6),
+        repr([0, 1, F(1, 6), F(1, 2)]): F(1, 3),
+        repr([2, 2, F(1, 2), F(1)]): F(1, 2),
     }
 
 

@@ -1,4 +1,4 @@
-"""Inverse-CDF sampling follows its documented order of sums, in every library, to the last bit.
+"""Inverse-CDF sampling follows its documented order of sums, in every library and compiled, to the last bit.
 
 The reference is a scalar loop in Python floats: the sums of blocks of 256 tokens, each over 16 lanes that are then
 added by halves; over blocks, and over the tokens of the block that is looked into, in lines of 16, each from the left
@@ -16,9 +16,10 @@ import numpy as np
 import pytest
 import torch
 
-from simlab.arrays import running_sums
+from simlab import arrays_compiled
+from simlab.arrays import positive_part, running_sums, total
+from simlab.randomness import inverse_cdf_compiled as compiled
 from simlab.randomness.inverse_cdf import inverse_cdf
-from simlab.randomness.inverse_cdf_compiled import inverse_cdf as compiled_inverse_cdf
 
 pytestmark = pytest.mark.parity
 
@@ -84,7 +85,18 @@ def test_every_library_follows_the_documented_order(size: int, dtype: Any) -> No
     by_torch = inverse_cdf(torch.from_numpy(rows), torch.from_numpy(uniforms))
     assert by_numpy.tolist() == expected
     assert by_torch.tolist() == expected
+    assert [compiled.inverse_cdf(row, u) for row, u in zip(rows, uniforms, strict=True)] == expected
     assert bool((rows[np.arange(len(rows)), by_numpy] > 0).all())
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("size", SIZES)
+def test_compiled_sums_and_draws_from_an_excess_keep_the_order_of_additions(size: int, dtype: Any) -> None:
+    rows, uniforms = cases(size, dtype)
+    others = np.roll(rows, 1, axis=0).copy()
+    assert [arrays_compiled.total(row) for row in rows] == total(rows).tolist()
+    drawn = [compiled.inverse_excess(p, q, u) for p, q, u in zip(rows, others, uniforms, strict=True)]
+    assert drawn == inverse_cdf(positive_part(rows, others), uniforms).tolist()
 
 
 @by_library
@@ -109,4 +121,4 @@ def test_rows_need_not_be_normalised_and_may_have_any_shape(make: Any) -> None:
 def test_a_mass_too_small_to_be_divided_is_drawn(make: Any) -> None:
     for size in (3, 700):
         assert inverse_cdf(make([[0.0] * (size - 1) + [5e-324]]), make([0.9])).tolist() == [size - 1]
-        assert compiled_inverse_cdf(np.array([0.0] * (size - 1) + [5e-324]), 0.9) == size - 1
+        assert compiled.inverse_cdf(np.array([0.0] * (size - 1) + [5e-324]), 0.9) == size - 1

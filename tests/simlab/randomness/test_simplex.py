@@ -5,7 +5,6 @@ That two rows have one winner as often as a closed form says is the claim ``scd.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -25,13 +24,13 @@ P, Q = (F(1, 2), F(3, 10), F(1, 5)), (F(1, 5), F(3, 10), F(1, 2))
 HERE = np.zeros(1, np.int64)
 
 
-def together(rows: list[Row], step: Callable[..., Any] = race) -> dict[tuple[int, ...], Fraction]:
+def together(rows: list[Row]) -> dict[tuple[int, ...], Fraction]:
     """The joint law of the winners for several rows."""
     found: dict[tuple[tuple[int, ...], Bounds], Fraction] = {((), unbounded(len(rows[0]))): F(1)}
     for row in rows:
         further: dict[tuple[tuple[int, ...], Bounds], Fraction] = {}
         for (winners, known), mass in found.items():
-            for token, bounds, share in step(row, known):
+            for token, bounds, share in race(row, known):
                 key = (*winners, token), bounds
                 further[key] = further.get(key, F(0)) + mass * share
         found = further

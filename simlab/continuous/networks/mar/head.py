@@ -24,27 +24,26 @@ class Head(nn.Module):
     """Predicts the noise of a token, and where its variance stands between two bounds.
 
     ``token_dim``: d, numbers of a token. ``condition_dim``: D, numbers of what the transformer says of its place.
-    ``width``, ``depth``: of the layers, and how many. ``outputs``: numbers it predicts for each of a token: 2, the
-    noise and a share of the variance, or 1, the noise. Raises ``ValueError`` for a size below 1. See Li et al., arXiv
+    ``width``, ``depth``: of the layers, and how many. Raises ``ValueError`` for a size below 1. See Li et al., arXiv
     2406.11838, section 4.2.
     """
 
-    def __init__(self, token_dim: int, condition_dim: int, width: int, depth: int, outputs: int = 2) -> None:
+    def __init__(self, token_dim: int, condition_dim: int, width: int, depth: int) -> None:
         super().__init__()
         sizes = {"token_dim": token_dim, "condition_dim": condition_dim, "width": width, "depth": depth}
-        for name, size in {**sizes, "outputs": outputs}.items():
+        for name, size in sizes.items():
             check_at_least(name, size, 1)
         self.time_embed = TimeEmbedding(width)
         self.cond_embed = nn.Linear(condition_dim, width)
         self.input_proj = nn.Linear(token_dim, width)
         self.res_blocks = nn.ModuleList(Block(width) for _ in range(depth))
-        self.final_layer = Last(width, outputs * token_dim)
+        self.final_layer = Last(width, 2 * token_dim)
 
     def forward(self, x: Tensor, t: Tensor, condition: Tensor) -> Tensor:
         """The prediction for noisy tokens.
 
         ``x``: ``float[B, d]``. ``t``: ``int[B]``, or ``[1]`` for all: steps of the schedule that it was trained on,
-        from 0. ``condition``: ``float[B, D]``. Returns ``float[B, outputs * d]``: the noise, and behind it the shares.
+        from 0. ``condition``: ``float[B, D]``. Returns ``float[B, 2 d]``: the noise, and behind it the shares.
         """
         return self.step(x, self.time_embed(t), self.cond_embed(condition))
 

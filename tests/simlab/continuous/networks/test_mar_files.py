@@ -33,11 +33,6 @@ from tests.support.refusals import refused
 pytestmark = pytest.mark.parity
 
 
-def loaded(folder: Path) -> tuple[Mar, PlainMar]:
-    weights = write_mar(folder / "checkpoint-last.pth")
-    return load_mar(folder / "checkpoint-last.pth", SMALL.heads, torch.float64), PlainMar(weights)
-
-
 # tensor by tensor -----------------------------------------------------------------------------------------------
 
 
@@ -168,7 +163,8 @@ def test_mask_schedule() -> None:
 @pytest.mark.parametrize(("iterations", "guidance", "temperature"), [(4, 1.0, 1.0), (5, 2.9, 0.8), (16, 3.0, 1.0)])
 def test_the_sampler(iterations: int, guidance: float, temperature: float, tmp_path: Path) -> None:
     """Token by token on the same noise, against the published procedure written as it is told."""
-    model, plain = loaded(tmp_path)
+    plain = PlainMar(write_mar(tmp_path / "checkpoint-last.pth"))
+    model = load_mar(tmp_path / "checkpoint-last.pth", SMALL.heads, torch.float64)
     steps, random = 6, np.random.default_rng(8)
     order = np.stack([random.permutation(SMALL.length) for _ in range(2)])
     noise = random.normal(size=(4000, SMALL.token_dim))

@@ -95,6 +95,7 @@ CASES: list[tuple[Rule, Truncating | InPlace, float, bool, int]] = [
     *((rule, InPlace(3, prefill=2, limit=200), 0.0, True, 12) for rule in RULES[:3]),
     # also the means that are walked back, which a network does by Newton's method
     *((make_rule(name), Truncating(3, prefill=1, limit=200), 0.7, False, 14) for name in ("last-noise", "target-end")),
+    (make_rule("cspd-reference"), Truncating(2, limit=100), 0.7, False, 13),
 ]
 
 
@@ -112,14 +113,6 @@ def test_tokens_and_decisions_of_an_affine_map(
     same(decoder.run(*as_networks(pair), rule, tape), affine)
 
 
-def test_the_published_code_with_its_noiseless_end() -> None:
-    pair, tape = affine_pair(0.7, noisy=False), Tape(13, COUNT)
-    decoder, rule = Truncating(2, limit=100), make_rule("cspd-reference")
-    affine = decoder.run(pair.target, pair.draft, rule, tape)
-    same(decoder.run(*as_networks(pair), rule, tape), affine)
-    refused(lambda: Truncating(2).run(*as_networks(pair), make_rule("last-step"), tape), "last step", "noise")
-
-
 def test_another_map_makes_other_tokens() -> None:
     pair, tape = affine_pair(0.7), Tape(11, COUNT)
     affine = Truncating(3).run(pair.target, pair.draft, RULES[0], tape)
@@ -127,11 +120,13 @@ def test_another_map_makes_other_tokens() -> None:
         same(Truncating(3).run(*as_networks(pair, off=1e-3), RULES[0], tape), affine)
 
 
-def test_what_has_no_closed_form_is_refused() -> None:
+def test_what_has_no_closed_form_or_no_density_is_refused() -> None:
     target, draft = as_networks(affine_pair(0.7))
     other = ddpm(SIZE, ABAR, correlation=0.3, length=LENGTH)
     refused(lambda: Truncating(2).run(target, draft, make_rule("marginal"), Tape(0, 2)))
     refused(lambda: Truncating(2).run(target, other, RULES[0], Tape(0, 2)), "layout")
+    still = as_networks(affine_pair(0.7, noisy=False))
+    refused(lambda: Truncating(2).run(*still, RULES[0], Tape(0, 2)), "last step", "noise")
 
 
 def test_a_pass_for_a_block(monkeypatch: pytest.MonkeyPatch) -> None:
