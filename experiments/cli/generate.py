@@ -25,12 +25,11 @@ from experiments.cli.options import (
     sampling_of,
     settings_of,
 )
-from experiments.cli.prompts import PAINTERS, Texts, draw_texts
+from experiments.cli.prompts import PAINTERS, Texts, check_tokens, draw_texts
 from experiments.options import count_option, file_option, option, with_records
 from experiments.terminal import (
     UsageError,
     advancing,
-    check_copy,
     check_picture,
     error_output,
     output,
@@ -131,7 +130,7 @@ def generate_command(
     count = count or 16
     check_picture("--out", out)
     if tokens is not None:
-        check_copy("--tokens", tokens)
+        check_tokens(tokens, out)
     with usage_errors(min(run.batch, count)):
         sampling = sampling_of(model, rows, vectors)
         loaded = load_models(model, models, session.check_device(run.device))

@@ -36,7 +36,10 @@ def run_large(asked: Sequence[str], vocabulary: int, out: Path) -> int:
         for name in chosen:
             tell(description=name)
             path = out / "large" / f"{name}.parquet"
-            write_table(path, measure[name](vocabulary))
+            try:
+                write_table(path, measure[name](vocabulary))
+            except MemoryError as error:
+                raise ValueError(f"{error}; expected a vocabulary that fits the memory") from None
             tell(advance=1)
             print_text(output(), f"table  {path}")
     return 0

@@ -99,11 +99,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"simlab: {command_path} needs {package}: pip install 'simlab[{OPTIONAL[package]}]'", file=sys.stderr)
         raise SystemExit(2) from None
     except BaseException as error:
-        if not is_interrupt(error):
-            raise
         saved = f"{WRITTEN[-1]} was written before" if WRITTEN else "nothing was written"
-        print(f"simlab: interrupted; {saved}", file=sys.stderr)
-        return 130
+        if is_interrupt(error):
+            print(f"simlab: interrupted; {saved}", file=sys.stderr)
+            return 130
+        if isinstance(error, OSError) and error.filename is not None:  # a full disk, or a folder in the way
+            print(f"simlab: {error.filename}: {error.strerror}; {saved}", file=sys.stderr)
+            return 1
+        raise
 
 
 def _moved(command: str, *given: str) -> str:

@@ -56,7 +56,7 @@ def draw_texts(
 
     check_picture("--out", out)
     if tokens is not None:
-        check_copy("--tokens", tokens)
+        check_tokens(tokens, out)
     if kind not in PAINTERS:
         expected = f"{meant(kind, PAINTERS)}expected one of {', '.join(PAINTERS)} with --prompt"
         raise UsageError(f"--model {kind}: draws no texts; {expected}")
@@ -101,6 +101,13 @@ def draw_texts(
     )
     print_text(console, f"images  {out}" if tokens is None else f"images  {out}\ntokens  {tokens}")
     return 0 if len(done) == len(drawn) else 1
+
+
+def check_tokens(tokens: Path, out: Path) -> None:
+    """Raise :class:`UsageError` unless tokens can be written beside the picture ``out``."""
+    check_copy("--tokens", tokens)
+    if tokens.resolve() == out.resolve():
+        raise UsageError(f"--tokens {tokens}: is the picture of --out; expected another file")
 
 
 def pixels(size: str | None) -> int | tuple[int, int] | None:

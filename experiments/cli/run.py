@@ -112,7 +112,7 @@ def _run(path: Path, out: Path | None, seeds: list[int], workers: int | None, sc
         work = cells(spec)
     out = out or Path("out/sweeps") / spec.name
     try:
-        with _pool(workers, scheduler) as pool, progress_bar(counted=False) as progress:
+        with _pool(workers, scheduler, len(work)) as pool, progress_bar(counted=False) as progress:
             check_writable("--out", out)
             done = run_sweep(spec, work, out, pool, _Display(progress, spec, work))
     except Unreachable as error:
@@ -136,13 +136,14 @@ def _run(path: Path, out: Path | None, seeds: list[int], workers: int | None, sc
     return 0
 
 
-def _pool(workers: int | None, scheduler: str | None) -> AbstractContextManager[Pool]:
+def _pool(workers: int | None, scheduler: str | None, cells: int) -> AbstractContextManager[Pool]:
+    """Of no more processes than there are cells."""
     import joblib
 
     from experiments.sweeps import local
     from experiments.sweeps.cluster import cluster
 
-    return nullcontext(local(workers or joblib.cpu_count())) if scheduler is None else cluster(scheduler)
+    return nullcontext(local(min(workers or joblib.cpu_count(), cells))) if scheduler is None else cluster(scheduler)
 
 
 class _Display:

@@ -146,7 +146,7 @@ def read_decided(option: str, path: Path) -> dict[str, tuple[str, str]]:
         return found
     except OSError as error:
         raise UsageError(f"{option} {path}: {error.strerror}") from None
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise UsageError(f"{option} {path}: expected a verdicts.json that simlab verify wrote") from None
 
 

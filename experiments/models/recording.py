@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 WRONG = (  # what bad files raise
-    *(OSError, EOFError, MemoryError, RecursionError, ValueError, KeyError, IndexError, TypeError),
+    *(OSError, EOFError, MemoryError, RuntimeError, ValueError, KeyError, IndexError, TypeError),
     *(zipfile.BadZipFile, zlib.error),
 )
 

@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from zipfile import BadZipFile
 
 if TYPE_CHECKING:
     import numpy as np
@@ -41,7 +40,7 @@ def read_json(path: Path, made_by: str, keys: Collection[str] = ()) -> dict[str,
     """
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         if isinstance(error, FileNotFoundError):
             raise
         raise unreadable(path, _first_line(error), made_by) from None
@@ -64,9 +63,9 @@ def read_arrays(path: Path, made_by: str, names: Collection[str]) -> dict[str, n
             return {name: archive[name] for name in sorted(names)}
     except FileNotFoundError:
         raise Unreadable(f"{path} is missing; run `{made_by}` again") from None
-    except (OSError, EOFError, BadZipFile, ValueError) as error:
-        if isinstance(error, Unreadable):
-            raise
+    except Unreadable:
+        raise
+    except Exception as error:  # of archives, and of what they are compressed with, too
         raise unreadable(path, _first_line(error), made_by) from None
 
 

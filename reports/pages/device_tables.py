@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -27,6 +28,7 @@ class Devices(NamedTuple):
 
 def devices(found: Sequence[Entry], ledger: Ledger) -> Devices:
     """The tables of documents; printed numbers alone where there are none."""
+    found = _told_apart(found)
     verified = any(document["verification"] for document in found)
     return Devices(
         [_device_text(document) for document in found],
@@ -35,6 +37,16 @@ def devices(found: Sequence[Entry], ledger: Ledger) -> Devices:
         verification(found) if verified else None,
         list(dict.fromkeys(text for document in found for text in _missing(document))),
     )
+
+
+def _told_apart(found: Sequence[Entry]) -> list[Entry]:
+    """The same, with a number behind the name of a device that an earlier document is of too."""
+    seen, named = Counter[str](), list[Entry]()
+    for document in found:
+        seen[document["device"]] += 1
+        count = seen[document["device"]]
+        named.append(document | {"device": f"{document['device']} ({count})"} if count > 1 else document)
+    return named
 
 
 def more(measured: Measured, shown: Entry | None) -> list[Table]:

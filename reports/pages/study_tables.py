@@ -32,10 +32,14 @@ def settings(table: pd.DataFrame) -> Table:
 
 
 def varied(table: pd.DataFrame) -> list[str]:
-    """The parameters that are not the same in all rows that have them, but for those that number samples."""
-    names = [name for name in table.columns if name.partition(".")[0] in KINDS and "." in name]
-    rest = [name for name in names if not name.endswith(".label") and name not in SAMPLES]
-    return [name for name in rest if table[name].nunique() > 1]
+    """The parameters that are not the same in all rows that have them, but for those that number samples; and, of
+    settings that would read the same without, those by which they differ, a name or a parameter that some have."""
+    names = [name for name in table.columns if name.partition(".")[0] in KINDS and name not in SAMPLES]
+    labels = [name for name in names if name.endswith(".label")]
+    rest = [name for name in names if name not in labels]
+    found = {name for name in rest if "." in name and table[name].nunique() > 1}
+    alike = table[names].drop_duplicates().groupby([*labels, *(name for name in rest if name in found)], dropna=False)
+    return [name for name in rest if name in found or (alike[name].nunique(dropna=False) > 1).any()]
 
 
 def likelihoods(table: pd.DataFrame, ledger: Ledger) -> Table:
@@ -112,9 +116,12 @@ def readings(table: pd.DataFrame, ledger: Ledger) -> Table:
 
 def trades(table: pd.DataFrame, ledger: Ledger) -> Table:
     """What rules gain over the lossless one and what they cost, for each process and decoder."""
-    varying = [name for name in varied(table) if name.startswith("rule.")]
+    several = varied(table)
+    varying = [name for name in several if name.startswith("rule.")]
+    above = [name for name in several if name.partition(".")[0] != "rule"]
     rows: list[dict[str, str]] = []
-    for labels, part in table.groupby(["process.label", "decoder.label"], sort=False):
+    for setting, part in table.groupby(["process.label", "decoder.label", *above], sort=False, dropna=False):
+        where = dict(zip(("process.label", "decoder.label", *above), setting, strict=True))
         own = [name for name in varying if part[name].notna().any()]
         keys = ["rule", "rule.label", *own]
         found = lossy_rules.traded(part, keys)
@@ -125,7 +132,7 @@ def trades(table: pd.DataFrame, ledger: Ledger) -> Table:
             lossless = row["rule"] == LOSSLESS
             spent = {name: with_error(row[cost], row[f"{cost}_error"]) for name, cost in SPENT.items()}
             rows.append(
-                dict(zip(("process", "decoder"), map(str, labels), strict=True))
+                {kind: _of_kind(where, kind, above) for kind in ("process", "decoder")}
                 | {"rule": f"{row['rule.label']} {_varying(row, own)}".strip()}
                 | _both(row)
                 | {"gained": "" if lossless else signed(gain["gain"], gain["gain_error"])}
@@ -146,9 +153,17 @@ def _both(row: dict[str, Any], mean: str = "mean") -> dict[str, str]:
     return {mean: with_error(row["mean"], row["error"]), "pooled": with_error(row["pooled"], row["pooled_error"])}
 
 
+def _of_kind(row: dict[str, Any], kind: str, names: list[str]) -> str:
+    """The label of a process or a decoder, and those of its parameters that have these names."""
+    own = [name for name in names if name.partition(".")[0] == kind]
+    return f"{row[f'{kind}.label']} {_varying(row, own)}".strip()
+
+
 def _varying(row: dict[str, Any], names: list[str]) -> str:
     """The parameters of a row that it has, of those with these names."""
-    return ", ".join(f"{name.partition('.')[2]} = {cell_text(row[name])}" for name in names if pd.notna(row[name]))
+    return ", ".join(
+        f"{name.partition('.')[2] or 'name'} = {cell_text(row[name])}" for name in names if pd.notna(row[name])
+    )
 
 
 def signed(value: float, error: float) -> str:

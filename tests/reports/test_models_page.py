@@ -96,6 +96,14 @@ def test_times_of_a_cpu_are_not_taken_for_a_device() -> None:
     assert device_tables.devices([device()], published()).cuda
 
 
+def test_two_documents_of_one_device_have_a_column_each() -> None:
+    own = device() | {"versions": {"torch": "3.0"}}
+    told = device_tables.devices([own, device(), device("CPU")], published())
+    names = ["NVIDIA H200", "NVIDIA H200 (2)", "CPU"]
+    assert list(told.breakdown.columns)[2:] == [f"llamagen-xl, {name}" for name in names]
+    assert [text.partition(";")[0] for text in told.told] == names
+
+
 def test_the_verdict_on_a_method_names_the_tests_that_fail_and_says_what_a_pass_is_worth() -> None:
     found = compared({"ar": 1.0, "sjd": 2.2, "gsd": 3.0, "eagle": 2.0}, failing="sjd")
     told = {row["method"]: models_tables.verdict(row) for row in found.methods}

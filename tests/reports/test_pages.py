@@ -14,17 +14,18 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from experiments.cli import main as cli
-from experiments.results import write_table
+from experiments.results import write_arrays, write_table
 from experiments.verification.verify import verify
 from reports.__main__ import _site
 from reports.data import documents
 from reports.data.documents import COMPARISON, DEVICE, PAIR, REPLAY
-from reports.data.files import Document, Unreadable
+from reports.data.files import Document, Unreadable, read_arrays, read_json
 from reports.data.measured import Measured
 from reports.data.models import Compared, read_pair
 from reports.pages import certificate, continuous_models, models
@@ -277,6 +278,23 @@ def test_damaged_files_are_named_and_their_pages_left_out(
         assert problem.partition(":")[0] in index.text
         assert page not in (*built.pages, *index.links)
         assert not (tmp_path / page).exists() or page.startswith("certify/")
+
+
+def test_bits_that_are_others_make_a_file_unreadable(tmp_path: Path) -> None:
+    """Whatever archives, what they are compressed with, and JSON raise then."""
+    path = tmp_path / "compare.npz"
+    write_arrays(path, {"steps": np.random.default_rng(0).normal(size=40)})
+    whole, damaged = path.read_bytes(), 0
+    for place in range(len(whole)):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 16]) + whole[place + 1 :])
+        try:
+            read_arrays(path, "simlab compare", {"steps"})
+        except Unreadable:
+            damaged += 1
+    assert damaged > len(whole) / 2
+    (tmp_path / "deep.json").write_text("[" * 100_000, encoding="utf-8")
+    with pytest.raises(Unreadable):
+        read_json(tmp_path / "deep.json", "simlab compare")
 
 
 def test_a_document_that_lacks_a_key_is_refused_or_drawn(tmp_path: Path) -> None:

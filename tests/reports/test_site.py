@@ -15,11 +15,13 @@ from markupsafe import escape
 
 from experiments.bench.verifying import setting
 from experiments.cli import main as cli
+from experiments.sweeps import parse_spec
 from reports.__main__ import _pages
 from reports.data.sweeps import Run, find, shipped
 from reports.figures.plot_style import use_style
 from reports.figures.small_processes import steps
 from reports.pages import study as study_pages
+from reports.pages import study_tables
 from reports.pages.elements import texts
 from reports.pages.study import STUDIES
 from reports.site import build as site
@@ -27,8 +29,9 @@ from reports.site.gallery import Gallery
 from reports.site.html import png, svg
 from tests.support.page_documents import BENCH, CERTIFICATE, RATIO
 from tests.support.pages import Page, empty, write
-from tests.support.sweeps import MANY
-from tests.support.tiny_runs import save, save_study, shrunken, table_of
+from tests.support.sweeps import GOOD, MANY
+from tests.support.tiny_runs import faked, save, save_study, shrunken, table_of
+from theory.published.ledger import published
 
 pytestmark = [pytest.mark.cli, pytest.mark.usefixtures("own_pages_alone")]
 
@@ -232,6 +235,36 @@ def test_what_verify_left_is_no_run(tmp_path: Path) -> None:
     assert built.problems == []
     (note,) = built.notes
     assert note.startswith(f"{tmp_path} has no runs")
+
+
+LABELLED = GOOD.replace("grid.window = [2, 3]", "window = 2").replace("grid.delta = [0.0, 0.5]", "delta = 0.5")
+ALIKE = [  # decoders that would read the same: one of two has a parameter, or they differ in their name
+    ('name = "sjd"\nwindow = 2\ninitial = "repeat-left"', ["", "initial = repeat-left"]),
+    ('name = "jacobi"\nlabel = "sjd"\nwindow = 2', ["name = sjd", "name = jacobi"]),
+]
+
+
+@pytest.mark.parametrize(("other", "told"), ALIKE)
+def test_settings_that_would_read_the_same_are_not_pooled(other: str, told: list[str]) -> None:
+    table = faked(parse_spec(LABELLED.replace('name = "speculative"\ngamma = 2', other), "spec"))
+    shown = study_tables.settings(table)
+    place = shown.columns.index("what varies")
+    assert [row[place] for row in shown.rows] == told
+    whose = table["decoder"] + table.get("decoder.initial", pd.Series("", index=table.index)).fillna("")
+    means = table.groupby(whose, sort=False)["compression"].mean()
+    assert [row[place + 2].partition(" ")[0] for row in shown.rows] == [f"{mean:.3f}" for mean in means]
+
+
+def test_lossy_rules_are_held_against_the_lossless_one_for_each_decoder() -> None:
+    text = GOOD.replace('["lengths", "loglik"]', '["distortion"]').replace("grid.delta = [0.0, 0.5]", "delta = 0.5")
+    table = faked(parse_spec(text + '[[rule]]\nname = "speculative"\n', "spec"))
+    shown = study_tables.trades(table, published())
+    records = [dict(zip(shown.columns, row, strict=True)) for row in shown.rows]
+    names = ["sjd window = 2", "sjd window = 3", "speculative"]
+    assert list(dict.fromkeys(record["decoder"] for record in records)) == names
+    own = table[(table["decoder.window"] == 3) & (table["rule"] == "lantern")]["compression"]
+    (mean,) = (each["mean"] for each in records if (each["decoder"], each["rule"]) == (names[1], "lantern"))
+    assert mean.partition(" ")[0] == f"{own.mean():.3f}"
 
 
 REAL = (

@@ -25,10 +25,10 @@ import pytest
 from distributed import LocalCluster
 from rich.console import Console
 
-from experiments import terminal
+from experiments import sweeps, terminal
 from experiments.cli.main import main
 from experiments.cli.run import SHIPPED
-from experiments.sweeps import Lost, cells, read_spec, spec
+from experiments.sweeps import Lost, Pool, cells, local, read_spec, spec
 from experiments.sweeps import cluster as cluster_module
 from experiments.sweeps.cluster import cluster
 from experiments.sweeps.recorders import RECORDERS, Sample
@@ -104,6 +104,20 @@ def test_one_worker_gives_the_same_bytes(tmp_path: Path, table: bytes, capsys: p
     printed = capsys.readouterr()
     assert f"{CELLS} there already" in printed.out
     assert f"{CELLS} of {CELLS} cells" in printed.err
+
+
+def test_there_are_no_more_workers_than_cells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    def one(workers: int) -> Pool:
+        asked.append(workers)
+        return local(1)
+
+    monkeypatch.setattr(sweeps, "local", one)
+    few = MANY.replace('"1..20"', "[1]")
+    for workers in ("2", str(2**40)):
+        ran(tmp_path / workers, few, workers)
+    assert asked == [2, 4]
 
 
 def test_the_shipped_specs_are_listed(capsys: pytest.CaptureFixture[str]) -> None:

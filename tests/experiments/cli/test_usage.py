@@ -28,6 +28,7 @@ FILES = {
     "syntax.py": "def f(:\n    pass",
     "leaves.py": "raise SystemExit(5)",
     "broken.json": "[]",
+    "deep.json": "[" * 100_000,
     "lists.json": '{"claims": [{"id": "gsd.speed", "verdict": ["holds"]}]}',
     "good.toml": MANY,
     "bad.toml": MANY.replace('title = "', 'title "'),
@@ -211,6 +212,7 @@ WRONG = [
     ("verify --paper sjdpac", "--paper sjdpac: did you mean sjd-pac? expected one of leviathan, "),
     ("verify --against missing.json", "missing.json"),
     ("verify --against broken.json", "broken.json"),
+    ("verify --against deep.json", "--against deep.json: expected a verdicts.json that simlab verify wrote"),
     ("verify --against lists.json", "--against lists.json: expected a verdicts.json that simlab verify wrote"),
     ("verify --out . --json report.html", "--json report.html: has the name of a file that is written there"),
     ("claims xyzzy", "'xyzzy'"),
@@ -231,6 +233,10 @@ WRONG = [
     ("run good.toml naive", "TABLE and --vocabulary are for large"),
     ("generate --out grid.xyz", "--out grid.xyz: .xyz is no format of pictures; expected a name that ends in .png"),
     ("generate --explain --method sjd", "--explain"),
+    (
+        "generate --tokens grid.png --out ./grid.png",
+        "--tokens grid.png: is the picture of --out; expected another file",
+    ),
     # run
     ("run", "SPEC or --list"),
     ("run good.toml --workers 2 --scheduler x", "--workers or --scheduler"),

@@ -15,7 +15,7 @@ from experiments.models.continuous.recording import Trajectories
 from experiments.models.discrete.record import Spread
 from experiments.models.discrete.recording import PLACES, Packed, Rows, halved, whole
 from experiments.models.discrete.replay import prefixes, replay, rules_for, summary
-from experiments.models.recording import RecordingError
+from experiments.models.recording import RecordingError, opened
 from experiments.models.watched import watch_run
 from experiments.results import write_arrays
 from simlab.decoders import Decoder, make_decoder
@@ -170,6 +170,19 @@ def test_trajectories_that_do_not_fit_are_refused(name: str, change: Any, tmp_pa
     refused(lambda: Trajectories(path), "drafts.npz", name, error=RecordingError)
     write_arrays(path, whole | {"manifest": np.array(json.dumps(own | {"labels": 3}))})
     refused(lambda: Trajectories(path), "drafts.npz", "labels", error=RecordingError)
+
+
+def test_a_file_of_which_any_byte_is_another_is_no_recording(tmp_path: Path) -> None:
+    path = tmp_path / "rows.npz"
+    write_arrays(path, {"manifest": np.array("{}")})
+    whole, damaged = path.read_bytes(), 0
+    for place in range(len(whole)):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 16]) + whole[place + 1 :])
+        try:
+            opened(path)
+        except RecordingError:
+            damaged += 1
+    assert damaged > len(whole) / 2
 
 
 def test_rounding_costs_what_is_said() -> None:
