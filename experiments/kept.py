@@ -21,7 +21,8 @@ from experiments.results import canonical, write_arrays
 
 Arrays = dict[str, np.ndarray]
 
-WRONG = OSError, ValueError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error  # what damaged files raise
+# what damaged files raise
+WRONG = OSError, ValueError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error
 
 
 class Kept:

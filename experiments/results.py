@@ -63,8 +63,8 @@ def write(path: Path, fill: Callable[[Path], object]) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """``text`` in UTF-8."""
-    write(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
+    """``text`` in UTF-8, half of a pair of surrogates as JSON writes it: names of files may have one."""
+    write(path, lambda temporary: temporary.write_text(text, encoding="utf-8", errors="backslashreplace"))
 
 
 def write_json(path: Path, value: Any) -> None:

@@ -11,10 +11,12 @@ import ast
 import hashlib
 import json
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 from xml.etree import ElementTree
 
 from experiments.certification.certificate_format import edge_line, named, outcome, own_shape_line
@@ -29,6 +31,8 @@ MEANINGS = {
     "edge": "What shows only where a coin is exactly 0 or the largest float below 1; no part of the verdict.",
 }
 
+NO_CHARACTERS = re.compile("[\ud800-\udfff\ufffe\uffff]")  # that XML has not, beside controls
+
 # JUnit ---------------------------------------------------------------------------------------------------------
 
 
@@ -38,7 +42,7 @@ def junit(certificate: dict[str, Any]) -> str:
     ``certificate``: the content of certificate.json. Returns a document with one suite. A finding is a failure
     (``breaks`` an error); what was called too rarely is skipped.
     """
-    verdict, spec = certificate["verdict"], certificate["subject"]
+    verdict, spec = certificate["verdict"], _plain(certificate["subject"])
     suite = ElementTree.Element("testsuite", name=f"simlab certify {spec}", time=f"{certificate['seconds']:.3f}")
     first = ElementTree.SubElement(suite, "testcase", classname=spec, name=f"{certificate['contract']} is lossless")
     kind = {"lossy": "failure", "breaks": "error", "inconclusive": "skipped"}.get(verdict)
@@ -88,7 +92,7 @@ def explained(certificate: dict[str, Any]) -> str:
 
 def _plain(text: str) -> str:
     """Without characters that XML has not."""
-    return "".join(one for one in text if one in "\t\n" or ord(one) >= 32)
+    return "".join(one for one in text if one in "\t\n" or (ord(one) >= 32 and not NO_CHARACTERS.match(one)))
 
 
 # SARIF ---------------------------------------------------------------------------------------------------------
@@ -129,7 +133,7 @@ def _location(spec: str) -> dict[str, Any]:
     logical = {"logicalLocations": [{"fullyQualifiedName": spec}]}
     if not path.is_file():
         return logical
-    uri = path.as_posix() if not path.is_absolute() else path.as_uri()
+    uri = quote(path.as_posix()) if not path.is_absolute() else path.as_uri()
     return logical | {
         "physicalLocation": {"artifactLocation": {"uri": uri}, "region": {"startLine": _line(path, name)}}
     }

@@ -56,7 +56,8 @@ class Request(Effort):
         if self.process and self.arrays is not None:
             raise ValueError(f"--arrays {self.arrays}: a command gets words of eight bytes, and no other arrays")
         if self.arrays is not None:
-            contract_named(self.contract or "verify", self.arrays)
+            adapter = NAMED.get(self.spec)
+            contract_named(self.contract or (adapter.contract if adapter else "verify"), self.arrays)
 
     @property
     def command(self) -> str:
@@ -79,7 +80,9 @@ class Request(Effort):
             return ""
         dtype = [f"dtype={failure['dtype']}"] if failure["dtype"] else []
         shape = [f"{name}={sizes[name]}" for name in shapes["axes"]] + dtype
-        return shlex.join([*self._what, "--shape", ",".join(shape), "--budget", f"{AGAIN}", "--seed", f"{self.seed}"])
+        limit = [] if self.limit == LIMIT else ["--limit", f"{self.limit:g}"]
+        words = ["--shape", ",".join(shape), "--budget", f"{AGAIN}", "--seed", f"{self.seed}", *limit]
+        return shlex.join([*self._what, *words])
 
     @property
     def _what(self) -> list[str]:

@@ -158,7 +158,7 @@ class TreeCase(BlocksCase):
     def _read_arrays(self, answer: Any) -> Tokens:
         try:
             predicts, index, counts = (np.asarray(one.tolist()) for one in answer)
-            rows = [predicts[index[b, : int(counts[b]) + 1]].tolist() for b in range(len(self.trees))]
+            rows = [predicts[_accepted(index[b], counts[b], len(predicts))].tolist() for b in range(len(self.trees))]
         except (AttributeError, IndexError, TypeError, ValueError) as error:
             raise Broken(f"leaves what cannot be read: {type(error).__name__}: {error}") from None
         return self.read(rows)
@@ -195,6 +195,16 @@ class TreeCase(BlocksCase):
             walked = outcomes(partial(_emitted, fault, tree, rows))
             emitted = {(*before, one): a * b for before, a in emitted.items() for one, b in walked.items()}
         return self.law_of({self.as_outcome(rows): probability for rows, probability in emitted.items()})
+
+
+def _accepted(index: Array, count: Any, nodes: int) -> Array:
+    """The places of the tokens that are emitted. An engine reads the next row where they are more than a row has."""
+    if not 0 <= count < len(index):
+        raise ValueError(f"accept_token_num is {count}; expected 0 to {len(index) - 1}")
+    places = index[: int(count) + 1]
+    if places.min() < 0 or places.max() >= nodes:
+        raise ValueError(f"accept_index has {places.tolist()} for {count} accepted; expected 0 to {nodes - 1}")
+    return places
 
 
 def _emitted(fault: gated.TreeFault, tree: Tree, rows: Array, coins: Coins) -> Tokens:

@@ -117,7 +117,7 @@ class Failing:
         """The arguments of the call that went wrong, where it is known which one that was."""
         if not isinstance(fault.task, Edges | Enumerate):
             return case.call_arguments(fault.task.inputs(case, self.search.seed), fault.task.place(fault.call))
-        return {} if fault.kind in LOST else case.call_arguments(fault.inputs, fault.call)
+        return {} if fault.inputs is None else case.call_arguments(fault.inputs, fault.call)
 
     def _arguments(self, case: Case) -> dict[str, Any]:
         inputs = case.inputs(1, np.random.default_rng(self.search.seed))

@@ -145,12 +145,26 @@ class _ArgumentWatcher:
     changed: set[int] = field(default_factory=set)
 
     def __call__(self, *arguments: Any) -> Any:
-        before = [argument.copy() if isinstance(argument, np.ndarray) else None for argument in arguments]
+        before = [_copied(argument) for argument in arguments]
         answer = self.function(*arguments)
         for place, (old, new) in enumerate(zip(before, arguments, strict=True)):
-            if old is not None and not np.array_equal(old, new, equal_nan=old.dtype.kind == "f"):
+            if old is not None and not _alike(old, new):
                 self.changed.add(place + 1)
         return answer
+
+
+def _copied(argument: Any) -> Any:
+    """A copy of an array or a tensor; None of anything else."""
+    if isinstance(argument, np.ndarray):
+        return argument.copy()
+    return argument.clone() if hasattr(argument, "clone") else None
+
+
+def _alike(old: Any, new: Any) -> bool:
+    """Whether an array or a tensor holds what its copy does."""
+    if isinstance(old, np.ndarray):
+        return np.array_equal(old, new, equal_nan=old.dtype.kind == "f")
+    return bool(old.shape == new.shape and (old == new).all())
 
 
 @dataclass(frozen=True)
@@ -207,8 +221,8 @@ class Fault:
 
     @property
     def at_the_ends(self) -> bool:
-        """Whether it only shows with coins at their ends, and the process that calls is not lost."""
-        return self.kind == "edge" or self.rare or (isinstance(self.task, Edges) and self.kind not in LOST)
+        """Whether it only shows with coins at their ends, which are known then, and no process is lost."""
+        return self.kind == "edge" or self.rare or (isinstance(self.task, Edges) and bool(self.uniforms))
 
 
 def attempt(

@@ -26,7 +26,9 @@ from simlab.child import Child, Shared
 from simlab.messages import SPLIT
 
 FIRST = 3.0  # times the limit of a call is what a process may take over its first one: it may have to compile
+PREPARING = 120.0  # seconds before the first call of a task, in which its rows are made: no time of the function
 BEFORE_THE_FORK = " (if it uses threads or a device that were started before: processes=0)"
+MAKING, CALLING = 0.0, 1.0  # what a process says of itself: it makes what is asked, or it has begun to call
 
 
 MOST = 256  # processes
@@ -47,6 +49,7 @@ class Counter:
         self.function, self.shared = function, shared
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
+        self.shared.limit.value = CALLING
         try:
             answer = self.function(*arguments, **named)
         finally:
@@ -60,6 +63,7 @@ class Counter:
 
     def _many(self, many: Callable[[Sequence[Any]], Iterator[Any]], calls: Sequence[Any]) -> Iterator[Any]:
         """Several calls at once, which are counted as their answers are read."""
+        self.shared.limit.value = CALLING
         try:
             for answer in many(calls):
                 self.shared.beat.value += 1
@@ -132,7 +136,7 @@ class WorkerPool:
             return worker.answer(self.hint)
         if not worker.process.is_alive() and not worker.pipe.poll():  # a copy of it may hold the pipe open
             return worker.dead(self.hint)
-        waited = self.limit * (1.0 if worker.started else FIRST)
+        waited = worker.patience(self.limit)  # first: with a call the time begins anew
         if worker.silent() > waited:
             return worker.lost("hangs", f"does not return within {waited:g} s{self.hint}")
         return None
@@ -152,6 +156,7 @@ class _Worker(Child):
         self.task: Task | None = None
         self.number = 0  # of the task, which its answer bears as well
         self.answered = False  # whether it has ever done a task
+        self._calls = False  # whether the task has called the function, as far as was seen
         self._first = 0  # calls that had ended when the task began
         super().__init__(lambda pipe, shared: _serve(pipe, shared, function, cases, seed, which))
 
@@ -164,8 +169,16 @@ class _Worker(Child):
         """Whether a call has ever ended."""
         return self.answered or self.shared.beat.value > 0
 
+    def patience(self, limit: float) -> float:
+        """Seconds that its beat may stand still: those of a call, since one was seen to begin; before that many."""
+        if not self._calls and self.shared.limit.value == CALLING:
+            self._calls = True
+            self.watch()
+        return limit * (1.0 if self.started else FIRST) if self._calls else PREPARING
+
     def start(self, task: Task) -> None:
         self.task, self.number, self._first = task, self.number + 1, int(self.shared.beat.value)
+        self._calls, self.shared.limit.value = False, MAKING
         self.watch()
         with contextlib.suppress(OSError):  # the process has ended, which is seen when its answer is waited for
             self.pipe.send((self.number, task))

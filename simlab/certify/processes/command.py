@@ -90,7 +90,13 @@ class Command:
 
 def command(line: str, contract: str = "verify", folder: str = ".", seed: int = 0) -> Command:
     """A command line as a callable of a contract; raises ``ValueError`` where there is no such command."""
-    return Command(shlex.split(line), contract, Path(folder), seed)
+    try:
+        words = shlex.split(line)
+    except ValueError as error:
+        raise ValueError(
+            f"--command {line}: {error}; expected a program and its arguments, as a shell has them"
+        ) from None
+    return Command(words, contract, Path(folder), seed)
 
 
 def check_command(words: Sequence[str], folder: Path) -> None:
@@ -204,7 +210,8 @@ class _Running:
         except subprocess.TimeoutExpired:
             return f"closes its standard output before it has answered{self._partly()}"
         self.listener.join(ENDING)
-        how = f"exit status {status}" if status >= 0 else f"killed by {signal.Signals(-status).name}"
+        names = {each.value: each.name for each in signal.Signals}
+        how = f"exit status {status}" if status >= 0 else f"killed by {names.get(-status, f'signal {-status}')}"
         said = b" ".join(self.complaints).strip()
         complaint = f"; it says {protocol.readable(said)}" if said else ""
         return f"ends before it has answered ({how}){self._partly()}{complaint}"

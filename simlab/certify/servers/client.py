@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import re
 import ssl
 from collections.abc import Iterator
 from contextlib import suppress
@@ -149,7 +150,8 @@ class Endpoint:
 
 def _documents(text: str, stream: bool) -> Iterator[dict[str, Any]]:
     """The JSON documents of an answer: one, or those of a stream of events."""
-    parts = [line[5:].strip() for line in text.splitlines() if line.startswith("data:")] if stream else [text]
+    lines = re.split(r"\r\n|\n|\r", text) if stream else []  # other ends of lines may be in a token
+    parts = [line[5:].strip() for line in lines if line.startswith("data:")] if stream else [text]
     if not parts:
         raise Unanswered(f"answers a request for a stream without an event: {shown(text[:300])}")
     for part in parts:
@@ -157,11 +159,11 @@ def _documents(text: str, stream: bool) -> Iterator[dict[str, Any]]:
             return
         try:
             document = json.loads(part)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise Unanswered(f"answers with what is no JSON: {shown(part[:300])}") from None
         if not isinstance(document, dict):
             raise Unanswered(f"answers with {shown(document)}; expected an object")
-        if "error" in document:
+        if document.get("error") is not None:
             raise Unanswered(f"answers with an error: {shown(document['error'])}")
         yield document
 

@@ -309,12 +309,15 @@ def _band(axis: Axis, value: str, where: str) -> Band:
 
 
 def limits(text: str, axes: Sequence[Axis]) -> dict[str, int]:
-    """The most of each axis that a text such as ``V=65536,batch=64`` says; ``ValueError`` as of :func:`parsed`."""
+    """The most of each axis that a text such as ``V=65536,batch=64`` says; ``ValueError`` as of :func:`parsed`, or for
+    a range."""
     known, found = {axis.name: axis for axis in axes}, dict[str, int]()
     for name, value in _assigned(text, f"at-most {text!r}"):
         if name not in known:
             raise ValueError(f"{name!r} in at-most {text!r}; {meant(name, known)}expected one of {', '.join(known)}")
-        found[name] = _band(known[name], value, f"at-most {text!r}")[1]
+        least, found[name] = _band(known[name], value, f"at-most {text!r}")
+        if least != found[name]:
+            raise ValueError(f"{name}={value} in at-most {text!r}; expected one number, the most")
     return found
 
 

@@ -106,6 +106,7 @@ def test_too_few_calls_are_inconclusive_and_nothing_of_an_earlier_certificate_is
     ("words", "told"),
     [
         ("mine:good --at-most ''", "--at-most is ''; expected sizes such as V=65536,gamma=16"),
+        ("transformers-generate --arrays torch", "which the contract decode does not take"),
         ("--list --calls 3", "--calls belongs to a SPEC or --command"),
         ("--list --processes 0", "--processes belongs to a SPEC or --command"),
         ("--list --json a.json", "--json belongs to a certificate"),

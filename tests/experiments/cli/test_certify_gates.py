@@ -84,7 +84,9 @@ def test_junit_counts_what_failed(verdict: str, counts: tuple[int, ...]) -> None
 
 
 def test_junit_has_no_characters_that_xml_has_not() -> None:
-    ElementTree.fromstring(junit(certificate("breaks", told="a \x00 \x1b[31m")))
+    odd = "a \x00 \x1b[31m \udcff \uffff"
+    text = junit(certificate("breaks", told=odd) | {"subject": f"{odd}.py:verify"})
+    ElementTree.fromstring(text.encode())
 
 
 def test_sarif_places_a_finding_at_the_function(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,6 +97,10 @@ def test_sarif_places_a_finding_at_the_function(tmp_path: Path, monkeypatch: pyt
     assert (found["ruleId"], found["level"]) == ("lossy", "error")
     where = found["locations"][0]["physicalLocation"]
     assert where == {"artifactLocation": {"uri": "mine.py"}, "region": {"startLine": 4}}
+    (tmp_path / "my verifier.py").write_text("def verify(): pass")
+    (spaced,) = sarif(certificate("lossy") | {"subject": "my verifier.py:verify"})["runs"][0]["results"]
+    uri = spaced["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+    assert uri == "my%20verifier.py"  # a reference to a resource holds no space
     assert {rule["id"] for rule in run["tool"]["driver"]["rules"]} == {"lossy", "breaks", "inconclusive", "edge"}
     assert sarif(certificate())["runs"][0]["results"] == []
     elsewhere = sarif(certificate("lossy") | {"subject": "package.other:verify"})["runs"][0]["results"][0]

@@ -124,6 +124,8 @@ def test_a_failure_without_a_program_has_a_command(case: str, script: str | None
     document = {"failure": failure, "shapes": shapes((V, GAMMA)) | {"own": own}}
     assert request.again(document) == (f"simlab certify mine.py:verify {again}" if again else "")
     assert request.again(document | {"failure": None}) == ""
+    patient = Request("mine.py:verify", seed=7, limit=0.5)  # what hangs for 2 s is not seen with the usual limit
+    assert patient.again(document) == (f"simlab certify mine.py:verify {again} --limit 0.5" if again else "")
 
 
 # What comes of it ----------------------------------------------------------------------------------------------

@@ -262,7 +262,16 @@ def test_a_tree_is_that_of_sglang() -> None:
 
 @pytest.mark.parametrize(
     ("answer", "told"),
-    [(None, "returns 0 tokens"), ((np.zeros(6), 1, 2), "cannot be read"), ([0, 1], "cannot be read")],
+    [
+        (None, r"accept_index has \[-1\] for 0 accepted"),
+        ((np.zeros(6), 1, 2), "cannot be read"),
+        ([0, 1], "cannot be read"),
+        *(
+            ((np.zeros(3, int), np.array([[0, 1]]), np.array([count])), f"is {count}; expected 0 to 1")
+            for count in (-2, 2, 7)
+        ),
+        ((np.zeros(3, int), np.array([[0, -1]]), np.array([1])), "expected 0 to 2"),
+    ],
 )
 def test_trees_that_are_not_answered_are_told(answer: Any, told: str) -> None:
     case = CONTRACTS["tree_siblings"].cases()[0]

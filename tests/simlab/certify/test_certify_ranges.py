@@ -176,6 +176,8 @@ def test_what_numpy_has_not_and_what_is_beyond_a_limit_is_refused() -> None:
     with pytest.raises(ValueError, match="which NumPy has not"):
         makes("chain_uniforms", None, "bfloat16")
     assert callable(makes("chain_uniforms", "torch", "bfloat16"))
+    with pytest.raises(ValueError, match=r"V=5\.\.9 in at-most 'V=5\.\.9'; expected one number, the most"):
+        certify(verifier(), calls=1, at_most="V=5..9")
     with pytest.raises(ValueError, match="V is given twice in at-most 'V=9,V=50'; expected it once"):
         limits("V=9,V=50", CONTRACTS["verify"].axes)
     with pytest.raises(ValueError, match="beyond at-most"):

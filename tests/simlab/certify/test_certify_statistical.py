@@ -31,9 +31,9 @@ from simlab.certify.engine.evidence import Diagnosis, Evidence, calls_needed
 from simlab.certify.engine.exact import Exact
 from simlab.certify.engine.scripted import MOST
 from simlab.certify.engine.shrink import smallest_lossy_case
-from simlab.certify.engine.tasks import ASKED_AGAIN, Enumerate, Fault, Impossible, Sample
+from simlab.certify.engine.tasks import ASKED_AGAIN, Conduct, Counts, Enumerate, Fault, Impossible, Sample
 from simlab.certify.engine.workers import WorkerPool
-from simlab.certify.registry import CONTRACTS, makes
+from simlab.certify.registry import CONTRACTS, contract_named, makes
 from simlab.certify.shapes.drawing import Drawing
 from simlab.mutants.catalogue import Implementation, bugs, correct
 from simlab.mutants.gated.correct import CORRECT, all_coins_at_once
@@ -137,8 +137,14 @@ def test_hidden_state_and_changed_arguments_are_noted() -> None:
         p[0] = 0
         return tokens
 
+    def writes_tensors(p: Any, q: Any, drafts: Any, *coins: Any) -> Sequence[int]:
+        p[0] = 0
+        return [0]
+
     own = np.random.default_rng(0)
     assert quick(Hidden(writes), calls=10).notes == ("changes its argument 1 in place",)
+    case = contract_named("chain_uniforms", "torch").cases()[0]
+    assert Conduct(0).run(case, writes_tensors, 0) == ("changes its argument 1 in place",)
     (note,) = quick(Hidden(lambda p, q, drafts, rng: LOSSLESS(p, q, drafts, own)), calls=10).notes
     assert "hidden state" in note
     assert "global" in quick(_from_the_global_generator, calls=10).notes[0]
@@ -202,6 +208,50 @@ def test_what_it_started_ends_with_it(tmp_path: Any) -> None:
     assert certificate.verdict == "breaks"
     assert "does not return within 1.5 s" in certificate.summary
     assert gone(int((tmp_path / "pid").read_text()))
+
+
+class _MadeSlowly(Sequence[Any]):
+    """Cases that take longer to make than a call may."""
+
+    def __len__(self) -> int:
+        return 1
+
+    def __getitem__(self, i: Any) -> Any:
+        time.sleep(0.8)
+        return CONTRACTS["verify"].cases()[0]
+
+
+def test_the_time_in_which_a_case_is_made_is_no_time_of_a_call() -> None:
+    """Rows of 2^23 numbers take seconds to make; a call that hangs is still known by the limit."""
+
+    def hangs(p: np.ndarray, q: np.ndarray, drafts: np.ndarray, rng: np.random.Generator) -> Any:
+        time.sleep(600)
+
+    for function, found in ((LOSSLESS, Counts), (hangs, Fault)):
+        with WorkerPool(function, _MadeSlowly(), 0, 1, 0.2) as pool:
+            tasks = pool.run(Sample(0, number, 1) for number in range(2 if found is Counts else 1))
+            assert [type(one) for one in tasks] == [found] * (2 if found is Counts else 1)
+
+
+@pytest.mark.parametrize("how", ["ends a generator", "forks"])
+def test_what_is_lost_at_the_end_of_a_coin_is_a_finding(how: str) -> None:
+    """With no coins that are known, and no arguments: it can be told all the same."""
+
+    def verify(p: np.ndarray, q: np.ndarray, drafts: np.ndarray, rng: np.random.Generator) -> Any:
+        first = rng.random()
+        if first == 0 and how == "forks":
+            os.fork()
+        elif first == 0:
+            raise GeneratorExit("no more")
+        return LOSSLESS(p, q, drafts, rng)
+
+    certificate = quick(verify, calls=8)
+    assert certificate.verdict == "breaks"
+    assert certificate.edge is None
+    told = "in two processes" if how == "forks" else "raises GeneratorExit: no more"
+    assert told in certificate.summary
+    assert certificate.failure
+    assert not certificate.failure.at_the_ends
 
 
 def test_messages_and_settings_of_others_are_borne() -> None:

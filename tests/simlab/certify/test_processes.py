@@ -113,7 +113,7 @@ while True: n = asked(); words(2 * n, *[1, 0] * n)
     assert "seed 5" in seeds
 
 
-@pytest.mark.parametrize("line", ["./no-such-verifier", "no-such-verifier --fast", "", str(CLIENTS)])
+@pytest.mark.parametrize("line", ["./no-such-verifier", "no-such-verifier --fast", "", "python 'open", str(CLIENTS)])
 def test_a_command_that_does_not_exist_is_refused(line: str) -> None:
     with pytest.raises(ValueError, match="--command"):
         command(line)

@@ -186,6 +186,7 @@ BAD = {
     "HTML": (said(200, "text/html", "<html>Log in</html>"), "answers with HTML: '<html>Log in</html>'"),
     "no JSON": (said(200, "application/json", "ready"), "answers with what is no JSON: 'ready'"),
     "a list": (said(200, "application/json", "[1]"), "answers with [1]; expected an object"),
+    "brackets": (said(200, "application/json", "[" * 100_000), "answers with what is no JSON: '[[["),
     "an error": (said(200, "application/json", '{"error": "no slot"}'), "answers with an error: 'no slot'"),
     "nothing of use": (said(200, "application/json", '{"text": "a"}'), "expected an object with content"),
     "too many tokens": (
@@ -214,6 +215,17 @@ def test_an_end_is_an_outcome_and_text_is_read_where_there_are_no_tokens() -> No
         ('{"content": "abcdef"}', ("a", "b", "c")),
     ):
         assert completed(Request(tokens=3), said(200, "application/json", text)).tokens == wanted
+
+
+def test_a_token_may_hold_what_ends_a_line_elsewhere_and_an_error_may_be_none() -> None:
+    """A line separator of Unicode is as it is in JSON, and ends no line of a stream of events."""
+    for text in ("a\u2028b", "a\x85b"):
+        event = json.dumps({"content": text, "tokens": [3], "error": None}, ensure_ascii=False)
+        for stream, kind, told in (
+            (True, "text/event-stream", f"data: {event}\r\n\r\ndata: [DONE]\n\n"),
+            (False, "application/json", event),
+        ):
+            assert completed(Request(tokens=1, stream=stream), said(200, kind, told)).tokens == (3,)
 
 
 def test_dropped_connections_are_asked_again_counted_and_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
