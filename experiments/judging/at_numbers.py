@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from experiments.judging.in_bounds import RuleInBounds, VerifierInBounds, fraction_near
 from simlab.arrays import is_exact
 from simlab.candidates import Verifier, verified_law
 from simlab.decoders import Decoder
@@ -29,7 +30,6 @@ from theory.symbolic.unknown import Refused
 MADE = Rule, Decoder, Verifier
 RUNS = 20  # runs at rows of numbers
 LONGEST_RUNS = 5.0  # seconds after which there is no further run
-LARGEST = 10**6  # denominator of a fraction that a float stands for
 TABLES = 3  # of random rows, at which a decoder is run
 
 
@@ -67,9 +67,28 @@ def of_size(made: Any, size: int) -> Any:
 
 
 def _is_brought(value: Any) -> bool:
-    """Whether it is a rule, a verifier or a decoder, and none of this house."""
-    house = value is None or type(value).__module__.partition(".")[0] == "simlab"
-    return isinstance(value, RuleOnUnknowns) or not house
+    """Whether it is a rule, a verifier or a decoder, and none of this house; or one that is made with such a one."""
+    if value is None:
+        return False
+    if isinstance(value, RuleOnUnknowns) or type(value).__module__.partition(".")[0] != "simlab":
+        return True
+    return any(isinstance(part, MADE) and _is_brought(part) for part in getattr(value, "__dict__", {}).values())
+
+
+def held(made: Any) -> Any:
+    """What was brought with its answers looked at, where nobody else does; all else as it is."""
+    if isinstance(made, Rule | Verifier):
+        if isinstance(made, UserRule) or not _is_brought(made):
+            return made
+        return RuleInBounds(made) if isinstance(made, Rule) else VerifierInBounds(made)
+    if made is None or isinstance(made, MADE):
+        return made
+
+    def of(size: int) -> Any:
+        return held(made(size))
+
+    of.__name__ = getattr(made, "__name__", repr(made))
+    return of
 
 
 def _sequences_off(decoder: Decoder, rule: Rule, sizes: Sequence[int], zeros: bool, length: int) -> str:
@@ -115,7 +134,7 @@ def _wrong_at(one: Rule | Verifier, stated: Statement | None, p: np.ndarray, q: 
     """
     try:
         exact = _step(one, p, q, count)
-        *law, accepted = map(_fraction_near, (*exact.law, exact.acceptance))
+        *law, accepted = (Fraction(fraction_near(value)) for value in (*exact.law, exact.acceptance))
         if stated and not Emitted(p, q, np.array(law, dtype=object), accepted).fulfils(stated):
             return f"{stated.text} is false there"
         found = _step(one, p.astype(np.float64), q.astype(np.float64), count)
@@ -127,11 +146,6 @@ def _wrong_at(one: Rule | Verifier, stated: Statement | None, p: np.ndarray, q: 
     except Exception as error:
         return f"it raises {last_line(error)}"
     return "floats get other answers than fractions" if off else ""
-
-
-def _fraction_near(value: Any) -> Fraction:
-    """A number as a fraction; of a float the one that it stands for, where masses are few powers of two."""
-    return Fraction(value).limit_denominator(LARGEST) if isinstance(value, float) else Fraction(value)
 
 
 def _step(one: Rule | Verifier, p: np.ndarray, q: np.ndarray, count: int) -> Step:

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import cache, partial
+from functools import cache, update_wrapper
 from math import isfinite
 from pathlib import Path
 from time import perf_counter
@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from experiments.apart import Link, Lost, Unfit, answer_apart
-from experiments.judging.at_numbers import MADE, of_size, otherwise
+from experiments.judging.at_numbers import MADE, held, of_size, otherwise
 from experiments.judging.load_object import EXPECTED, as_rule, load_object, needed, rule_of
 from experiments.judging.measures import codebook
 from experiments.results import versions, write_json, write_text
@@ -50,8 +50,10 @@ IMPORTING = 120.0  # seconds that an import may take
 HEARD = 0.1  # seconds between two reports of progress
 BROKEN = f"the rule raises {BrokenRule.__name__}: "  # what is wrong is said after it
 FICKLE = "it answers now this way, now that"
+ANY = "accepts == accepts"  # true of every rule that keeps its contract
 AGAIN = 8  # runs at the rows of a counterexample
 OTHERWISE = "it answers otherwise at rows of numbers"
+DECIMAL = re.compile(r"(?<![\w.])(?=[\d_]*[.eE])(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?![\w.])")
 OF_SIZE = ["size"], ["vocabulary"], ["V"]  # the argument of a function from V to a rule
 
 
@@ -75,7 +77,8 @@ def prove(
     What is brought is run on numbers that are not known, and may look at what numbers it gets, or draw some at random.
     So a rule or a verifier of which something is proven is run at a few rows as well, as fractions and as floats, a few
     times, and a decoder that is proven lossless at a few tables: it is ``unknown`` where they do otherwise there. What
-    they do otherwise at other rows, or once in a hundred runs, is not surely seen.
+    they do otherwise at other rows, or once in a hundred runs, is not surely seen. A class of a rule or a verifier is
+    held to its contract as two functions are (:mod:`experiments.judging.in_bounds`): what is no mass proves nothing.
 
     Parameters
     ----------
@@ -110,32 +113,63 @@ def prove(
 
     sizes = (size,) if isinstance(size, int) else tuple(size or ())
     _check_verified_by(made, rule)
+    _check_digits(that)
     verified = None if rule is None else of_size(_subject(rule, {}), sizes[0] if sizes else 2)
+    asked, verifying = held(made), held(verified)
+
+    def unknown(why: str) -> Answer:
+        told = f"V = {', '.join(map(str, sizes or ((2,) if isinstance(made, Decoder) else (2, 3))))}"
+        return Answer("unknown", _name(made), that, told, "", 0, perf_counter() - until + limit, why=why)
+
     try:
         answer = prove_for_all(
-            made, that, sizes, rule=verified, length=length, count=count, zeros=zeros, limits=limits, progress=going_on
+            asked,
+            that,
+            sizes,
+            rule=verifying,
+            length=length,
+            count=count,
+            zeros=zeros,
+            limits=limits,
+            progress=going_on,
         )
-    except (Refused, Unsound) as error:
-        told = f"V = {', '.join(map(str, sizes or ((2,) if isinstance(made, Decoder) else (2, 3))))}"
-        if isinstance(error, Unsound):
-            error = Refused(f"nothing follows from what it does: {error}")
-        return Answer("unknown", _name(made), that, told, "", 0, perf_counter() - until + limit, why=str(error))
-    if answer.outcome == "counterexample" and isinstance(made, RuleOnUnknowns) and not _repeats(made, answer):
+        if answer.outcome == "proven" and verifying is not verified:  # decoders do not look at what it answers
+            kept = prove_for_all(verifying, ANY, sizes or (2,), zeros=zeros, limits=limits, progress=going_on)
+            if kept.outcome != "proven":
+                why = kept.why.removeprefix(BROKEN) + "".join(
+                    f"; {name} = ({', '.join(map(str, row))})" for name, row in kept.rows.items()
+                )
+                return replace(answer, outcome="unknown", why=f"of the rule that it verifies by: {why}", spaces=())
+    except Refused as error:
+        return unknown(str(error))
+    except Unsound as error:
+        return unknown(f"nothing follows from what it does: {error}")
+    except BrokenRule as error:
+        if isinstance(made, Decoder):
+            raise
+        return unknown(str(error) if isinstance(made, Verifier) else FICKLE)
+    if answer.outcome == "counterexample" and not isinstance(made, Decoder | Verifier) and not _repeats(asked, answer):
         return replace(answer, outcome="unknown", why=f"at the rows that were found {FICKLE}", rows={}, values={})
     if answer.outcome == "proven" and (why := otherwise(made, verified, that, sizes, zeros, length, count)):
         return replace(answer, outcome="unknown", why=f"{OTHERWISE}: {why}", spaces=())
     return replace(answer, why=answer.why.removeprefix(BROKEN))
 
 
-def _repeats(rule: RuleOnUnknowns, answer: Answer) -> bool:
+def _repeats(made: Any, answer: Answer) -> bool:
     """Whether a rule does the same at the rows of a counterexample whenever it is run there."""
-    if not {"law", "accepts"} <= answer.values.keys():
-        return True
     p, q = (np.array([answer.rows[name]], dtype=object) for name in ("p", "q"))
-    steps = [rule.step_rows(p, q) for _ in range(AGAIN)]
-    return all(
-        (s.law[0].tolist(), s.acceptance[0]) == (list(answer.values["law"]), answer.values["accepts"]) for s in steps
-    )
+    rule = of_size(made, p.shape[-1])
+    wanted = None if answer.why else (list(answer.values["law"]), answer.values["accepts"])
+    return all(_answers(rule, p, q) == wanted for _ in range(AGAIN))
+
+
+def _answers(rule: Rule, p: np.ndarray, q: np.ndarray) -> tuple[Any, Any] | None:
+    """What a rule emits and how often it accepts; None where it raises."""
+    try:
+        step = rule.step_rows(p, q)
+    except Exception:
+        return None
+    return step.law[0].tolist(), step.acceptance[0]
 
 
 # Subjects --------------------------------------------------------------------------------------------------------
@@ -206,7 +240,8 @@ def _subject_from(value: Any, spec: str, given: Mapping[str, Any]) -> Any:
             return value
     elif given:
         raise ValueError(f"{spec} is made already; expected no settings")
-    return RuleOnUnknowns(as_rule(value, spec, lambda size: codebook(0, size)).functions, spec)
+    name = f"{spec} of the codebook of seed 0" if needed(value) == ["codebook"] else spec
+    return RuleOnUnknowns(as_rule(value, spec, lambda size: codebook(0, size)).functions, name)
 
 
 def _name(value: Any) -> str:
@@ -376,12 +411,20 @@ def prove_apart(
 
 def _read(that: str, others: tuple[str, ...], own: tuple[str, ...]) -> None:
     """Raises ``ValueError`` where that is no statement, with the name that a mistyped one was meant to be."""
+    _check_digits(that)
     try:
         read_statement(that, others, own)
     except ValueError as error:
         known = (LOSSLESS, FRONTIER, *own, *others)
         near = [meant(word, known) for word in re.findall(r"[a-z][\w-]*", that) if word not in known]
         raise ValueError(str(error).replace("expected", "".join(near) + "expected", 1)) from None
+
+
+def _check_digits(that: str) -> None:
+    """Raise ``ValueError`` for a decimal number that a float, as which it is read, does not hold."""
+    for number in DECIMAL.findall(that):
+        if Fraction(number.replace("_", "")) != Fraction(str(float(number))):
+            raise ValueError(f"that is {that!r}: {number} has more digits than are read; expected a fraction, as 1/3")
 
 
 def _check_verified_by(subject: Any, rule: Any) -> None:
@@ -399,7 +442,9 @@ def _check_asked(subject: Any, length: int | None, count: int | None) -> None:
 
 
 def _watched_rule(rule: RuleOnUnknowns, link: Link, limit: float) -> RuleOnUnknowns:
-    called = partial(link.within, limit)
+    def called(function: Callable[..., Any]) -> Callable[..., Any]:
+        return update_wrapper(link.within(limit, function), function, updated=())  # it takes the same arguments
+
     return RuleOnUnknowns(cache(lambda size: Functions(*map(called, rule.functions(size)))), rule.name)
 
 

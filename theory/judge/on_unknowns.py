@@ -95,7 +95,8 @@ def _exact(value: Any, name: str, expected: str) -> Any:
         return value
     if isinstance(value, Rational | np.integer | np.bool):
         return value
-    if isinstance(value, Real) and float(value).is_integer():  # a written 1.0 says what it means
+    whole = isinstance(value, Real) and float(value).is_integer() and value == float(value)
+    if whole:  # a written 1.0 says what it means
         return int(float(value))
     if isinstance(value, Real) and np.isfinite(float(value)):
         raise Refused(f"{name} answers {float(value)!r}, a float, where rows are exact; write a Fraction")

@@ -11,7 +11,7 @@ import signal
 import subprocess
 import threading
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,27 @@ from simlab.certify.registry import contract_named
 CHUNK = 1 << 16  # bytes that are read or written at once
 REMEMBERED = 5  # last lines of its standard error
 ENDING = 1.0  # seconds that a process has to end by itself
+UNSENT = {
+    "decode": "a model that is called cannot be sent",
+    "tree_siblings": "three arrays cannot be answered",
+}
+
+
+def _padded(target: Array) -> tuple[int, int]:
+    return target.shape[0], target.shape[1]
+
+
+def _ending(ends: Array) -> tuple[int, int]:
+    return len(ends), 1 + int(np.diff(ends, prepend=0).max())
+
+
+# contracts of batches: the sequences of a call, and how many tokens come of the longest, by one of its arguments
+BATCHES: dict[str, tuple[int, Callable[[Array], tuple[int, int]]]] = {
+    "verify_batch": (0, _padded),
+    "batch_uniforms": (3, _padded),
+    "flat_exponential": (1, _ending),
+    "flat_tokens": (1, _ending),
+}
 
 
 class Command:
@@ -52,8 +73,10 @@ class Command:
     apart = True  # no thread or device of the caller is in it
 
     def __init__(self, words: Sequence[str], contract: str, folder: Path, seed: int = 0) -> None:
-        if contract == "decode":
-            raise ValueError("--contract decode: a model that is called cannot be sent to a command; every other can")
+        if contract in UNSENT:
+            raise ValueError(
+                f"--contract {contract}: {UNSENT[contract]}; every other contract can be sent to a command"
+            )
         self.words, self.contract, self.folder, self.seed = list(words), contract, folder.absolute(), seed
         self.own_randomness = "rng" in contract_named(contract).signature
         self._running: _Running | None = None
@@ -121,9 +144,10 @@ def _arrays(arguments: tuple[Any, ...]) -> list[Array]:
 
 def _shaped(tokens: Array, contract: str, arguments: Sequence[Array]) -> Array:
     """An answer in the shape of its contract: a batch has a row for each of its sequences."""
-    if contract != "verify_batch":
+    if contract not in BATCHES:
         return tokens
-    batch, width = arguments[0].shape[:2]
+    place, sizes = BATCHES[contract]
+    batch, width = sizes(arguments[place])
     if len(tokens) != batch * width:
         raise Broken(f"answers with {len(tokens)} tokens; expected {batch} rows of {width}, padded with -1")
     return tokens.reshape(batch, width)

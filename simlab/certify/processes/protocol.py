@@ -27,7 +27,7 @@ from simlab.messages import shown
 VERSION = 1
 NAME = "simlab-certify"
 WORD = 8  # bytes
-MOST_TOKENS = 1 << 12  # of an answer: more than any case has
+MOST_TOKENS = 1 << 15  # of an answer: as many as a call has rows, at most
 LINE = 256  # bytes of a greeting, at most
 
 Arguments = Sequence[Array]

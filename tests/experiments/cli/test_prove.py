@@ -6,7 +6,9 @@ import json
 import re
 import shlex
 from fractions import Fraction as F
+from itertools import count
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,15 +17,19 @@ from experiments.cli.main import main
 from experiments.cli.options import read_value
 from experiments.cli.showing import bar
 from experiments.judging import at_numbers, proving
+from experiments.judging.in_bounds import RuleInBounds
 from experiments.judging.proving import prove
+from simlab.arrays import at
+from simlab.candidates import Candidates, Recursive, Verified
 from simlab.decoders import Sjd
-from simlab.rules import Amplify, Speculative
-from tests.support.callables import RULES
+from simlab.rules import Amplify, Rule, Speculative, Step
+from tests.support.callables import PLAIN, RULES
 from tests.support.cli import usage_error
 from theory.failures import CheckFailed
 from theory.judge.on_unknowns import BrokenRule, RuleOnUnknowns
 from theory.judge.user_rule import Functions
 from theory.proofs import making
+from theory.symbolic import small_rows
 from theory.symbolic.unknown import Refused
 
 pytestmark = pytest.mark.cli
@@ -312,6 +318,154 @@ def test_a_function_of_other_arguments_is_broken_and_not_unknown() -> None:
     found = prove((lambda p, q: 1, lambda p, q, x: p), size=2)
     assert found.outcome == "counterexample"
     assert "takes 2 positional arguments" in found.why
+
+
+class Half(Rule):
+    """Accepts half of all drafts; the rest that brings the law to p is below 0 where q is above 2p."""
+
+    def accept_rows(self, p: np.ndarray, q: np.ndarray, x: np.ndarray) -> np.ndarray:
+        return np.full(x.shape, F(1, 2) if p.dtype == object else 0.5)
+
+    def weights_rows(self, p: np.ndarray, q: np.ndarray, x: np.ndarray) -> np.ndarray:
+        return 2 * p - q
+
+
+class Two(Half):
+    def accept_rows(self, p: np.ndarray, q: np.ndarray, x: np.ndarray) -> np.ndarray:
+        return np.full(x.shape, 2)
+
+    def weights_rows(self, p: np.ndarray, q: np.ndarray, x: np.ndarray) -> np.ndarray:
+        return 2 * q - p
+
+
+class Claims(Speculative):
+    """Says of its step what is not so."""
+
+    def accept_rows(self, p: np.ndarray, q: np.ndarray, x: np.ndarray) -> np.ndarray:
+        return np.full(x.shape, 1)
+
+    def step_rows(self, p: np.ndarray, q: np.ndarray) -> Step:
+        return Speculative().step_rows(p, q)
+
+
+class Beyond(Recursive):
+    """Accepts more than there is, and draws less than nothing."""
+
+    def verify(self, p: np.ndarray, q: np.ndarray, x: np.ndarray, candidates: Candidates) -> Verified:
+        return Verified(2 * p, -p)
+
+
+class Whatever(Recursive):
+    """Calls accepted whatever it draws."""
+
+    def verify(self, p: np.ndarray, q: np.ndarray, x: np.ndarray, candidates: Candidates) -> Verified:
+        return Verified(p, p * 0)
+
+
+class WithOnes(Rule):
+    """A lossless rule with a written 1.0, which makes floats of fractions."""
+
+    def accept_rows(self, p: np.ndarray, q: np.ndarray, x: np.ndarray) -> np.ndarray:
+        return np.minimum(1.0, at(p, x) / np.where(at(q, x) > 0, at(q, x), 1))
+
+
+class Everything(Rule):
+    def accept_rows(self, p: np.ndarray, q: np.ndarray, x: np.ndarray) -> Any:
+        return 1  # which stands for all drafts
+
+
+@pytest.mark.parametrize(
+    ("subject", "that", "outcome", "why"),
+    [
+        (Half, "lossless", "counterexample", "the residual for x = 1 holds -1; expected probabilities >= 0"),
+        (Two, "accepts > 1", "counterexample", "accept_rows gives 2 for x = 0; expected a number from 0 to 1"),
+        (Claims, "lossless", "counterexample", "step_rows gives another step"),
+        (lambda size: Half(), "lossless", "counterexample", "the residual for x = 1 holds -1"),
+        (Beyond, "accepts >= 2", "unknown", "for the candidates 0, 0 holds"),
+        (Whatever, "accepts >= alpha", "unknown", "it accepts 1 for the candidates 0, 0; expected one of them"),
+        (Recursive(rule=Half()), "lossless", "unknown", "expected probabilities >= 0"),
+        (Everything, "accepts == 1", "proven", ""),
+        (WithOnes, "lossless", "proven", ""),
+    ],
+)
+def test_masses_that_are_no_probabilities_prove_nothing(subject: Any, that: str, outcome: str, why: str) -> None:
+    found = prove(subject, that, size=2)
+    assert found.outcome == outcome, found
+    assert why in found.why
+
+
+def test_a_decoder_proves_nothing_by_a_rule_that_breaks_its_contract() -> None:
+    found = prove(Sjd(window=1), length=2, rule=Half())
+    assert found.outcome == "unknown"
+    assert found.why.startswith("of the rule that it verifies by: the residual for x = 1 holds -1;")
+    assert found.why.endswith("p = (1, 0); q = (0, 1)")
+    assert prove(Sjd(window=1), length=2, rule=WithOnes()).outcome == "proven"
+
+
+def test_a_verifier_of_this_house_is_tried_with_the_rule_that_was_brought() -> None:
+    class InFloats(Speculative):
+        def accept_rows(self, p: np.ndarray, q: np.ndarray, x: np.ndarray) -> np.ndarray:
+            found = super().accept_rows(p, q, x)
+            return found if p.dtype == object else found * 0 + 1
+
+    found = prove(Recursive(rule=InFloats()), size=2)
+    assert found.outcome == "unknown"
+    assert "floats get other answers than fractions" in found.why
+
+
+@pytest.mark.parametrize("subject", [WithOnes(), Recursive(rule=WithOnes())])
+def test_what_floats_round_refutes_nothing(subject: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(small_rows, "SEARCH", 0.5)
+    found = prove(subject, size=3, limit=0)  # so that it is only looked for rows at which it fails
+    assert found.outcome == "unknown", found
+    assert found.why.startswith("it took 0 s")
+
+
+def test_floats_at_rows_of_large_denominators_say_too_little() -> None:
+    small, large = (np.array([[F(1, size), F(size - 1, size)]], dtype=object) for size in (7, 1_000_003))
+    assert (RuleInBounds(WithOnes()).step_rows(small, small[:, ::-1]).law == small).all()
+    with pytest.raises(Refused, match="it answers with floats"):
+        RuleInBounds(WithOnes()).step_rows(large, small)
+
+
+def test_a_rule_that_raises_now_and_then_is_unknown() -> None:
+    calls = count()
+
+    def accept(p: np.ndarray, q: np.ndarray, x: int) -> object:
+        if next(calls) % 7 < 3:
+            raise RuntimeError("not now")
+        return 1
+
+    found = prove((accept, lambda p, q, x: p), "accepts == 1", size=2)
+    assert (found.outcome, found.why) == ("unknown", f"at the rows that were found {proving.FICKLE}")
+
+
+@pytest.mark.parametrize("number", ["0.24999999999999999999", "1e-400", ".33333333333333333333"])
+def test_a_number_that_no_float_holds_is_refused(number: str) -> None:
+    with pytest.raises(ValueError, match=f"{number} has more digits than are read; expected a fraction"):
+        prove(Speculative, f"tv<={number}", size=2)
+    for read in ("0.1", "1e-3", ".5", "1_0.5", "1/3", "1."):
+        assert prove(Speculative, f"tv <= {read}", size=2).outcome == "proven"
+
+
+@pytest.mark.skipif(np.finfo(np.longdouble).nmant < 60, reason="long numbers are no longer than others")
+def test_a_long_number_beside_a_whole_one_is_not_whole() -> None:
+    less = np.longdouble(1) - np.longdouble(2) ** -60
+    assert prove((lambda p, q, x: less, lambda p, q, x: p), "accepts == 1", size=2).outcome == "unknown"
+
+
+def test_what_comes_of_one_codebook_is_told(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "near.py").write_text(f"{PLAIN}\ndef make(codebook):\n    return accept, residual\n")
+    assert main(["prove", "near.py:make", "--size", "2"]) == 0
+    assert "near.py:make of the codebook of seed 0, V = 2: lossless" in capsys.readouterr().out
+
+
+def test_a_function_of_other_arguments_is_refuted_in_a_process_of_its_own(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "two.py").write_text("def accept(p, q):\n    return 1\n\ndef residual(p, q, x):\n    return p\n")
+    assert main(["prove", "two.py"]) == 1
+    assert "takes 2 positional arguments but 3 were given\np = (1, 0)" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

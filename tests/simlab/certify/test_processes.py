@@ -21,6 +21,7 @@ from simlab.certify.engine.exact import ROUNDING, AtTheEdge, Exact
 from simlab.certify.engine.tasks import Counts, Edges, Enumerate, Impossible, Sample
 from simlab.certify.engine.workers import WorkerPool
 from simlab.certify.processes import command, protocol
+from simlab.certify.processes.command import _shaped as shaped
 from simlab.certify.registry import CONTRACTS
 from simlab.mutants.gated.contracts import reference
 from tests.support.certify import evidence, wrong
@@ -119,9 +120,34 @@ def test_a_command_that_does_not_exist_is_refused(line: str) -> None:
         command(line)
 
 
-def test_a_model_cannot_be_sent() -> None:
-    with pytest.raises(ValueError, match="a model that is called cannot be sent"):
-        command(PYTHON, "decode")
+@pytest.mark.parametrize(
+    ("contract", "told"),
+    [("decode", "a model that is called cannot be sent"), ("tree_siblings", "three arrays cannot be answered")],
+)
+def test_what_cannot_be_sent_or_answered_is_refused(contract: str, told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        command(PYTHON, contract)
+
+
+@pytest.mark.exact
+@pytest.mark.parametrize("contract", ["batch_uniforms", "flat_exponential", "flat_tokens"])
+def test_the_answer_of_a_batch_is_read_row_by_row(contract: str) -> None:
+    """Of every case, by what the right code emits."""
+    right = reference(contract)
+    for case in CONTRACTS[contract].cases():
+        inputs, given = case.inputs(1, np.random.default_rng(0)), list[Any]()
+
+        def noted(*arguments: Any, given: list[Any] = given) -> Any:
+            given[:] = arguments
+            return right(*arguments)
+
+        emitted = case.ask(noted, inputs, 0, np.random.default_rng(1))
+        flat = np.ravel(np.asarray(right(*given)))
+
+        def answered(*arguments: Any, flat: Any = flat) -> Any:
+            return shaped(flat, contract, [np.asarray(one) for one in arguments])
+
+        assert case.ask(answered, inputs, 0, np.random.default_rng(1)) == emitted
 
 
 @pytest.mark.exact
@@ -136,6 +162,8 @@ def test_frames_hold_what_they_say() -> None:
     assert body[:, [0, 1, 3]].copy().view("<f8").tolist() == [[0.25, 0.75, 0.5]] * 3
     answer = protocol.answers(np.array([2, 5, 6, 0, 1, 7]), 3)
     assert [tokens.tolist() for tokens in answer] == [[5, 6], [], [7]]
+    many = np.arange(256 * 97)  # of the largest batch, with the longest drafts
+    assert np.array_equal(*protocol.answers(np.array([len(many), *many]), 1), many)
 
 
 @pytest.fixture(scope="module", params=["python", "c++", "rust"])

@@ -1,0 +1,127 @@
+"""Rules and verifiers of somebody else, held to their contract while something is proven of them.
+
+A law is a sum, in which masses below 0 cancel those that are too large: what comes to p so can be drawn from by nobody.
+So where a class of somebody else is run on exact rows, of fractions or of numbers that are not known, what it answers
+is looked at. A float that it makes of fractions, by a written 1.0, is read as the fraction that it stands for, where
+rows are of small denominators: of others it says too little.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import isfinite, lcm, prod
+from typing import Any
+
+import numpy as np
+
+from simlab.arrays import Array
+from simlab.candidates import Candidates, Verified, Verifier
+from simlab.rules import Rule, Step
+from theory.judge.on_unknowns import BrokenRule
+from theory.judge.user_rule import exact_pmf
+from theory.symbolic.unknown import Refused, Unknown
+
+LARGEST = 10**6  # denominator of a fraction that a float stands for
+
+
+class RuleInBounds(Rule):
+    """A rule on exact rows, as it is.
+
+    Its step raises :class:`BrokenRule` where a draft that can be drawn is not accepted with a probability, is not
+    replaced by a pmf where it can be rejected, or where the step itself is not what these two come to.
+    """
+
+    def __init__(self, rule: Rule) -> None:
+        self.rule = rule
+
+    def __repr__(self) -> str:
+        return repr(self.rule)
+
+    def check_vocabulary(self, size: int) -> None:
+        self.rule.check_vocabulary(size)
+
+    def accept_rows(self, p: Array, q: Array, x: Array) -> Array:
+        return _read(self.rule.accept_rows(p, q, x), p, q)
+
+    def weights_rows(self, p: Array, q: Array, x: Array) -> Array:
+        return _read(self.rule.weights_rows(p, q, x), p, q)
+
+    def residual_rows(self, p: Array, q: Array, x: Array) -> Array:
+        return _read(self.rule.residual_rows(p, q, x), p, q)
+
+    def step_rows(self, p: Array, q: Array) -> Step:
+        step = Step(*(_read(part, p, q) for part in self.rule.step_rows(p, q)))
+        size = p.shape[-1]
+        steps = [self._step(*rows) for rows in zip(p.reshape(-1, size), q.reshape(-1, size), strict=True)]
+        for told, part in zip(step, zip(*steps, strict=True), strict=True):
+            if not all(
+                one == other for one, other in zip(np.ravel(told).tolist(), np.ravel(part).tolist(), strict=True)
+            ):
+                raise BrokenRule("step_rows gives another step than accept_rows and residual_rows come to")
+        return step
+
+    def _step(self, p: Array, q: Array) -> tuple[Any, list[Any]]:
+        """How often a draft is accepted, and what is emitted, for rows ``[V]``, by what is answered for each draft."""
+        accepted, law = q[0] * 0, [mass * 0 for mass in p]
+        for x in range(len(p)):
+            if not q[x] > 0:
+                continue
+            asked = p[None], q[None], np.array([x])
+            (chance,) = np.broadcast_to(np.asarray(self.accept_rows(*asked)), 1).tolist()
+            if not chance >= 0 or not chance <= 1:
+                raise BrokenRule(f"accept_rows gives {chance} for x = {x}; expected a number from 0 to 1")
+            accepted, law[x] = accepted + q[x] * chance, law[x] + q[x] * chance
+            if chance < 1:
+                row = np.broadcast_to(np.asarray(self.residual_rows(*asked)), (1, len(p)))[0].tolist()
+                drawn = exact_pmf(row, f"the residual for x = {x}", BrokenRule)
+                law = [mass + q[x] * (1 - chance) * more for mass, more in zip(law, drawn, strict=True)]
+        return accepted, law
+
+
+class VerifierInBounds(Verifier):
+    """A verifier on exact rows, as it is; raises :class:`BrokenRule` where the masses of what is emitted are no pmf, or
+    what is no candidate is accepted.
+    """
+
+    def __init__(self, verifier: Verifier) -> None:
+        self.verifier = verifier
+        self.takes = verifier.takes  # type: ignore[misc]  # of this one
+
+    def __repr__(self) -> str:
+        return repr(self.verifier)
+
+    @property
+    def lossless(self) -> bool:
+        return self.verifier.lossless
+
+    def check_takes(self, candidates: Candidates) -> None:
+        self.verifier.check_takes(candidates)
+
+    def verify(self, p: Array, q: Array, x: Array, candidates: Candidates) -> Verified:
+        seen = [q] * x.shape[-1]  # one for each candidate that may be refused
+        found = Verified(*(_read(part, p, *seen) for part in self.verifier.verify(p, q, x, candidates)))
+        for accepted, drawn, tokens in zip(*(part.tolist() for part in (found.accepted, found.drawn, x)), strict=True):
+            told = f"for the candidates {', '.join(map(str, tokens))}"
+            exact_pmf([*accepted, *drawn], f"what is emitted {told}", BrokenRule)
+            if other := [token for token, mass in enumerate(accepted) if token not in tokens and mass > 0]:
+                raise BrokenRule(f"it accepts {other[0]} {told}; expected one of them")
+        return found
+
+
+def _read(values: Any, *rows: Array) -> Any:
+    """What was answered for exact rows, with fractions for the floats where rows are fractions.
+
+    Raises :class:`~theory.symbolic.unknown.Refused` where what comes of these rows may have larger denominators than
+    are read.
+    """
+    answers = np.ravel(values).tolist()
+    if isinstance(rows[0].flat[0], Unknown) or not any(isinstance(value, float) for value in answers):
+        return values
+    if prod(lcm(*(Fraction(mass).denominator for mass in row.flat)) for row in rows) > LARGEST:
+        raise Refused("it answers with floats, where rows are exact; write a Fraction, or no decimal point")
+    return np.array([fraction_near(value) for value in answers], dtype=object).reshape(np.shape(values))
+
+
+def fraction_near(value: Any) -> Any:
+    """A number as it is, a float as the fraction of small denominator that it stands for."""
+    return Fraction(value).limit_denominator(LARGEST) if isinstance(value, float) and isfinite(value) else value
