@@ -14,6 +14,7 @@ import sys
 from argparse import ArgumentTypeError
 from collections.abc import Callable
 from importlib import import_module
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -93,9 +94,10 @@ class Certified(pytest.Item):
         module, _, function = where.partition(":")
         sys.path.insert(0, str(self.config.invocation_params.dir))
         try:
-            found: Any = getattr(import_module(module), function)
-        except (ImportError, AttributeError, ValueError) as error:
-            raise pytest.UsageError(f"--simlab-certify {self.name}: {error}; expected module:function") from None
+            found: Any = attrgetter(function)(import_module(module))
+        except (Exception, SystemExit) as error:
+            told = f"{type(error).__name__}: {error}"
+            raise pytest.UsageError(f"--simlab-certify {self.name}: {told}; expected module:function") from None
         checking(self)(found, *more[:1], **({"arrays": more[1]} if len(more) > 1 else {}))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> str:
@@ -123,7 +125,8 @@ def checking(node: pytest.Item) -> Callable[..., Certificate]:
             options = {name: value for name, value in options.items() if name != "calls"} | {"budget": wanted}
         elif "calls" not in options:
             options = {"budget": BUDGET} | options
-        options |= {"shapes": (*options.get("shapes", ()), *shapes)} if shapes else {}
+        own = options.get("shapes", ())
+        options |= {"shapes": (*own, *shapes)} if shapes and not isinstance(own, str) else {}  # a text is refused
         options |= {"at_most": at_most} if at_most is not None else {}
         options |= {"strict": True} if strict else {}
         try:

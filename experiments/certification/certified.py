@@ -86,7 +86,7 @@ def _named(request: Request) -> Subject:
     """What can be said of what is certified without importing it."""
     adapter = NAMED.get(request.spec)
     contract = request.contract or (adapter.contract if adapter else "verify")
-    return Subject(None, contract, request.spec, "", request.processes, about=adapter.about if adapter else "")
+    return Subject(None, contract, request.spec, "", request.called_by, about=adapter.about if adapter else "")
 
 
 def _lost(request: Request, lost: Lost, when: str, start: float) -> Certificate:

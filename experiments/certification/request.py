@@ -10,8 +10,10 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from keyword import iskeyword
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -29,7 +31,7 @@ from simlab.certify.registry import contract_named
 from simlab.checks import check_at_least
 from simlab.registry import meant
 
-USUAL = {"processes": 2, "limit": LIMIT}  # the defaults that a command need not repeat
+PROCESSES = 2  # that call a function; a command is started once, for one that is started twice may draw the same twice
 AGAIN = 30  # seconds that are enough to see a failure again in its shape
 
 
@@ -40,7 +42,7 @@ class Request(Effort):
     spec: str
     contract: str | None = None
     calls: int | None = None
-    processes: int = 2
+    processes: int | None = None
     arrays: str | None = None
     shapes: tuple[str, ...] = ()
     at_most: str = ""
@@ -50,7 +52,9 @@ class Request(Effort):
 
     def __post_init__(self) -> None:
         self.check()
-        check_processes("--processes", self.processes)
+        check_processes("--processes", self.called_by)
+        if self.process and not self.called_by:
+            raise ValueError("--processes 0: a command is a process of its own; expected how many are started")
         if self.calls is not None:
             check_at_least("--calls", self.calls, 1)
         if self.process and self.arrays is not None:
@@ -60,11 +64,25 @@ class Request(Effort):
             contract_named(self.contract or (adapter.contract if adapter else "verify"), self.arrays)
 
     @property
+    def called_by(self) -> int:
+        """How many processes call it: those that were asked for, or the usual number."""
+        return self._usually if self.processes is None else self.processes
+
+    @property
+    def _usually(self) -> int:
+        return 1 if self.process else PROCESSES
+
+    @property
+    def _unusual(self) -> dict[str, Any]:
+        """The number of processes and the limit, where they are not the usual ones, which a command need not repeat."""
+        processes = {} if self.called_by == self._usually else {"processes": self.called_by}
+        return processes | ({} if self.limit == LIMIT else {"limit": self.limit})
+
+    @property
     def command(self) -> str:
         """The command that asks for the same, without the usual number of processes and the usual limit."""
         options: dict[str, Any] = {"budget": self.budget} if self.calls is None else {"calls": self.calls}
-        options |= {"epsilon": self.epsilon, "confidence": self.confidence, "seed": self.seed}
-        options |= {name: getattr(self, name) for name, usual in USUAL.items() if getattr(self, name) != usual}
+        options |= {"epsilon": self.epsilon, "confidence": self.confidence, "seed": self.seed} | self._unusual
         words = [word for name, value in options.items() for word in (f"--{name}", str(value).removesuffix(".0"))]
         shapes = [word for shape in self.shapes for word in ("--shape", shape)]
         at_most = ["--at-most", self.at_most] if self.at_most else []
@@ -80,8 +98,8 @@ class Request(Effort):
             return ""
         dtype = [f"dtype={failure['dtype']}"] if failure["dtype"] else []
         shape = [f"{name}={sizes[name]}" for name in shapes["axes"]] + dtype
-        limit = [] if self.limit == LIMIT else ["--limit", f"{self.limit:g}"]
-        words = ["--shape", ",".join(shape), "--budget", f"{AGAIN}", "--seed", f"{self.seed}", *limit]
+        more = [word for name, value in self._unusual.items() for word in (f"--{name}", f"{value:g}")]
+        words = ["--shape", ",".join(shape), "--budget", f"{AGAIN}", "--seed", f"{self.seed}", *more]
         return shlex.join([*self._what, *words])
 
     @property
@@ -97,7 +115,8 @@ class Request(Effort):
 class Subject:
     """What is certified: a callable, its contract, and how a program gets it: ``from module import name``.
 
-    ``then`` is what has to follow that name: an attribute, or a call. ``about`` is the description of an adapter,
+    ``then`` is what has to follow that name: an attribute, or a call. ``file`` is the file in ``folder`` that the
+    module is, where it was named by that. ``about`` is the description of an adapter,
     ``at_most`` what shapes it takes, and ``published`` what is known of code from a checkout: its repository, commit
     and file.
     """
@@ -109,6 +128,7 @@ class Subject:
     processes: int
     then: str = ""
     folder: Path | None = None
+    file: str = ""
     about: str = ""
     at_most: str = ""
     published: Mapping[str, str] = field(default_factory=dict)
@@ -139,7 +159,7 @@ def _process(request: Request) -> Subject:
         module="simlab.certify.processes",
         name="command",
         then=f"({request.spec!r}, {contract!r}, {str(Path.cwd())!r}, {request.seed})",
-        processes=1,  # one that is started twice may draw the same twice
+        processes=request.called_by,
         about="A process, asked by protocol version 1 through its standard input and output.",
     )
 
@@ -163,8 +183,9 @@ def _own(request: Request) -> Subject:
         name=name,
         then="".join(f".{part}" for part in rest),
         folder=path.parent if path else here,
+        file=path.name if path else "",
         # a device does not survive a fork
-        processes=0 if (request.arrays or "").startswith("cuda") else request.processes,
+        processes=0 if (request.arrays or "").startswith("cuda") else request.called_by,
     )
 
 
@@ -195,7 +216,7 @@ def _adapter(request: Request) -> Subject:
         module="simlab.certify.adapters",
         name="adapter",
         then=f"({found.name!r}).make()",
-        processes=0 if found.needs_cuda else request.processes,  # CUDA does not survive a fork
+        processes=0 if found.needs_cuda else request.called_by,  # CUDA does not survive a fork
         about=f"{found.about} Of {found.package} {version}.",
         at_most=found.at_most,
     )
@@ -216,7 +237,7 @@ def _published(found: Published, request: Request) -> Subject:
         module="simlab.certify.adapters.checkouts.registry",
         name="from_checkout",
         then=f"({found.name!r}, {str(request.checkout.absolute())!r})",
-        processes=request.processes,
+        processes=request.called_by,
         about=found.about,
         published={"repository": found.repository, "commit": commit, "file": found.file},
     )
@@ -256,18 +277,33 @@ def standalone_script(script: str, subject: Subject, out: Path) -> str:
     found = re.search(start, script)
     assert found is not None, "every script begins with the import of what it calls"
     name = found[2] or subject.name
-    called = found[0] if all(map(str.isidentifier, subject.module.split("."))) else _imported(name, subject)
+    called = _imported(name, subject) if _needs_more(subject) else found[0]
     line = called + (f"\n{name} = {name}{subject.then}\n" if subject.then else "")
     if subject.folder is None:
         return script.replace(found[0], line)
     away = Path(os.path.relpath(subject.folder, out)).as_posix()
-    where = f"sys.path.insert(0, str(Path(__file__).resolve().parent / {away!r}))"
+    put = "append(" if _of_its_path(subject) else "insert(0, "  # NumPy may import a module of its name yet
+    where = f"sys.path.{put}str(Path(__file__).resolve().parent / {away!r}))"
     comment = f"# where {subject.module} is looked for"
     return "import sys\nfrom pathlib import Path\n\n" + script.replace(found[0], f"\n{where}  {comment}\n{line}")
 
 
+def _needs_more(subject: Subject) -> bool:
+    """Whether a program cannot write ``from module import name``."""
+    parts = subject.module.split(".")
+    return not all(map(str.isidentifier, parts)) or any(map(iskeyword, parts)) or _of_its_path(subject)
+
+
+def _of_its_path(subject: Subject) -> bool:
+    """Whether a file has to be run by its path: as a module its name is another one, as random.py, or has a package."""
+    return bool(subject.file) and (subject.module in sys.stdlib_module_names or "." in subject.module)
+
+
 def _imported(name: str, subject: Subject) -> str:
-    """The import of what a file holds whose name is none that a program may write, as my-verifier.py."""
+    """How a program gets what is in a file, or a module, whose name it cannot import, as my-verifier.py."""
+    if _of_its_path(subject):
+        run = f"run_path(str(Path(sys.path[-1]) / {subject.file!r}))[{subject.name!r}]"
+        return f"from runpy import run_path\n\n{name} = {run}\n"
     return f"from importlib import import_module\n\n{name} = import_module({subject.module!r}).{subject.name}\n"
 
 

@@ -154,7 +154,7 @@ def certified_server(request: ServerRequest, out: Path, progress: Callable[[floa
     if request.logprobs:
         document["notes"] = [*document["notes"], *comparison.logprobs(engine.told, reference.told)]
     return document | {
-        "signature": f"{request.tokens} tokens after a prompt",
+        "signature": f"{request.tokens} token{'s' * (request.tokens > 1)} after a prompt",
         "about": f"A server, {request.concurrency} requests at a time, against {request.reference}, "
         f"{request.reference_concurrency} at a time; the target is what the reference draws.",
         "budget": request.budget,

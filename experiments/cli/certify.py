@@ -108,7 +108,7 @@ def certify_command(
         int | None, option("calls of each case instead of a budget: repeatable", "N", section=Effort.section)
     ] = None,
     processes: Annotated[
-        int | None, option("that call it; 0: this one (default: 2)", "N", section=Effort.section)
+        int | None, option("that call it; 0: this one (default: 2; of a --command 1)", "N", section=Effort.section)
     ] = None,
     copy: Annotated[Path | None, file_option("--json", "write certificate.json here as well")] = None,
     junit: Annotated[Path | None, file_option("--junit", "write JUnit XML here")] = None,
@@ -180,7 +180,7 @@ def certify_command(
             spec=named,
             contract=contract,
             calls=calls,
-            processes=2 if processes is None else processes,
+            processes=processes,
             arrays=arrays,
             shapes=tuple(shape or ()),
             at_most=at_most or "",

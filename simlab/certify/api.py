@@ -121,6 +121,8 @@ def certify(
     check_number("limit", limit)
     if calls is not None:
         check_at_least("calls", calls, 1)
+    if isinstance(shapes, str):  # which is a sequence, of letters
+        raise ValueError(f"shapes is {shapes!r}; expected a list of such texts")
     named_contract = contract_named(contract, arrays)
     if arrays is not None and arrays.startswith("cuda"):  # a device does not survive a fork
         processes = 0

@@ -67,13 +67,21 @@ class Arrays:
 
     @property
     def definitions(self) -> str:
-        """Lines of a program that define ``real``, ``whole`` and ``coins``, which make such arrays, and noise."""
+        """Lines of a program that define ``real``, ``whole``, ``coins`` and ``noise``, which make such arrays."""
+        noise = "noise = real"
         if self.library == "numpy":
             lines = [f"real, whole = np.{self.dtype}, np.int64"]
+            noise = noise if self._noise == self.dtype else f"noise = np.{self._noise}"
         else:
             made = f"lambda values: torch.tensor(np.asarray(values), dtype=torch.{{}}, device={self._device!r})"
             lines = ["import torch", "", f"real = {made.format(self.dtype)}", f"whole = {made.format('int64')}"]
-        return "\n".join([*lines, DEFINED.format(bits=self.bits)])
+            noise = noise if self._noise == self.dtype else f"noise = {made.format(self._noise)}"
+        return "\n".join([*lines, noise, DEFINED.format(bits=self.bits)])
+
+    @property
+    def read(self) -> str:
+        """How a program reads an answer with NumPy, which stands for the braces; of a device it has to be fetched."""
+        return "torch.as_tensor({}).cpu()" if self.library == "cuda" else "{}"
 
     def rows(self, values: Array) -> Any:
         """Real numbers."""

@@ -269,7 +269,7 @@ class BlocksCase(ArraysCase):
             given="\n".join(given),
             sizes=program.sizes.format(calls=calls),
             shape=program.shape,
-            call=program.call.format(call=self._call(self.layout.name)),
+            call=program.call.format(call=self.arrays.read.format(self._call(self.layout.name))),
             target=program.target + PRINTED.format(emitted="emitted", wanted="target"),
         )
 
@@ -278,8 +278,10 @@ class BlocksCase(ArraysCase):
             return super().once(contract, given, uniforms)
         if not self.layout.written:
             return ()
-        chance = f"Scripted({list(uniforms)})" if uniforms else "np.random.default_rng(0)"
-        return (*self.arrays.definitions.splitlines(), f"rng = {chance}", f"print({self._call(contract)})")
+        call, defined = self._call(contract), self.arrays.definitions.splitlines()
+        if uniforms:
+            return (*defined, f"rng = Scripted({list(uniforms)})", f"print({call})")
+        return (*defined, "rng = np.random.default_rng(0)", f"print({{str({call}) for _ in range(1000)}})")
 
     def _call(self, contract: str) -> str:
         return f"{contract}({self.layout.written})"

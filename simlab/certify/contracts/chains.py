@@ -40,8 +40,10 @@ def _tokens(arrays: Arrays, p: Array, q: Array, drafts: Array, rng: Generator) -
 
 COINS = "real(p), real(q), whole(drafts), coins(rng.random(len(q)))"
 UNIFORMS = Layout("chain_uniforms", _uniforms, written=f"{COINS}, coins(rng.random())")
-EXPONENTIAL = Layout("chain_exponential", _exponential, written=f"{COINS}, real(exponential(rng, p.shape))", noisy=True)
-GUMBEL = Layout("chain_gumbel", _gumbel, written=f"{COINS}, real(-np.log(exponential(rng, p.shape)))", noisy=True)
+EXPONENTIAL = Layout(
+    "chain_exponential", _exponential, written=f"{COINS}, noise(exponential(rng, p.shape))", noisy=True
+)
+GUMBEL = Layout("chain_gumbel", _gumbel, written=f"{COINS}, noise(-np.log(exponential(rng, p.shape)))", noisy=True)
 TOKENS = Layout(
     "chain_tokens",
     _tokens,

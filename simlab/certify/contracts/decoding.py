@@ -194,7 +194,7 @@ length, eos = {self.length}, {self.model.eos}
 
 
 def model(prefix):  # asked beyond the end it goes on with the last rows
-    prefix = tuple(int(token) for token in prefix)
+    prefix = tuple(int(token) for token in np.ravel(prefix))
     return np.array(rows[prefix[max(0, len(prefix) - length + 1):]])
 
 

@@ -16,7 +16,7 @@ from simlab.certify.engine.describing import condition, deviation
 from simlab.certify.engine.evidence import Diagnosis, Finding, recognised
 from simlab.certify.engine.exact import Exact
 from simlab.certify.engine.search import Search
-from simlab.certify.engine.shrink import Smallest, smallest_faulty_case, smallest_lossy_case
+from simlab.certify.engine.shrink import BLIND, Smallest, smallest_faulty_case, smallest_lossy_case
 from simlab.certify.engine.tasks import LOST, Edges, Enumerate, Fault
 
 ENDS = "a coin is 0 or the largest float below 1, or next to it (one in 2^24 in single precision, in 2^39 in double)"
@@ -125,7 +125,8 @@ class Failing:
 
     def _script(self, small: Smallest) -> str | None:
         where, _, name = self.path.partition(":")
-        return small.case.script(where, name, small.calls) if name else None
+        calls = small.calls or BLIND  # of what was enumerated alone there are none
+        return small.case.script(where, name, calls) if name else None
 
     def _once(self, case: Case, given: Mapping[str, Any], uniforms: tuple[float, ...]) -> str | None:
         """A program that calls with these arguments and prints the answer.

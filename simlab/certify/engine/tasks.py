@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ import numpy as np
 from simlab.arrays import Array
 from simlab.certify.contracts.base import Broken, Case, Function
 from simlab.certify.contracts.blocks import Tokens
+from simlab.certify.contracts.decoding import as_token
 from simlab.certify.contracts.scripted import NotScripted
 from simlab.certify.engine import exact
 from simlab.certify.engine.asking import Asking, Patient
@@ -225,12 +227,10 @@ class Fault:
         return self.kind == "edge" or self.rare or (isinstance(self.task, Edges) and bool(self.uniforms))
 
 
-def attempt(
-    task: Task, case: Case, function: Function, seed: int, calls: Callable[[], int], caught: type[BaseException]
-) -> Any:
+def attempt(task: Task, case: Case, function: Function, seed: int, calls: Callable[[], int], interrupts: bool) -> Any:
     """What comes of a task, or the :class:`Fault` that ends it; ``calls`` tells how many calls have ended.
 
-    ``caught`` is ``BaseException`` where an interrupt can only be one that the function raises itself.
+    ``interrupts`` is whether an interrupt may be one of the user's, which ends it all; else the function raises it.
     """
     first = calls()
     try:
@@ -239,8 +239,18 @@ def attempt(
         found = Fault(task, edge.kind, str(edge), 0, edge.inputs, edge.uniforms)
     except Broken as broken:  # the call has ended, and was counted
         found = Fault(task, "broken", str(broken), calls() - first - 1)
-    except (caught, SystemExit) as error:
+    except BaseException as error:  # some languages have errors that are no Exception, as Rust's panics
+        if interrupts and isinstance(error, KeyboardInterrupt):
+            raise
         own = getattr(function, "function", function)  # not what counts its calls
-        found = Fault(task, "declines" if declines(error, own) else "raises", raised(error), calls() - first)
+        declined = declines(error, own) and not _of_the_model(error)
+        found = Fault(task, "declines" if declined else "raises", raised(error), calls() - first)
     changed = tampered()
     return Fault(task, "broken", changed, max(0, calls() - first - 1)) if changed else found
+
+
+def _of_the_model(error: BaseException) -> bool:
+    """Whether the model that a call is given raised it, asked for tokens that there are not: adapters are of simlab
+    too, and do not decline a shape by that."""
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    return bool(frames) and frames[-1].f_globals.get("__name__") == as_token.__module__

@@ -94,7 +94,7 @@ class WorkerPool:
         if not self.workers:
             for task in tasks:
                 with _silent():
-                    found = attempt(task, self.cases[task.case], self.here, self.seed, self.here.calls, Exception)
+                    found = attempt(task, self.cases[task.case], self.here, self.seed, self.here.calls, True)
                 if self.here.shared.split.value:
                     found = Fault(task, "broken", SPLIT, 0)
                 yield found
@@ -219,7 +219,7 @@ def _serve(pipe: Connection, shared: Shared, function: Function, cases: Sequence
     with contextlib.suppress(EOFError, OSError), _silent():
         while True:
             number, task = pipe.recv()
-            pipe.send((number, attempt(task, cases[task.case], counted, seed, counted.calls, BaseException)))
+            pipe.send((number, attempt(task, cases[task.case], counted, seed, counted.calls, False)))
 
 
 def _seed(function: Function, seed: int, which: int) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from experiments.certification.certificate_format import format_value, most_off
+from experiments.certification.request import Request, find_subject, standalone_script
 from experiments.cli.main import main
 from tests.support.callables import MINE
 from tests.support.cli import COMMAND, HEEDED, certificate, usage_error, written
@@ -107,6 +108,7 @@ def test_too_few_calls_are_inconclusive_and_nothing_of_an_earlier_certificate_is
     [
         ("mine:good --at-most ''", "--at-most is ''; expected sizes such as V=65536,gamma=16"),
         ("transformers-generate --arrays torch", "which the contract decode does not take"),
+        ("--command true --processes 0", "--processes 0: a command is a process of its own"),
         ("--list --calls 3", "--calls belongs to a SPEC or --command"),
         ("--list --processes 0", "--processes belongs to a SPEC or --command"),
         ("--list --json a.json", "--json belongs to a certificate"),
@@ -188,6 +190,24 @@ def test_an_interrupt_leaves_nothing_half_written(folder: Path) -> None:
     assert running.returncode == 130
     assert (out, err) == ("", "simlab: interrupted; nothing was written\n")
     assert list((folder / "out" / "certify").iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["mine.py", "random.py", "my.verifier.py", "class.py", "it's {mine}.py"])
+def test_a_program_gets_what_is_in_a_file_whatever_it_is_called(name: str, here: Path) -> None:
+    """A module that NumPy has imported is not what a file of its name holds."""
+    (here / name).write_text("class Own:\n    def verify(self):\n        return 'mine'\n\n\nown = Own()\n")
+    subject = find_subject(Request(f"{name}:own.verify"))
+    (here / "out").mkdir()
+    imported = f"import numpy as np\nfrom {subject.module} import own as verify\n\n"
+    imported += "rng = np.random.default_rng(0)\nprint(verify())\n"  # for which NumPy imports what is called random
+    (here / "out" / "shown.py").write_text(standalone_script(imported, subject, here / "out"))
+    done = subprocess.run([sys.executable, "out/shown.py"], capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr) == ("mine\n", "")
+
+
+def test_a_command_is_started_as_often_as_is_asked_for(here: Path) -> None:
+    for processes, started in ((None, 1), (1, 1), (2, 2)):
+        assert find_subject(Request("true", process=True, processes=processes)).processes == started
 
 
 # Small parts ---------------------------------------------------------------------------------------------------

@@ -208,12 +208,16 @@ def test_the_fixture_passes_and_fails_and_says_so(tmp_path: Path) -> None:
 
 
 def test_what_the_command_line_names_is_a_test_without_a_file(tmp_path: Path) -> None:
-    (tmp_path / "mine.py").write_text(OPERATOR)
+    (tmp_path / "mine.py").write_text(f"{OPERATOR}\n\nclass Engine:\n    wrong = staticmethod(wrong)\n")
+    (tmp_path / "broken.py").write_text("raise RuntimeError('no device')")
     named = ["mine:wrong@chain_uniforms", "mine:nothing", "mine", "mine:verify@chain_uniforms@numpy@more"]
+    named += ["mine:Engine.wrong@chain_uniforms", "broken:verify"]
     asked = [word for name in named for word in ("--simlab-certify", name)]
     done = pytest_in(tmp_path, *asked, "--certify-budget", "6")
     assert done.returncode == 1, done.stdout + done.stderr
-    assert "4 failed" in done.stdout
+    assert "6 failed" in done.stdout
+    assert "--simlab-certify broken:verify: RuntimeError: no device; expected module:function" in done.stdout
+    assert "mine:Engine.wrong@chain_uniforms: mine:wrong is lossy" in done.stdout.partition("certificates")[2]
     assert "@numpy@more: expected MODULE:FUNCTION[@CONTRACT[@ARRAYS]]" in done.stdout
     assert "mine:wrong is lossy" in done.stdout.partition("certificates")[2]
     assert "has no attribute 'nothing'; expected module:function" in done.stdout

@@ -124,6 +124,8 @@ def test_a_failure_without_a_program_has_a_command(case: str, script: str | None
     document = {"failure": failure, "shapes": shapes((V, GAMMA)) | {"own": own}}
     assert request.again(document) == (f"simlab certify mine.py:verify {again}" if again else "")
     assert request.again(document | {"failure": None}) == ""
+    here = Request("mine.py:verify", seed=7, processes=0)  # of what survives no fork
+    assert here.again(document) == (f"simlab certify mine.py:verify {again} --processes 0" if again else "")
     patient = Request("mine.py:verify", seed=7, limit=0.5)  # what hangs for 2 s is not seen with the usual limit
     assert patient.again(document) == (f"simlab certify mine.py:verify {again} --limit 0.5" if again else "")
 
@@ -239,6 +241,8 @@ def test_the_action_asks_for_what_it_is_given(
     "options",
     [
         "",
+        "--command true --contract draft",
+        "--command true --processes 3",
         "--calls 64",
         "--processes 0 --limit 0.5",
         "--contract draft --budget 1.5 --epsilon 1e-05 --confidence 0.99999999 --seed 3 --limit 1234567.5",
@@ -248,7 +252,7 @@ def test_the_action_asks_for_what_it_is_given(
 def test_the_command_that_is_printed_asks_for_the_same(options: str, monkeypatch: pytest.MonkeyPatch) -> None:
     requests: list[Request] = []
     monkeypatch.setattr("experiments.cli.certify._certify", lambda request, *_: requests.append(request) or 0)
-    main(shlex.split(f"certify mine:verify {options}"))
+    main(shlex.split(f"certify {'' if 'command' in options else 'mine:verify '}{options}"))
     first = requests[0]
     main(shlex.split(first.command)[1:])
     assert requests == [first, first]

@@ -159,11 +159,13 @@ def test_simplest_cases_come_first() -> None:
 
 
 SOMEBODYS = """
+import numpy as np
+
 def mine(model, length, rng, eos=None):
     tokens = []
     while len(tokens) < length and eos not in tokens:
         tokens.append(rng.choice(len(model(())), p=model(tuple(tokens))))
-        model((*tokens, 0, 0, 0))
+        model(np.array([[*tokens, 0, 0, 0]]))
     return tokens
 """
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -316,3 +317,48 @@ def test_operators_of_logits_are_told_apart(contract: str) -> None:
     for name in (name for name, fault in WRITTEN[contract].faults.items() if "logits" in fault.needs):
         named = [case for word, case in shown.items() if word in name] or list(shown.values())
         assert any(tv_of(case, wrong(contract, name)) > 0.005 for case in named), name
+
+
+# Programs ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("arrays", ["numpy.float16", "numpy.float64", "torch.bfloat16", "torch.float32"])
+@pytest.mark.parametrize("layout", [EXPONENTIAL, GUMBEL])
+def test_a_program_calls_with_arrays_of_the_kinds_that_were_certified(layout: Layout, arrays: str) -> None:
+    """Noise is of float32 at least: in eight bits it would have ties."""
+    if arrays.startswith("torch"):
+        pytest.importorskip("torch")
+    given = list[list[str]]()
+
+    def operator(*arguments: Any) -> list[int]:
+        given.append([str(one.dtype) for one in arguments])
+        return [0]
+
+    case = next(iter(contract_named(layout.name, arrays).simplest()))
+    case.ask(operator, case.inputs(1, np.random.default_rng(0)), 0, np.random.default_rng(0))
+    program = case.script("mine", "mine", 3)
+    assert program
+    exec(program.replace(program.splitlines()[1], ""), {layout.name: operator})
+    assert len(given) == 4
+    assert all(kinds == given[0] for kinds in given)
+
+
+def test_a_program_without_coins_calls_until_a_rare_answer_shows(capsys: pytest.CaptureFixture[str]) -> None:
+    case = case_of(UNIFORMS, "one draft, two tokens")
+    rare = lambda p, q, drafts, uniforms, uniform: [7] if uniforms[0] > 0.95 else [0]  # noqa: E731
+    p, q = case.rows(np.zeros(1, np.int64))
+    lines = case.once("chain_uniforms", ("p", "q", "drafts"), ())
+    exec("\n".join(lines), {"chain_uniforms": rare, "np": np, "p": p, "q": q, "drafts": np.zeros(1, np.int64)})
+    assert "[7]" in capsys.readouterr().out
+
+
+def test_a_program_fetches_an_answer_of_a_device() -> None:
+    """By what the text says, for a device is seldom there; NumPy reads no tensor of it."""
+    torch = pytest.importorskip("torch")
+    case = next(iter(contract_named("chain_uniforms").simplest()))
+    program = replace(case, arrays=Arrays("cuda")).script("mine", "mine", 3)
+    assert program
+    assert "np.ravel(torch.as_tensor(chain_uniforms(real(p), " in program
+    for answer in ([0, 1], torch.tensor([0, 1]), [torch.tensor(0), 1]):
+        read = eval(Arrays("cuda").read.format("answer"), {"torch": torch, "answer": answer})
+        assert np.ravel(read).tolist() == [0, 1]

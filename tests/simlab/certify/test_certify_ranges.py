@@ -180,6 +180,8 @@ def test_what_numpy_has_not_and_what_is_beyond_a_limit_is_refused() -> None:
         certify(verifier(), calls=1, at_most="V=5..9")
     with pytest.raises(ValueError, match="V is given twice in at-most 'V=9,V=50'; expected it once"):
         limits("V=9,V=50", CONTRACTS["verify"].axes)
+    with pytest.raises(ValueError, match="shapes is 'V=9,gamma=2'; expected a list of such texts"):
+        certify(verifier(), calls=1, shapes="V=9,gamma=2")
     with pytest.raises(ValueError, match="beyond at-most"):
         certify(verifier(), calls=1, shapes=["V=100"], at_most="V=50")
     with pytest.raises(ValueError, match=r"'V=2..64' reaches beyond at-most 'V=50'; expected V of at most 50"):

@@ -31,7 +31,7 @@ from simlab.certify.engine.evidence import Diagnosis, Evidence, calls_needed
 from simlab.certify.engine.exact import Exact
 from simlab.certify.engine.scripted import MOST
 from simlab.certify.engine.shrink import smallest_lossy_case
-from simlab.certify.engine.tasks import ASKED_AGAIN, Conduct, Counts, Enumerate, Fault, Impossible, Sample
+from simlab.certify.engine.tasks import ASKED_AGAIN, Conduct, Counts, Enumerate, Fault, Impossible, Sample, attempt
 from simlab.certify.engine.workers import WorkerPool
 from simlab.certify.registry import CONTRACTS, contract_named, makes
 from simlab.certify.shapes.drawing import Drawing
@@ -254,6 +254,43 @@ def test_what_is_lost_at_the_end_of_a_coin_is_a_finding(how: str) -> None:
     assert not certificate.failure.at_the_ends
 
 
+@pytest.mark.parametrize("processes", [0, 1])
+def test_an_error_that_is_no_exception_is_a_finding_and_an_interrupt_is_none(processes: int) -> None:
+    """As a panic of Rust is, or what ends a task of asyncio; also in the process that certifies."""
+
+    class Panic(BaseException):
+        """No ``Exception``."""
+
+    def raises(error: type[BaseException]) -> Any:
+        def verify(p: np.ndarray, q: np.ndarray, drafts: np.ndarray, rng: np.random.Generator) -> Any:
+            raise error("no more")
+
+        return verify
+
+    found = certify(raises(Panic), calls=2, processes=processes, at_most=FEW)
+    assert (found.verdict, found.failure and found.failure.kind) == ("breaks", "raises")
+    assert "raises Panic: no more, in V = 2, gamma = 1" in found.summary
+    with pytest.raises(KeyboardInterrupt) if processes == 0 else nullcontext():
+        assert certify(raises(KeyboardInterrupt), calls=2, processes=processes, at_most=FEW).verdict == "breaks"
+
+
+def test_what_asks_the_model_for_a_token_that_there_is_not_declines_nothing() -> None:
+    """The model is of simlab, and so are the adapters, whose own errors may decline a shape."""
+    case = CONTRACTS["decode"].cases()[0]
+
+    def adapted(model: Any, length: int, rng: np.random.Generator, *eos: int) -> Any:
+        return model((len(model(())),))
+
+    def own(model: Any, length: int, rng: np.random.Generator, *eos: int) -> Any:
+        raise ValueError("too long")
+
+    kinds = {}
+    for function in (adapted, own):
+        function.__module__ = __name__ if function is own else "simlab.certify.adapters.tables"
+        kinds[function.__name__] = attempt(Sample(0, 0, 1), case, function, 0, lambda: 0, False).kind
+    assert kinds == {"adapted": "raises", "own": "declines"}
+
+
 def test_messages_and_settings_of_others_are_borne() -> None:
     def raises(p: np.ndarray, q: np.ndarray, drafts: np.ndarray, rng: np.random.Generator) -> Any:
         raise ValueError("\udcff")
@@ -370,6 +407,10 @@ def test_an_explanation_changes_no_verdict(function: Any) -> None:
 def test_a_case_is_the_smallest_only_where_a_smaller_one_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("simlab.certify.engine.failing.smallest_lossy_case", lambda *_: None)
     assert "in a case that fails" in quick(Hidden(wrong("verify", "ratio inverted")), calls=500).summary
+    enumerated = quick(wrong("verify", "ratio inverted"), calls=8, subject="mine:verify").failure
+    assert enumerated
+    assert enumerated.calls == 0
+    assert re.findall(r"^n, V = (\d+)", enumerated.script or "", re.M) == ["3000"]  # or the program counts nothing
 
 
 def imported(p: np.ndarray, q: np.ndarray, drafts: np.ndarray, rng: np.random.Generator) -> Any:

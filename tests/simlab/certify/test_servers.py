@@ -65,6 +65,14 @@ def test_correct_servers_are_not_rejected(name: str) -> None:
         assert found.certificate("engine", "reference", 0.1, 0.999, 0, 1.0, "").verdict == "inconclusive"
 
 
+def test_one_completion_of_each_prompt_is_not_said_to_be_the_same_again() -> None:
+    for pairs, noted in ((1, False), (2, True)):
+        found = Comparison(("a", "b"), Request(tokens=1))
+        found.add(Round(*([[[(0,)] * pairs, [(1,)] * pairs]] * 2)))
+        notes = found.certificate("engine", "reference", 0.1, 0.999, 0, 1.0, "").notes
+        assert any("are the same" in note for note in notes) == noted
+
+
 @pytest.mark.exact
 def test_the_mean_of_all_stakes_is_fair() -> None:
     """Two prompts, one token of two: over every round with its probability, the mean stake is 1."""
