@@ -13,6 +13,7 @@ import zlib
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,10 @@ from experiments.results import canonical, write_arrays
 Arrays = dict[str, np.ndarray]
 
 # what damaged files raise
-WRONG = OSError, ValueError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error
+WRONG = (
+    *(OSError, ValueError, KeyError, EOFError, RuntimeError, MemoryError, ArithmeticError, TokenError),
+    *(zipfile.BadZipFile, zlib.error),
+)
 
 
 class Kept:

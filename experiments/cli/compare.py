@@ -80,6 +80,7 @@ def compare_command(
     check_kind(model, rows, vectors, drafts=drafts)
 
     from experiments.kept import remove_empty
+    from experiments.locks import locked
     from experiments.models.compare import Comparison, Outcome, Request, compare, sizes, table
     from experiments.models.grid import write_grid
     from experiments.models.own import load_models
@@ -121,7 +122,7 @@ def compare_command(
             request = Request(names, count, run.batch, batches, run.seed, sampling, data, settings)
             asked, done = comparison(loaded, request), 0
             until = [n * len(asked.draws) for n in sizes(count)]  # images until each table
-            with advancing(total=until[0]) as advance:
+            with locked(out), advancing(total=until[0]) as advance:
 
                 def watch(what: str, n: int = 0) -> None:
                     nonlocal done

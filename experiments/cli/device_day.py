@@ -30,6 +30,7 @@ def device_day_command(
     step has found is put beside that of the others at once, as NAME-...; one that fails stops no other. The same
     command goes on where it was. Exit status: 0 if all is done, 3 if something is left. Needs torch.
     """
+    from experiments.locks import Busy, locked
     from experiments.models.device_day import prepare, run_day, steps
     from experiments.models.session import check_device
 
@@ -44,14 +45,17 @@ def device_day_command(
     unknown = [each for each in only or () if each not in {step.name for step in asked}]
     if unknown:
         raise UsageError(f"--step {unknown[0]}: is no step; expected {', '.join(step.name for step in asked)}")
-    with wrong_usage("--models "):
-        prepare(folder, models)
     errors = error_output()
     try:
-        found = run_day(
-            [step for step in asked if not only or step.name in only],
-            name, folder, results, seconds, lambda step: print_text(errors, f"simlab: {step}"),
-        )["steps"]  # fmt: skip
+        with locked(folder):
+            with wrong_usage("--models "):
+                prepare(folder, models)
+            found = run_day(
+                [step for step in asked if not only or step.name in only],
+                name, folder, results, seconds, lambda step: print_text(errors, f"simlab: {step}"),
+            )["steps"]  # fmt: skip
+    except Busy as error:
+        raise UsageError(f"--out {out}: {error}") from None
     except KeyboardInterrupt:
         print_text(errors, f"simlab: interrupted; what was found is in {results}, the same command goes on")
         return 130

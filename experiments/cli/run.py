@@ -175,7 +175,8 @@ class _Display:
 def _stopped(reason: str, out: Path, status: int = 1) -> int:
     errors = error_output()
     print_text(errors, f"simlab: {reason}")
-    print_text(errors, f"simlab: finished cells are saved in {out / 'cells'}; the same command goes on from there")
+    if any((out / "cells").glob("*.parquet")):
+        print_text(errors, f"simlab: finished cells are saved in {out / 'cells'}; the same command goes on from there")
     return status
 
 

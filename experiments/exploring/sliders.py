@@ -127,8 +127,8 @@ def _values(given: Any) -> list[Any]:
     """The values that a control takes."""
     if isinstance(given, list):
         return given
-    low, high, step = (*given, 1)[:3]
-    steps = round((high - low) / step)
+    low, high, step = (*given, 1 if all(isinstance(each, int) for each in given) else 0.1)[:3]
+    steps = int((high - low) / step + 1e-6)  # up to rounding, and not beyond the end
     return [low + k * step if isinstance(step, int) else round(low + k * step, 6) for k in range(steps + 1)]
 
 

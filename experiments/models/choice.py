@@ -131,7 +131,7 @@ def choice(
 
 def folder() -> Path:
     """Where measurements of this machine are kept: a folder of the user, where the system has such folders."""
-    if CACHE in os.environ:
+    if os.environ.get(CACHE):
         return Path(os.environ[CACHE])
     return platformdirs.user_cache_path("simlab", appauthor=False)
 

@@ -158,7 +158,7 @@ def of_sampling(document: dict[str, Any], sampling: Sampling) -> list[Compressio
             )
             for row in nearest(document, sampling)["rows"]
         ]
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"no step compression is to be read ({error!r}); expected what `{COMMAND}` writes") from None
 
 

@@ -13,6 +13,7 @@ One's own is named as ``module:factory`` or ``path/to/file.py:factory``; the fac
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -106,8 +107,15 @@ class Own(Discrete):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        found = getattr(self.target, "labels", None)
-        return () if found is None else tuple(found)
+        found, classes = getattr(self.target, "labels", None), getattr(self.target.config, "classes", None)
+        if found is None:
+            return ()
+        if isinstance(found, str) or not isinstance(found, Iterable):
+            raise ValueError(f"{self.spec}: labels is {found!r}; expected the names of its conditions, several")
+        names = tuple(map(str, found))
+        if isinstance(classes, int) and len(names) > classes:
+            raise ValueError(f"{self.spec}: has {len(names)} labels; expected at most {classes}, its config.classes")
+        return names
 
     @property
     def draws(self) -> bool:
@@ -119,6 +127,8 @@ class Own(Discrete):
         if not isinstance(images, Tensor) or images.ndim != 4 or images.shape[1] not in (1, 3):
             found = tuple(images.shape) if isinstance(images, Tensor) else type(images).__name__
             raise ValueError(f"{self.spec}: pixels(tokens) is {found}; expected [B, C, H, W] with C = 1 or 3")
+        if images.isnan().any():
+            raise ValueError(f"{self.spec}: pixels(tokens) holds NaN; expected numbers from 0 to 1")
         return images.clamp(0, 1)
 
     def _has(self, what: str, expected: str) -> Any:
@@ -140,7 +150,7 @@ def made(spec: str, device: torch.device | str) -> Any:
     if callable(found) and (isinstance(found, type) or not isinstance(found, nn.Module)):
         try:
             found = found()
-        except Exception as error:  # whatever a user's function makes of it
+        except (Exception, SystemExit) as error:  # whatever a user's function makes of it
             raise ValueError(f"{spec}, called without arguments, raises {last_line(error)}") from error
     return ready(found, device)
 

@@ -11,6 +11,7 @@ import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from tokenize import TokenError
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 WRONG = (  # what bad files raise
     *(OSError, EOFError, MemoryError, RuntimeError, ValueError, KeyError, IndexError, TypeError),
-    *(zipfile.BadZipFile, zlib.error),
+    *(ArithmeticError, TokenError, zipfile.BadZipFile, zlib.error),
 )
 
 MANIFEST = "manifest"

@@ -23,12 +23,13 @@ import pandas as pd
 
 from experiments.attempts import Failure
 from experiments.interrupts import held_interrupts
+from experiments.locks import locked
 from experiments.results import canonical, versions, write_json, write_table
 from experiments.sweeps.cells import Cell, in_working_order, rounds
 from experiments.sweeps.frames import table
 from experiments.sweeps.pools import Pool
 from experiments.sweeps.spec import Spec
-from experiments.sweeps.store import Found, Store, locked
+from experiments.sweeps.store import Found, Store
 
 
 class Listener(Protocol):
@@ -66,7 +67,7 @@ class Done(NamedTuple):
 def run_sweep(spec: Spec, cells: list[Cell], out: Path, pool: Pool, listener: Listener) -> Done:
     """Run the ``cells`` of ``spec`` in ``pool`` and write table and manifest to ``out``.
 
-    Raises :class:`~experiments.sweeps.store.Busy` if another run works there, ``OSError`` where a file cannot be
+    Raises :class:`~experiments.locks.Busy` if another run works there, ``OSError`` where a file cannot be
     written, :class:`~experiments.sweeps.pools.Lost` if the workers are gone and :class:`Failed` for cells that failed.
     Whatever it raises, finished cells are saved.
     """
@@ -93,6 +94,7 @@ def run_sweep(spec: Spec, cells: list[Cell], out: Path, pool: Pool, listener: Li
             seconds = {"all": round(perf_counter() - started, 2), "computing": round(computing, 2)}
             with held_interrupts():  # both say how many rows there are
                 write_table(out / "table.parquet", made)
+                (out / "manifest.json").unlink(missing_ok=True)  # of another table: a full disk leaves none beside it
                 write_json(
                     out / "manifest.json", _about(spec) | {"cells": count, "rows": len(made), "seconds": seconds}
                 )

@@ -1,4 +1,4 @@
-"""The folder of a sweep: finished cells, a lock, and partial results of an interrupted run.
+"""The folder of a sweep: finished cells, and partial results of an interrupted run.
 
 Every file is written beside its place and moved there, so whatever is there is whole. A cell that cannot be read, or is
 not what its name says, counts as not computed.
@@ -6,12 +6,8 @@ not what its name says, counts as not computed.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
-import os
-import socket
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from errno import EISDIR
 from pathlib import Path
 from typing import NamedTuple
@@ -30,10 +26,6 @@ UNREADABLE = (
 )
 
 
-class Busy(ValueError):
-    """Another run is at work in the folder."""
-
-
 class Found(NamedTuple):
     """The files that earlier runs have left."""
 
@@ -41,28 +33,6 @@ class Found(NamedTuple):
     unreadable: list[Path]
     stale: int  # files of other cells, of another spec or format
     others: list[str]  # other versions of simlab that finished cells come from
-
-
-@contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Hold the folder, which is made if there is none; raises :class:`Busy` if another run does.
-
-    The lock is the kernel's, on the file ``.lock``: it ends with the process, however that ends, so a file that a
-    killed run left is no obstacle. The number in it is for people.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    handle = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
-    try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            holder = os.read(handle, 200).decode(errors="replace").strip() or "another process"
-            raise Busy(f"{folder} is in use by {holder}; wait for it to end, or choose another folder") from None
-        os.ftruncate(handle, 0)
-        os.pwrite(handle, f"process {os.getpid()} on {socket.gethostname()}\n".encode(), 0)
-        yield
-    finally:
-        os.close(handle)
 
 
 class Store:

@@ -143,6 +143,7 @@ def _classifier(request: Request, learned: Side, held_out: Side) -> Made:
 
 def _transformer(request: Request, learned: Side, held_out: Side) -> Made:
     tokenizer = load_tokenizer(request.out, request.device)
+    _check_side(request, "tokenizer", tokenizer.config.side, learned)
     tokens, others = (tokens_of(tokenizer, side.images) for side in (learned, held_out))
     layers, dim, heads = request.size or SIZES[request.model]
     config = Config(
@@ -154,6 +155,7 @@ def _transformer(request: Request, learned: Side, held_out: Side) -> Made:
 
 def _head(request: Request, learned: Side, held_out: Side) -> Made:
     tokenizer, target = load_tokenizer(request.out, request.device), load_target(request.out, request.device)
+    _check_side(request, "tokenizer", tokenizer.config.side, learned)
     tokens, others = (tokens_of(tokenizer, side.images) for side in (learned, held_out))
     task = HeadTask(target, tokens, learned.labels, request.plan.seed)
     return task, partial(head_metrics, task.model, target, others, held_out.labels)
@@ -166,11 +168,20 @@ def _autoencoder(request: Request, learned: Side, held_out: Side) -> Made:
 
 def _mar(request: Request, learned: Side, held_out: Side) -> Made:
     autoencoder = load_autoencoder(request.out, request.device)
+    _check_side(request, "continuous-autoencoder", autoencoder.config.side, learned)
     laws, others = (laws_of(autoencoder, side.images) for side in (learned, held_out))
     shape, dim, sizes = autoencoder.config.shape, autoencoder.config.dim, CONTINUOUS[request.model]
     config = MarConfig(shape, dim, **sizes, buffer=BUFFER, classes=len(CLASSES))
     task = MarTask(laws, learned.labels, config, request.plan.seed)
     return task, partial(mar_metrics, task.model, others, held_out.labels, request.plan.seed)
+
+
+def _check_side(request: Request, need: str, side: int, data: Side) -> None:
+    """Raise ``ValueError`` unless what is needed is for images as large as those of the data."""
+    own = data.images.shape[-1]
+    if side != own:
+        path = request.out / f"{need}.safetensors"
+        raise ValueError(f"{path}: is for {side} pixels a side; expected {own}, as the data has")
 
 
 TRAININGS: dict[str, Callable[[Request, Side, Side], Made]] = {

@@ -89,6 +89,22 @@ MOVED = """async (document, window) => {
 }"""
 
 
+@pytest.mark.parametrize(
+    ("given", "values"),
+    [
+        ((0, 11, 3), [0, 3, 6, 9]),
+        ((-1, 1), [-1, 0, 1]),
+        ((0.1, 0.4, 0.1), [0.1, 0.2, 0.3, 0.4]),
+        ((0.0, 0.2), [0.0, 0.1, 0.2]),
+    ],
+)
+def test_a_slider_of_a_page_has_the_values_of_a_widget(given: tuple[float, ...], values: list[float]) -> None:
+    """None beyond its end; without a step, that of ipywidgets."""
+    from experiments.exploring.sliders import _values
+
+    assert _values(given) == values
+
+
 @pytest.mark.slow
 def test_pictures_of_a_page_are_few_and_begin_where_sliders_do() -> None:
     from experiments.exploring.sliders import MOST, beforehand

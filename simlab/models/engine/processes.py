@@ -38,7 +38,13 @@ def process_pair(
 def processes_for(
     model: Any, drafter: Any, requests: Sequence[Request], padded: bool, clock: Clock, form: type[Cached] = Cached
 ) -> tuple[Cached, Cached | EagleDraft | None]:
-    """Those of requests of one decoder and one sampling; ``padded``: whether conditions may have padding."""
-    drafts = drafter if requests[0].decoder.needs_draft else None
+    """Those of requests of one decoder and one sampling; ``padded``: whether conditions may have padding.
+
+    Raises ``ValueError`` for a decoder that needs a drafter where there is none.
+    """
+    decoder = requests[0].decoder
+    if decoder.needs_draft and drafter is None:
+        raise ValueError(f"drafter is None; expected a smaller model or a head: {type(decoder).__name__} needs one")
+    drafts = drafter if decoder.needs_draft else None
     visible = [None if each is None else visible_of(each, requests, padded) for each in (model, drafts)]
     return process_pair(model, drafts, conditions(model, requests), requests[0].sampling, form, visible, clock)

@@ -105,6 +105,10 @@ class Sampling:
         """The mass of top-p; none for 1, which a row reaches only up to rounding."""
         return None if self.top_p is None or self.top_p == 1 else float(self.top_p)
 
+    def _temperature(self, most: float) -> float:
+        """As near as logits have it whose largest number is ``most``: an infinite one makes NaN of masked tokens."""
+        return min(float(self.temperature), most)
+
     def check(self, length: int, vocabulary: int) -> None:
         """Raise unless this fits the sequences of a model.
 
@@ -141,7 +145,8 @@ class Sampling:
         size, kind = rows.shape[-1], rows.dtype.type
         whole, given = rows.reshape(-1, size), logits.reshape(-1, size)
         if kind not in self._tables:
-            self._tables[kind] = self._scales.values.astype(kind), *_plain(self.grammar, size), kind(self.temperature)
+            scales = np.minimum(self._scales.values, np.finfo(kind).max).astype(kind)
+            self._tables[kind] = scales, *_plain(self.grammar, size), kind(self._temperature(float(np.finfo(kind).max)))
         scales, allowed, which, temperature = self._tables[kind]
         write_rows(
             position.reshape(-1),
@@ -151,7 +156,7 @@ class Sampling:
             allowed,
             which,
             temperature,
-            self.top_k or size,
+            min(self.top_k or size, size),
             self._mass or 0.0,
             whole,
             whole.view(_BITS[kind]),
@@ -170,7 +175,7 @@ class Sampling:
             nothing = logits.amax(-1, keepdim=True) * 0  # but NaN of what is no number
             return torch.zeros_like(logits).scatter(-1, logits.argmax(-1, keepdim=True), 1.0) + nothing
         if self.temperature != 1:
-            logits = logits / self.temperature
+            logits = logits / self._temperature(torch.finfo(logits.dtype).max)
         kept = logits.shape[-1] if self.top_k is None else min(self.top_k, logits.shape[-1])
         if kept < logits.shape[-1]:
             least = logits.topk(kept, dim=-1, sorted=False).values.amin(-1, keepdim=True)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import socket
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -18,6 +20,7 @@ from PIL import Image
 
 from experiments.cli.main import main
 from experiments.kept import Kept
+from experiments.locks import locked
 from experiments.models import timing
 from experiments.models.discrete import compare
 from experiments.models.discrete.kind import Discrete, Samples
@@ -27,6 +30,7 @@ from experiments.models.timing import PARTS, Clock
 from simlab.decoders.compiled import has_kernel
 from simlab.models.process.cached_compiled import CachedOnHost
 from simlab.models.process.sampling import Sampling
+from tests.support.cli import usage_error
 from tests.support.fashion import SIDE
 
 pytestmark = [pytest.mark.cli, pytest.mark.slow]
@@ -56,7 +60,7 @@ def document(results: Path) -> dict[str, Any]:
 
 
 def test_nothing_else_is_written(results: Path) -> None:
-    assert {path.name for path in results.iterdir()} == set(FILES)
+    assert {path.name for path in results.iterdir()} == {".lock", *FILES}  # the first is no lock by being there
 
 
 def test_the_document_says_what_was_compared(document: dict[str, Any]) -> None:
@@ -197,6 +201,15 @@ def test_a_comparison_leaves_what_is_not_its(models: Path, tmp_path: Path) -> No
     assert main(["compare", "--models", str(models), *given]) == 0
     assert list((tmp_path / "parts").iterdir()) == [mine.parent]
     assert mine.exists()
+
+
+def test_two_comparisons_in_one_folder(models: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Their pieces and tables would be one heap."""
+    given = ["compare", "--models", str(models), "--methods", "ar", "--count", "10", "--out", str(tmp_path)]
+    with locked(tmp_path):
+        told = usage_error(given, capsys)
+    assert f"{tmp_path} is in use by process {os.getpid()} on {socket.gethostname()}; wait for it to end" in told
+    assert [path.name for path in tmp_path.iterdir()] == [".lock"]
 
 
 # Counting and timing ----------------------------------------------------------------------------------------------

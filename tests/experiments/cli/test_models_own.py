@@ -120,6 +120,16 @@ def test_rows_are_recorded(more: Path) -> None:
         ("model.codebook", "model.draft.config.vocabulary = 31; model.codebook", "speculative", "(31, (6, 6))"),
         ("repeat_interleave(2, 2).repeat_interleave(2, 3)", "squeeze(1)", "ar", "pixels(tokens) is (4, 6, 6)"),
         ("return self.head(features)", "return features.log()", "sjd", "rows hold NaN"),
+        ("tokens.float()", "tokens.float().mul(torch.nan)", "ar", "pixels(tokens) holds NaN; expected numbers"),
+        (
+            'labels = "cat", "dog"',
+            'labels = "cat", "dog", "eel"',
+            "ar",
+            "more.py:more: has 3 labels; expected at most 2",
+        ),
+        ('labels = "cat", "dog"', 'labels = "cat"', "ar", "more.py:more: labels is 'cat'; expected the names"),
+        ('labels = "cat", "dog"', "labels = 2", "ar", "more.py:more: labels is 2; expected the names"),
+        ("torch.manual_seed(1)", "raise SystemExit(3)", "ar", "called without arguments, raises SystemExit: 3"),
     ],
 )
 def test_a_part_that_is_wrong_is_named_and_nothing_is_written(

@@ -6,6 +6,7 @@ import gzip
 import hashlib
 from collections.abc import Callable
 from pathlib import Path
+from shutil import copy
 from typing import Any
 
 import numpy as np
@@ -179,6 +180,17 @@ def test_a_loss_that_is_not_finite_is_a_usage_error(tmp_path: Path, capsys: pyte
     printed = usage_error(["model", "train", "tokenizer", "--out", str(tmp_path), "--rate", "1e30"], capsys)
     assert "rate" in printed
     assert not (tmp_path / "tokenizer.safetensors").exists()
+
+
+@pytest.mark.parametrize("kind", ["target", "head", "continuous-draft"])
+def test_what_a_model_is_built_on_is_for_images_of_the_data(
+    kind: str, models: Path, pair: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for path in (pair if "continuous" in kind else models).glob("*.safetensors"):
+        copy(path, tmp_path)
+    told = usage_error(["model", "train", kind, "--out", str(tmp_path)], capsys)
+    which, side = ("continuous-autoencoder", 12) if "continuous" in kind else ("tokenizer", 8)
+    assert f"{tmp_path / which}.safetensors: is for {side} pixels a side; expected 28, as the data has" in told
 
 
 def test_every_epoch_sees_every_example_once() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import inspect
 import json
 import os
@@ -28,11 +29,11 @@ from rich.console import Console
 from experiments import sweeps, terminal
 from experiments.cli.main import main
 from experiments.cli.run import SHIPPED
+from experiments.locks import locked
 from experiments.sweeps import Lost, Pool, cells, local, read_spec, spec
 from experiments.sweeps import cluster as cluster_module
 from experiments.sweeps.cluster import cluster
 from experiments.sweeps.recorders import RECORDERS, Sample
-from experiments.sweeps.store import locked
 from tests.support.cli import COMMAND, alive, usage_error
 from tests.support.sweeps import MANY
 
@@ -238,6 +239,35 @@ def test_a_disk_that_takes_no_more_is_named_and_nothing_is_lost(
     assert {cell.name: cell.read_bytes() for cell in (out / "cells").iterdir()} == before
     assert main(arguments) == 0
     assert (out / "table.parquet").read_bytes() == many
+
+
+def test_a_table_has_no_manifest_of_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A disk that is full once the table is there."""
+    path, out = spec_file(tmp_path, MANY), tmp_path / "o"
+    arguments = ["run", path, "--out", str(out), "--workers", "1"]
+    assert main([*arguments, "--seed", "1"]) == 0
+
+    def full(path: Path, value: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", str(path))
+
+    with monkeypatch.context() as patch:
+        patch.setattr("experiments.sweeps.run.write_json", full)
+        assert main([*arguments, "--seed", "2"]) == 1
+    assert set(pd.read_parquet(out / "table.parquet")["seed"]) == {2}
+    assert not (out / "manifest.json").exists()
+
+
+@pytest.mark.parametrize("name", ["cells", ".lock"])
+def test_what_is_in_the_way_is_named_and_no_cells_are_said_to_be_saved(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, here = tmp_path / "o", tmp_path / "o" / name
+    out.mkdir()
+    here.mkdir() if name == ".lock" else here.touch()
+    assert main(["run", spec_file(tmp_path, MANY), "--out", str(out), "--workers", "1"]) == 1
+    told = capsys.readouterr().err
+    assert f"simlab: {here}: " in told
+    assert "saved" not in told
 
 
 def test_a_cell_that_fails_is_named_and_stops_no_other(

@@ -291,6 +291,14 @@ def test_what_cannot_be_read_is_measured_again(counted: Counted) -> None:
     assert counted.asked == [4, 1] * 4
 
 
+@pytest.mark.parametrize("rows", [float("inf"), "many", None])
+def test_steps_that_cannot_be_read_are_told(rows: Any) -> None:
+    """So that those that were kept are measured again."""
+    row = {"method": "ar", "settings": {}, "drafter": None, "rows": rows, "drafts": 0, "tokens": 1.0, "error": 0.0}
+    with pytest.raises(ValueError, match="no step compression is to be read"):
+        compression.of_sampling({"tables": [{"sampling": {"guidance": 1.0}, "rows": [row]}]}, Sampling())
+
+
 def test_a_folder_that_cannot_be_written_is_no_reason_to_stop(
     counted: Counted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -330,6 +338,8 @@ def test_a_file_of_something_else_is_refused(text: str | None, says: str, tmp_pa
 
 def test_the_folder_is_the_users(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv(choice.CACHE, raising=False)
+    assert choice.folder() == platformdirs.user_cache_path("simlab", appauthor=False)
+    monkeypatch.setenv(choice.CACHE, "")
     assert choice.folder() == platformdirs.user_cache_path("simlab", appauthor=False)
     monkeypatch.setenv(choice.CACHE, str(tmp_path))
     assert choice.folder() == tmp_path

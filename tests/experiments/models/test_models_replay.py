@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 
+from experiments.kept import Kept
 from experiments.models import watched
 from experiments.models.continuous.recording import Trajectories
 from experiments.models.discrete.record import Spread
@@ -183,6 +185,30 @@ def test_a_file_of_which_any_byte_is_another_is_no_recording(tmp_path: Path) -> 
         except RecordingError:
             damaged += 1
     assert damaged > len(whole) / 2
+
+
+def test_a_header_that_is_no_python_is_told_and_a_piece_with_one_made_again(tmp_path: Path) -> None:
+    """NumPy cuts such a header into tokens, which has an error of its own."""
+    kept, made = Kept(tmp_path, {}), {"manifest": np.array("{}")}
+    path = kept.claim({})
+    write_arrays(path, made)
+    with zipfile.ZipFile(path) as archive:
+        content = archive.read("manifest.npy")
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("manifest.npy", content.replace(b"(), }", b"((, }"))
+    refused(lambda: opened(path), path.name, error=RecordingError)
+    assert kept.piece({}, lambda: made) == made
+    assert opened(path)[1] == {}
+
+
+@pytest.mark.parametrize("name", ["vocabulary", "rows", "blocks"])
+def test_an_infinite_number_in_a_manifest_is_none(name: str, tmp_path: Path) -> None:
+    recorded(DECODERS["sjd"], tmp_path)
+    with np.load(tmp_path / "rows.npz") as file:
+        arrays = {each: file[each] for each in file.files}
+    manifest = json.loads(str(arrays["manifest"])) | {name: float("inf")}
+    write_arrays(tmp_path / "rows.npz", arrays | {"manifest": np.array(json.dumps(manifest))})
+    refused(lambda: Rows(tmp_path / "rows.npz"), "rows.npz", "infinity", error=RecordingError)
 
 
 def test_rounding_costs_what_is_said() -> None:

@@ -133,6 +133,16 @@ def test_a_temperature_that_no_logit_is_divided_by() -> None:
     refused(lambda: Sampling(temperature=1e-40), "temperature is 1e-40", "1e-30")
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("kind", TYPES)
+def test_settings_beyond_what_logits_have_are_as_near_as_can_be(kind: torch.dtype) -> None:
+    """Excluded tokens stay excluded, and as many are kept as there are."""
+    logits = torch.tensor([[[0.0, 3.0, -2.0, 5.0]]], dtype=kind)
+    how = Sampling(temperature=1e300, top_k=10**21, grammar=np.array([[True, True, False, False]]))
+    for form in (Sampling.rows, by_torch):
+        assert form(how, logits, zeros(1)).tolist() == [[[0.5, 0.5, 0.0, 0.0]]]
+
+
 @pytest.mark.parametrize("guidance", [[[1, 2]], [], "strong", "1.5", [1, [2]], 10**400])
 def test_guidance_is_a_scale_or_one_for_each_position(guidance: Any) -> None:
     refused(lambda: Sampling(guidance=guidance), "guidance is", "a scale, or one for each position")

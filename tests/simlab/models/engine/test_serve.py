@@ -190,6 +190,13 @@ def test_a_seed_that_no_tape_has(seed: int, replicate: int) -> None:
         Request(0, make_decoder("sjd", window=2), RULE, seed=seed, replicate=replicate)
 
 
+@pytest.mark.parametrize("name", ["speculative", "skipping"])
+def test_a_decoder_that_needs_a_drafter_says_so(name: str) -> None:
+    """In its compiled form, and in its reference form."""
+    with pytest.raises(ValueError, match=r"drafter is None; expected a smaller model or a head: .* needs one"):
+        list(serve(model("target"), [Request(0, make_decoder(name, gamma=2), RULE)], 1))
+
+
 def test_other_errors_are_not_swallowed() -> None:
     with pytest.raises(IndexError):
         list(serve(model("target"), [Request(99, make_decoder("sjd", window=2), RULE)], 1))
