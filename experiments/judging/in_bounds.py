@@ -28,7 +28,8 @@ class RuleInBounds(Rule):
     """A rule on exact rows, as it is.
 
     Its step raises :class:`BrokenRule` where a draft that can be drawn is not accepted with a probability, is not
-    replaced by a pmf where it can be rejected, or where the step itself is not what these two come to.
+    replaced by a pmf where it can be rejected, or by another than the weights that decoders draw from, or where the
+    step itself, or the law that it tells of it, is not what these come to.
     """
 
     def __init__(self, rule: Rule) -> None:
@@ -36,6 +37,15 @@ class RuleInBounds(Rule):
 
     def __repr__(self) -> str:
         return repr(self.rule)
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:  # which a decoder of somebody else may look for
+        return type(self.rule)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "rule":  # which is not there while a copy is made
+            raise AttributeError(name)
+        return getattr(self.rule, name)
 
     def check_vocabulary(self, size: int) -> None:
         self.rule.check_vocabulary(size)
@@ -49,15 +59,18 @@ class RuleInBounds(Rule):
     def residual_rows(self, p: Array, q: Array, x: Array) -> Array:
         return _read(self.rule.residual_rows(p, q, x), p, q)
 
+    def law_rows(self, p: Array, q: Array) -> Array:
+        return _read(self.rule.law_rows(p, q), p, q)
+
     def step_rows(self, p: Array, q: Array) -> Step:
         step = Step(*(_read(part, p, q) for part in self.rule.step_rows(p, q)))
         size = p.shape[-1]
         steps = [self._step(*rows) for rows in zip(p.reshape(-1, size), q.reshape(-1, size), strict=True)]
         for told, part in zip(step, zip(*steps, strict=True), strict=True):
-            if not all(
-                one == other for one, other in zip(np.ravel(told).tolist(), np.ravel(part).tolist(), strict=True)
-            ):
+            if not _alike(told, part):
                 raise BrokenRule("step_rows gives another step than accept_rows and residual_rows come to")
+        if type(self.rule).law_rows is not Rule.law_rows and not _alike(self.law_rows(p, q), step.law):
+            raise BrokenRule("law_rows gives another law than step_rows does")
         return step
 
     def _step(self, p: Array, q: Array) -> tuple[Any, list[Any]]:
@@ -74,8 +87,19 @@ class RuleInBounds(Rule):
             if chance < 1:
                 row = np.broadcast_to(np.asarray(self.residual_rows(*asked)), (1, len(p)))[0].tolist()
                 drawn = exact_pmf(row, f"the residual for x = {x}", BrokenRule)
+                self._check_weights(drawn, asked)
                 law = [mass + q[x] * (1 - chance) * more for mass, more in zip(law, drawn, strict=True)]
         return accepted, law
+
+    def _check_weights(self, residual: Array, asked: tuple[Array, Array, Array]) -> None:
+        """Raise :class:`BrokenRule` unless the weights that decoders draw from are in proportion to the residual."""
+        (x,) = asked[2].tolist()
+        weights = np.broadcast_to(np.asarray(self.weights_rows(*asked)), (1, len(residual)))[0].tolist()
+        whole = sum(weights)
+        if not whole > 0:
+            raise BrokenRule(f"the weights for x = {x} sum to {whole}; expected more than 0")
+        if not _alike(weights, residual * whole):
+            raise BrokenRule(f"weights_rows and residual_rows draw otherwise for x = {x}")
 
 
 class VerifierInBounds(Verifier):
@@ -108,6 +132,10 @@ class VerifierInBounds(Verifier):
         return found
 
 
+def _alike(one: Any, other: Any) -> bool:
+    return all(x == y for x, y in zip(np.ravel(one).tolist(), np.ravel(other).tolist(), strict=True))
+
+
 def _read(values: Any, *rows: Array) -> Any:
     """What was answered for exact rows, with fractions for the floats where rows are fractions.
 
@@ -115,7 +143,10 @@ def _read(values: Any, *rows: Array) -> Any:
     are read.
     """
     answers = np.ravel(values).tolist()
-    if isinstance(rows[0].flat[0], Unknown) or not any(isinstance(value, float) for value in answers):
+    if not any(isinstance(value, float) for value in answers):
+        return values
+    unknown = (isinstance(mass, Unknown) for row in rows for mass in row.flat)
+    if any(unknown):  # past the end a row is known, beside others
         return values
     if prod(lcm(*(Fraction(mass).denominator for mass in row.flat)) for row in rows) > LARGEST:
         raise Refused("it answers with floats, where rows are exact; write a Fraction, or no decimal point")

@@ -22,7 +22,8 @@ from typing import Any
 import numpy as np
 
 from experiments.apart import Link, Lost, Unfit, answer_apart
-from experiments.judging.at_numbers import MADE, held, of_size, otherwise
+from experiments.judging.at_numbers import MADE, held, held_decoder, of_size, otherwise
+from experiments.judging.decoder_in_bounds import BrokenDecoder
 from experiments.judging.load_object import EXPECTED, as_rule, load_object, needed, rule_of
 from experiments.judging.measures import codebook
 from experiments.results import versions, write_json, write_text
@@ -76,9 +77,11 @@ def prove(
 
     What is brought is run on numbers that are not known, and may look at what numbers it gets, or draw some at random.
     So a rule or a verifier of which something is proven is run at a few rows as well, as fractions and as floats, a few
-    times, and a decoder that is proven lossless at a few tables: it is ``unknown`` where they do otherwise there. What
+    times, and a decoder at a few tables, on a tape too: it is ``unknown`` where they do otherwise there. What
     they do otherwise at other rows, or once in a hundred runs, is not surely seen. A class of a rule or a verifier is
     held to its contract as two functions are (:mod:`experiments.judging.in_bounds`): what is no mass proves nothing.
+    So is a decoder (:mod:`experiments.judging.decoder_in_bounds`), which keeps nothing that its state does not hold;
+    how many of the tokens that a step commits are accepted drafts it says itself.
 
     Parameters
     ----------
@@ -115,31 +118,41 @@ def prove(
     _check_verified_by(made, rule)
     _check_digits(that)
     verified = None if rule is None else of_size(_subject(rule, {}), sizes[0] if sizes else 2)
-    asked, verifying = held(made), held(verified)
+    _check_is_rule(verified)
+    verifying = held(verified)
+    asked = held_decoder(made, verified, that) if isinstance(made, Decoder) else held(made)
 
     def unknown(why: str) -> Answer:
         told = f"V = {', '.join(map(str, sizes or ((2,) if isinstance(made, Decoder) else (2, 3))))}"
         return Answer("unknown", _name(made), that, told, "", 0, perf_counter() - until + limit, why=why)
 
+    def wrong_of_rule() -> str:
+        """How a rule to verify by breaks its contract, where nobody else has looked at what it answers."""
+        if verifying is verified:
+            return ""
+        kept = prove_for_all(verifying, ANY, sizes or (2,), zeros=zeros, limits=limits, progress=going_on)
+        if kept.outcome == "proven":
+            return ""
+        rows = "".join(f"; {name} = ({', '.join(map(str, row))})" for name, row in kept.rows.items())
+        return f"of the rule that it verifies by: {kept.why.removeprefix(BROKEN)}{rows}"
+
     try:
-        answer = prove_for_all(
-            asked,
-            that,
-            sizes,
-            rule=verifying,
-            length=length,
-            count=count,
-            zeros=zeros,
-            limits=limits,
-            progress=going_on,
-        )
-        if answer.outcome == "proven" and verifying is not verified:  # decoders do not look at what it answers
-            kept = prove_for_all(verifying, ANY, sizes or (2,), zeros=zeros, limits=limits, progress=going_on)
-            if kept.outcome != "proven":
-                why = kept.why.removeprefix(BROKEN) + "".join(
-                    f"; {name} = ({', '.join(map(str, row))})" for name, row in kept.rows.items()
-                )
-                return replace(answer, outcome="unknown", why=f"of the rule that it verifies by: {why}", spaces=())
+        try:
+            answer = prove_for_all(
+                asked,
+                that,
+                sizes,
+                rule=verifying,
+                length=length,
+                count=count,
+                zeros=zeros,
+                limits=limits,
+                progress=going_on,
+            )
+        except BrokenDecoder as error:
+            return unknown(wrong_of_rule() or str(error))
+        if answer.outcome == "proven" and (why := wrong_of_rule()):
+            return replace(answer, outcome="unknown", why=why, spaces=())
     except Refused as error:
         return unknown(str(error))
     except Unsound as error:
@@ -175,14 +188,14 @@ def _answers(rule: Rule, p: np.ndarray, q: np.ndarray) -> tuple[Any, Any] | None
 # Subjects --------------------------------------------------------------------------------------------------------
 
 
-def subject_of(spec: str, settings: Mapping[str, Any] | None = None, kind: str = "") -> Any:
+def subject_of(spec: str, settings: Mapping[str, Any] | None = None, kind: str = "", seed: int = 0) -> Any:
     """What ``spec`` names: of this house, or of a module or a file.
 
     Returns a decoder, a verifier, a rule, or a function from V to a rule. Raises ``ValueError`` if there is none,
     saying what was expected.
 
     ``spec``: a name, ``module:name`` or ``file.py:name``. ``settings``: what it is made with. ``kind``: ``decoder`` or
-    ``rule``, where it has to be one.
+    ``rule``, where it has to be one. ``seed``: of the codebook of a rule that is made from one.
     """
     given = {name: _fraction(value) for name, value in (settings or {}).items()}
     if ":" not in spec and not spec.endswith(".py"):
@@ -196,7 +209,7 @@ def subject_of(spec: str, settings: Mapping[str, Any] | None = None, kind: str =
             return make_decoder(spec, **given)  # which says what is known
         if kind == "rule":
             return rule_of(spec, given, 2)
-    made = _subject_from(load_object(spec, (*RULES, *DECODERS, *VERIFIERS)), spec, given)
+    made = _subject_from(load_object(spec, (*RULES, *DECODERS, *VERIFIERS)), spec, given, seed)
     if kind == "decoder" and not isinstance(made, Decoder):
         raise ValueError(f"--decoder {spec}: expected a simlab.decoders.Decoder, or a class of one")
     return made
@@ -215,7 +228,7 @@ def _subject(value: Any, given: Mapping[str, Any]) -> Any:
     return subject_of(value, given) if isinstance(value, str) else _subject_from(value, _name(value), given)
 
 
-def _subject_from(value: Any, spec: str, given: Mapping[str, Any]) -> Any:
+def _subject_from(value: Any, spec: str, given: Mapping[str, Any], seed: int = 0) -> Any:
     if isinstance(value, MADE):
         if given:
             raise ValueError(f"{spec} is made already; expected no settings")
@@ -240,8 +253,8 @@ def _subject_from(value: Any, spec: str, given: Mapping[str, Any]) -> Any:
             return value
     elif given:
         raise ValueError(f"{spec} is made already; expected no settings")
-    name = f"{spec} of the codebook of seed 0" if needed(value) == ["codebook"] else spec
-    return RuleOnUnknowns(as_rule(value, spec, lambda size: codebook(0, size)).functions, name)
+    name = f"{spec} of the codebook of seed {seed}" if needed(value) == ["codebook"] else spec
+    return RuleOnUnknowns(as_rule(value, spec, lambda size: codebook(seed, size)).functions, name)
 
 
 def _name(value: Any) -> str:
@@ -334,13 +347,14 @@ def prove_apart(
     count: int | None = None,
     zeros: bool = True,
     limit: float = LIMIT,
+    seed: int = 0,
     found: Callable[[], None] = lambda: None,
     progress: Callable[[int], None] = lambda cells: None,
 ) -> dict[str, Any]:
     """As :func:`prove`, in a process that may be lost, by names alone; what answer.json holds.
 
     Raises ``ValueError`` where there is no such subject or statement, or a ``length`` or ``count`` for what has none.
-    ``found`` is called once, unless it is refused.
+    ``seed``: of the codebook of a rule that is made from one. ``found`` is called once, unless it is refused.
     """
     began = perf_counter()
     named = f"V = {', '.join(map(str, sizes))}" if sizes else "the smallest size"
@@ -348,10 +362,11 @@ def prove_apart(
     def work(link: Link) -> dict[str, Any]:
         try:
             with link.asking(IMPORTING):
-                subject = subject_of(spec, settings, kind)
+                subject = subject_of(spec, settings, kind, seed)
                 _check_verified_by(subject, rule)
                 _check_asked(subject, length, count)
                 verifying = None if rule is None else subject_of(rule, {}, "rule" if ":" not in rule else "")
+                _check_is_rule(verifying)
                 if kind != "decoder" and not isinstance(subject, Rule | Decoder | Verifier):
                     _fits(subject, sizes or (2, 3))
                 _read(that, *((tuple(DECODERS), OF_SEQUENCES) if isinstance(subject, Decoder) else (FREE, OF_ROWS)))
@@ -431,6 +446,12 @@ def _check_verified_by(subject: Any, rule: Any) -> None:
     """Raise ``ValueError`` for a rule to verify by where nothing is decoded."""
     if rule is not None and not isinstance(subject, Decoder):
         raise ValueError(f"rule is {_name(rule)}; expected none: {_name(subject)} is no decoder, which verifies by one")
+
+
+def _check_is_rule(verified: Any) -> None:
+    """Raise ``ValueError`` for a decoder or a verifier to verify by."""
+    if isinstance(verified, Decoder | Verifier):
+        raise ValueError(f"rule is {_name(verified)}; expected a rule, which has accept and residual")
 
 
 def _check_asked(subject: Any, length: int | None, count: int | None) -> None:

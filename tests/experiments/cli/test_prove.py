@@ -13,11 +13,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from experiments.cli import judging
 from experiments.cli.main import main
 from experiments.cli.options import read_value
 from experiments.cli.showing import bar
 from experiments.judging import at_numbers, proving
 from experiments.judging.in_bounds import RuleInBounds
+from experiments.judging.measures import codebook
 from experiments.judging.proving import prove
 from simlab.arrays import at
 from simlab.candidates import Candidates, Recursive, Verified
@@ -250,6 +252,7 @@ def test_rows_of_numbers_are_rows_with_zeros_only_where_they_may_be() -> None:
         ("mine.py --length 2", "length is 2; expected none: mine.py is no decoder"),
         ("mine.py --count 3", "count is 3; expected none: mine.py is no verifier"),
         ("recursive --length 2", "length is 2; expected none: "),
+        ("--decoder sjd --set window=2 --rule mine.py:wide", "rule is Sjd(window=2"),
         ("--decoder sjd --set window=2 --count 3", "count is 3; expected none: "),
         ("mine.py --out here --json here/answer.json", "answer.json: has the name of a file that is written there"),
         ("mine.py --out here --json here/proof-2.smt2", "expected another"),
@@ -458,6 +461,19 @@ def test_what_comes_of_one_codebook_is_told(here: Path, capsys: pytest.CaptureFi
     (here / "near.py").write_text(f"{PLAIN}\ndef make(codebook):\n    return accept, residual\n")
     assert main(["prove", "near.py:make", "--size", "2"]) == 0
     assert "near.py:make of the codebook of seed 0, V = 2: lossless" in capsys.readouterr().out
+
+
+def test_what_is_judged_of_a_codebook_is_proven_of_the_same(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = float(codebook(3, 4)[0, 0])
+    (here / "near.py").write_text(
+        f"{PLAIN}\ndef make(codebook):\n    assert len(codebook) != 4 or codebook[0, 0] == {first}\n"
+        "    return accept, residual\n"
+    )
+    monkeypatch.setattr(judging, "judged", lambda *given: (0, "lossless"))
+    assert main(["prove", "near.py:make", "--size", "4", "--judge", "--seed", "3"]) == 0
+    assert "near.py:make of the codebook of seed 3, V = 4: lossless" in capsys.readouterr().out
 
 
 def test_a_function_of_other_arguments_is_refuted_in_a_process_of_its_own(
