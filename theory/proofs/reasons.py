@@ -33,6 +33,7 @@ REASONS: dict[str, str] = {
     "sjd-reference.greedy": "existence: one rational example (found by search) proves it; nothing universal",
     "pac.eagle": PRINTED,
     "pac.state-of-the-art": PRINTED,
+    "pac.state-of-the-art.alternatives": PRINTED,
     "pac.readings.budget": "counts nodes of a fixed tree: whole numbers",
     "pac.continuation-speed": "existence of two processes: two rational examples prove it",
     "pac.optimal": (

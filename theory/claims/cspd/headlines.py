@@ -12,7 +12,7 @@ HEADLINES = (
         r"The product of variances $\Sigma$ in ratio and threshold says nothing about the token, and where it is not 1 "
         "the law of the token is off, but for special pairs; the appendix itself calls the ratio biased. The paper "
         "measures FID and IS, which are another question, and says twice that theory proves that quality is "
-        "maintained: where variances do not depend on the state a token is off by less than the bias of the ratio, "
+        "maintained: where variances do not depend on the state a token is off by at most the bias of the ratio, "
         "which has no bound; where they do, as MAR's, it can be off without bias (cspd.proved.bias).",
         r"Leave $\Sigma$ out: where the last step adds noise, as that of MAR does not, the ratio of this step alone is "
         "exact, with noise shared or not. For MAR there are two rules, at a price: cspd.noiseless.last-noise walks "

@@ -297,6 +297,11 @@ def higher_mean(seed: int) -> Finding:
     $\frac{1}{2} \log |\Sigma_t|$ and a constant for each step. So the mean is $e^{H(q) - H(p)} \sqrt{|\Sigma_1^p| /
     |\Sigma_1^q|}$: if the last covariances are equal, it is the higher one exactly where $H(q) > H(p)$. With an $x_0$
     each, as in eq. 24, the exponentials of the last step cancel too, and the ratio is $e^{H(q) - H(p)}$ itself.
+
+    Where covariances depend on the state $\Sigma$ is random, and its mean no less than the exponential of the mean of
+    its logarithm (Jensen): so the mean is at least what is said. With an $x_0$ each that is so of the ratio itself,
+    whose logarithm has the mean $H(q) - H(p)$ for every two models, the noise shared or not. What A.1.3 concludes from
+    eq. 24 is true of the $Y_p$ of eq. 24, then, and false of that of eq. 4.
     """
     coupling = Coupling(affine_chain(2, 0, (1, 2)), affine_chain(2, 0, (4, 1), (0, 2)), UNCONDITIONAL)
     rising, mean, path = logs(coupling), mean_ratio(FULL, coupling), mean_ratio(Path(), coupling)

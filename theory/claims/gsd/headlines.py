@@ -45,8 +45,8 @@ HEADLINES = (
         "Over a partition the mean of the group ratio is 1, as that of p/q; amplify's is k and addition's 1 + epsilon "
         "V.",
         "Not over Algorithm 3's windows, where with the paper's delta it can be 29/28 or 83/84. It says nothing of the "
-        "output's law, which is neither p by token nor p' by group; a residual over groups restores the second "
-        "(gsd.unbiased.group-residual).",
+        "output's law, which in general is neither p by token nor p' by group; a residual over groups restores the "
+        "second (gsd.unbiased.group-residual).",
     ),
     Headline(
         "gsd.naive-lossy",

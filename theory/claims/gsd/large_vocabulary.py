@@ -118,8 +118,8 @@ def parameters_to(rows: CodebookPairs, wanted: float) -> tuple[float, float]:
 def naive_lossy_empirical(seed: int) -> Finding:
     r"""Exact for each context: acceptance, TV and Wasserstein-1 of the one-step law; $k$ and $\epsilon$ are solved for,
     so that the mean acceptance is equal. Tokens that are near in rank need not be near in the codebook, so GSD moves
-    mass as far as the others, and it moves more of it (gsd.naive-lossy.tv). Where rank and codebook agree better it may
-    be otherwise.
+    mass at least as far as the others, and it moves more of it (gsd.naive-lossy.tv). Where rank and codebook agree
+    better it may be otherwise.
     """
     found: dict[str, dict[str, Means]] = {}
     solved = {}

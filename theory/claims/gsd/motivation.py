@@ -90,9 +90,9 @@ def low_acceptance(seed: int) -> Finding:
         "5, Table 2",
         "indicating that probability is not strongly correlated with static embedding distance.",
         "formalised",
-        "Said of clusters that fail to speed up, which is published.gsd-embedding. Neither paper prints a correlation, "
-        "and the speedup of clusters does not show one (first example). LANTERN concludes from five pairs of pictures "
-        "that near tokens are interchangeable (lantern.interchangeable).",
+        "Said of clusters that fail to speed up, which is published.gsd-embedding. Neither GSD nor LANTERN prints a "
+        "correlation, and the speedup of clusters does not show one (first example). LANTERN concludes from five pairs "
+        "of pictures that near tokens are interchangeable (lantern.interchangeable).",
     ),
     "In rows of Lumina-mGPT the probabilities of tokens that are near in the codebook are hardly more alike than those "
     "of tokens at random.",

@@ -67,8 +67,8 @@ def unbiased_ratio(seed: int) -> Finding:
     Nor is the law of what is emitted the target's, of which the sentence does not speak. One step emits $y$ with
     probability $q(y) \min(1, p'(C)/q'(C)) + \mathrm{TV}(p', q')\, [p - q]_+(y)$: within a group tokens are accepted in
     proportion to $q$, not to $p$. Nor that of groups: one is accepted with mass $\min(p', q')$, and the residual over
-    tokens hands out the rest in proportion to the sums of $\max(0, p - q)$, which is not $\max(0, p' - q')$ as soon as
-    a group has tokens on both sides.
+    tokens hands out the rest in proportion to the sums of $\max(0, p - q)$, which need not be in proportion to
+    $\max(0, p' - q')$ where a group holds both a token with $p > q$ and a token with $p < q$.
     """
     k, epsilon = Fraction(2), Fraction(1, 10)
 
@@ -341,10 +341,10 @@ def _tv_of_sequences(law: Any, p: Pmf, n: int) -> float:
         "the correctness of the output distribution is ensured regardless of the choice of q",
         "stronger",
         "True of speculative sampling, of which it is said, as the reason why SJD, “provided in Algorithm 4”, may "
-        "draft with earlier rows. Its last line but one, which Algorithm 5 prints as well, keeps the drafts behind a "
-        "rejection, and takes the rows of this call for their q. The paper does not say that the line is to be taken "
-        "to the letter: SJD draws them again from those rows (sjd.theorem-1), as the published code of GSD does; then "
-        "nothing is lost.",
+        "draft with earlier rows. The last line but one of its loop, which Algorithm 5 prints as well, keeps the "
+        "drafts behind a rejection, and takes the rows of this call for their q. The paper does not say that the line "
+        "is to be taken to the letter: SJD draws them again from those rows (sjd.theorem-1), as the published code of "
+        "GSD does; then nothing is lost.",
     ),
     r"For every target and window, Algorithm 4 emits sequences with the target's law, $\hat X_{0:L-k} \leftarrow "
     r"\hat X_{k:L}$ and $q_{0:L-k} \leftarrow p_{k:L}$ being carried out as printed.",

@@ -206,7 +206,7 @@ def conditional_bound(seed: int) -> Finding:
         "sentence to the letter, of all subsets, is false of the set that is built (second example).",
     ),
     r"For every $p$, $x$ and $\delta > 0$, of the sets $\{x, y_1, \ldots, y_j\}$ of the $j$ nearest tokens the one "
-    r"that is built is the largest whose conditional target is within TV $\delta$ of $p$.",
+    r"that is built is the largest whose conditional target is at a TV from $p$ below $\delta$.",
 )
 def largest_nearest(seed: int) -> Finding:
     r"""The mass that moves, $p(y_1) + \ldots + p(y_j)$, does not fall with $j$. So the $j$ for which it is below

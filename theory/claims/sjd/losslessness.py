@@ -423,11 +423,13 @@ def initialisation(seed: int) -> Finding:
     said(
         "H, Fig. 18",
         "although auto-regressive decoding can produce artifacts, SJD seems to generate continuous tokens that cause "
-        "the artifacts, as highlighted by the red boxes in this figure. ... Consequently, it may mistakenly accept a "
-        "sequence of draft tokens that contain artifacts.",
+        "the artifacts, as highlighted by the red boxes in this figure. The pre-trained auto-regressive model is not "
+        "sufficiently robust to handle such complex images. Consequently, it may mistakenly accept a sequence of draft "
+        "tokens that contain artifacts.",
         "ours",
-        "That SJD accepts tokens with artifacts can be so, since the model gives artifacts without it too. That it "
-        "gives them more often, as one can read the sentence, is not said, and would contradict Theorem 1.",
+        "The paper lays it to the model, which gives artifacts without SJD too; that SJD accepts tokens with artifacts "
+        "can be so. That it gives them more often, as one can read the first sentence, is not said, and would "
+        "contradict Theorem 1.",
     ),
     r"For every target, window and set of sequences, such as the images with artifacts, SJD and autoregressive "
     r"decoding give a sequence of the set with the same probability.",

@@ -177,7 +177,8 @@ def _calls_of_coins(share: Fraction, width: int, length: int) -> Fraction:
         "formalised",
         "Almost no acceleration is read as fewer than 1.1 tokens a call: over two thousand calls for the 2,357 tokens "
         "of an image are fewer than 1.18. Much worse is read as less than two thirds of those with refinement, where "
-        f"two thousand calls rather than one thousand are a half. {PROCESS}",
+        "two thousand calls rather than one thousand are a half. That it is slightly better than random initialisation "
+        f"is not judged. {PROCESS}",
     ),
     "On the simulated image-like process with 16 inputs, SJD without refinement and with horizontal repeat commits "
     "fewer than 1.1 tokens a call, and less than two thirds of what it commits with refinement.",

@@ -43,8 +43,8 @@ def rejection_sampling(seed: int) -> Finding:
     r"""A token $x$ is drawn and accepted with probability $q(x) \cdot p(x) / (c \, q(x)) = p(x) / c$, in proportion to
     $p$; where $q(x) = 0$ the premise says $p(x) = 0$. Speculative decoding uses neither $c$ nor the premise: it accepts
     with $\min(1, p(x) / q(x))$, and the accepted tokens alone follow $\min(p, q)$ in proportion, which is $p$ only if
-    $p = q$. What follows $p$ there, for every $q$, is the token that is emitted, accepted or drawn from the residual
-    (leviathan.lossless).
+    $q$ is in proportion to $p$ on all tokens that $p$ can draw. What follows $p$ there, for every $q$, is the token
+    that is emitted, accepted or drawn from the residual (leviathan.lossless).
     """
     return holds_if(proven("pac.rejection-sampling"))
 

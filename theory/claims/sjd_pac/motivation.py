@@ -262,8 +262,8 @@ MOST = 33  # tokens that a call with 32 drafts can commit, the one after them in
         "1; Fig. 1a",
         "In nearly 50% of forward passes, SJD accepts only a single token.",
         "formalised",
-        "The paper has it in a figure alone, without the model, the prompts and the window. The image-like process was "
-        "fitted to it, and cannot show it.",
+        "The paper shows it in a figure, and does not name the model, the prompts and the window: read is the first "
+        "row of its Table 2. The image-like process was fitted to it, and cannot show it.",
     ),
     "In SJD with a window of 32 on Lumina-mGPT, for which SJD-PAC prints 2.31 tokens a call, nearly half of the calls "
     "commit a single token.",

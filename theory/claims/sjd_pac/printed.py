@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import chain
 
 from theory.claims.base import Claims, Finding
-from theory.claims.published.comparisons import Comparison, judged
+from theory.claims.published.comparisons import Comparison, judged, not_so
 from theory.claims.sources import said
 from theory.published.ledger import Ledger, Row, published
 
@@ -142,19 +144,22 @@ def _lossless(ledger: Ledger) -> list[Comparison]:
         "We empirically demonstrate that SJD-PAC achieves state-of-the-art acceleration for lossless T2I generation, "
         "significantly outperforming the original SJD [22] and recent lossy alternatives [19, 23].",
         "formalised",
-        "Of the lossy alternatives, GSD and SJD2. Which of the two columns is meant is open, and significantly is left "
-        "out; but it is one column: by one for each, SJD-PAC would outperform GSD, and GSD SJD-PAC. Section 5.2 says "
-        'less: "highly competitive" with GSD, and "a higher step compression ratio" of SJD2. It is the list of '
-        "contributions that says more.",
+        "Of the lossy alternatives, GSD and SJD2. Which of the two columns is meant is open, and so is whether each of "
+        "them is meant or both together: read is the weakest that says something, both together in one column. "
+        "Significantly is left out. Section 5.2 says it of Lumina-mGPT on MS-COCO, where it is so of each in both "
+        'columns, and elsewhere less: "highly competitive" with GSD, and "a higher step compression ratio" of SJD2. It '
+        "is the list of contributions that says more.",
     ),
-    "In one of the two columns of SJD-PAC's Table 1, step compression and speedup, SJD-PAC is ahead of GSD, and ahead "
-    "of SJD2, in more than half of the configurations that each of them is printed for.",
+    "In one of the two columns of SJD-PAC's Table 1, step compression and speedup, SJD-PAC is ahead of GSD and SJD2 in "
+    "more than half of the configurations that they are printed for, of both together.",
 )
 def alternatives(seed: int) -> Finding:
-    """In steps SJD2 is ahead on Emu3 with both sets of prompts, 5.62 to 4.31 and 4.72 to 4.59, in two of its four
-    configurations; in speedup GSD is on Lumina-mGPT with PartiPrompts, 4.65 to 3.97, in one of its two. So of GSD it is
-    steps, and of SJD2 speedup, in which SJD-PAC is ahead throughout; of all six comparisons of speedups it is so in
-    five. By means it is the same: 3.885 for GSD's 4.135 in speedup, 4.508 for SJD2's 4.545 in steps.
+    """It is so in both columns: in five of six speedups, and in four of six step compressions. Of each alternative by
+    itself it is so in neither: in steps SJD2 is ahead on Emu3 with both sets of prompts, 5.62 to 4.31 and 4.72 to 4.59,
+    in two of its four configurations; in speedup GSD is on Lumina-mGPT with PartiPrompts, 4.65 to 3.97, in one of its
+    two. That 4.65 is GSD's own number, and larger than its step compression of 3.76 in the same row, which calls that
+    take no less time than autoregressive ones do not give (published.gsd-latency); with 3.76 for it SJD-PAC would be
+    ahead in every comparison of speedups.
 
     Section 5.2 lays SJD2's lower speedups to its window, 128 for 64. Steps over speedup are what a step costs, in
     autoregressive ones: on MS-COCO 1.19 for SJD-PAC and 1.43 for SJD2 with Lumina-mGPT, 1.33 and 2.21 with Emu3. If
@@ -163,27 +168,38 @@ def alternatives(seed: int) -> Finding:
     """
     ledger = published()
     gsd = ledger.one(paper="sjd-pac", table="1", dataset="PartiPrompts", method="gsd", metric="speedup")
-    return judged(
-        _outperforms,
-        ("statements on the table", "are so", "are not so"),
+    own = [
+        row for metric in COLUMNS for row in ledger.select(paper="sjd-pac", table="1", method="sjd-pac", metric=metric)
+    ]
+    words = ("statements on the table", "are so", "are not so")
+    each = judged(
+        partial(_outperforms, apart=True),
+        words,
         {"3.65 printed for the speedup of GSD": ledger.altered({gsd.line: 3.65})},
+    )
+    return judged(
+        partial(_outperforms, apart=False),
+        words,
+        {"half of what is printed for SJD-PAC": ledger.altered({row.line: row.value / 2 for row in own})},
+        not_so("of each by itself", each),
     )
 
 
-def _outperforms(ledger: Ledger) -> list[Comparison]:
-    """Whether there is a column in which SJD-PAC is mostly ahead of each lossy alternative, with all that is there."""
-    mostly = dict.fromkeys(COLUMNS, True)
-    named, rows = {}, []
+def _outperforms(ledger: Ledger, apart: bool) -> list[Comparison]:
+    """Whether there is a column in which SJD-PAC is mostly ahead of the lossy alternatives, of each or of both
+    together, with all that is there."""
+    mostly, named, rows = [], {}, []
     for metric in COLUMNS:
+        won = []  # of each alternative, configuration by configuration
         for method in ALTERNATIVES:
             pairs = _beside(ledger, metric, [method])
-            won = [own.interval.exceeds(other.interval) for own, other in pairs]
-            mostly[metric] &= 2 * sum(won) > len(won)
-            named[f"{COLUMNS[metric]}, {method}"] = f"ahead in {sum(won)} of {len(won)}: " + ", ".join(
+            won.append([own.interval.exceeds(other.interval) for own, other in pairs])
+            named[f"{COLUMNS[metric]}, {method}"] = f"ahead in {sum(won[-1])} of {len(pairs)}: " + ", ".join(
                 f"{own.printed} and {other.printed}" for own, other in pairs
             )
             rows += [row for pair in pairs for row in pair]
-    return [Comparison("SJD-PAC Table 1", named, any(mostly.values()), beside=rows)]
+        mostly.append(all(2 * sum(each) > len(each) for each in (won if apart else [[*chain(*won)]])))
+    return [Comparison("SJD-PAC Table 1", named, any(mostly), beside=rows)]
 
 
 def _beside(ledger: Ledger, metric: str, methods: Sequence[str]) -> list[tuple[Row, Row]]:

@@ -209,9 +209,9 @@ LENGTHS = (1, 2, 4, 8, 16)  # tokens a call: from the short to the long ones
         "runs to highly efficient long ones.",
         "formalised",
         "Where a run is short and where it is long is not said: judged is each of five lengths. Of SJD the stand-in "
-        "was fitted to the share of calls that commit one token, and of the full method, as a comb, to the tokens a "
-        "call; the other shares are predictions, of SJD beside those of Fig. 1a. The full method has 64 nodes, SJD 32 "
-        f"drafts, as in two rows of Table 2: that the window grows is a part of the shift. {STAND_IN}",
+        "was fitted to the share of calls that commit one token and to the tokens a call, and of the full method, as a "
+        "comb, to the latter; other shares are predictions, of SJD beside those of Fig. 1a. The full method has 64 "
+        f"nodes, SJD 32 drafts, as in two rows of Table 2: that the window grows is a part of the shift. {STAND_IN}",
     ),
     "On the simulated image-like process, with a comb and with the tree of the published code, a larger share of the "
     "calls of the full method with 64 nodes than of SJD with 32 drafts commits more than 1, 2, 4, 8 and 16 tokens.",
