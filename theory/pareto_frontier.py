@@ -42,11 +42,15 @@ def nearest_envelope(p: Any, q: Any, metric: Any, prices: int = 48) -> Envelope:
     """The frontier of rows ``p``, ``q`` ``[n, V]`` under one metric ``float[V, V]``, in its units.
 
     It has a point for each of so many ``prices``, at least 2, which are quantiles of the distances, and for one more;
-    with more it comes nearer to the frontier. Raises ``ValueError`` if p or q is no pmf, their shapes differ, the
-    metric is no table of distances, or ``prices`` < 2.
+    with more it comes nearer to the frontier. Raises ``ValueError`` if p or q is no pmf or not rows, their shapes
+    differ, the metric is no table of finite distances, or ``prices`` < 2.
     """
     p, q = (np.asarray(rows, dtype=np.float64) for rows in as_pair(p, q))
+    if p.ndim != 2 or not len(p):
+        raise ValueError(f"p has shape {p.shape}; expected rows [n, V], at least one")
     cost = as_metric(metric, "metric", p.shape[-1])
+    if not np.isfinite(cost).all():
+        raise ValueError("metric holds infinity; expected finite distances")
     both = np.minimum(p, q)
     apart = [(over, under) for over, under in zip(p - both, q - both, strict=True) if over.sum() > 1e-12]
     away = cost[cost > 0]

@@ -31,9 +31,9 @@ After a pass, :func:`tv_upper` bounds how far the true law can still be, and ``S
 Intervals are :func:`proportion_interval` and :func:`mean_interval`, with guaranteed coverage, and Student's, of
 :func:`estimate`, :func:`paired` and, of numbers that hang together, :func:`clustered`.
 
-Distributions, Clopper and Pearson's interval and Student's are SciPy's. The tests of SciPy and statsmodels are what
-these are held against where both say something; they say nothing of rare outcomes, of levels down to 1e-9, of looking
-at any time, and of the power against the worst deviation of a size.
+Distributions are SciPy's, and by them Clopper and Pearson's interval and Student's. The tests of SciPy and statsmodels
+are what these are held against where both say something; they say nothing of rare outcomes, of levels down to 1e-9, of
+looking at any time, and of the power against the worst deviation of a size.
 """
 
 from simlab.statistics.discrete import LEAST, Cells, GTest

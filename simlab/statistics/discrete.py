@@ -188,16 +188,21 @@ class GTest(Planned):
         return float(scipy.stats.ncx2.sf(self._edge(n, level), freedom, 4 * n * left**2))
 
     def _critical(self, n: int, level: float) -> float:
-        """The corrected G from which on p-values are at most ``level``."""
+        """The corrected G from which on p-values are at most ``level``; infinite where none is."""
         cells = self.cells(n)
         most = float(scipy.stats.chi2.isf(level, cells.freedom))
         if not is_rare(cells, n, self.least):
             return most
-        return float(
-            scipy.optimize.brentq(
-                lambda g: float(g_tail(np.array(g), n, cells, self.least)) - level, 0, 2 * most + 10 * self.least
-            )
-        )
+
+        def excess(g: float) -> float:
+            return float(g_tail(np.array(g), n, cells, self.least)) - level
+
+        high = 2 * most + 10 * self.least
+        if excess(np.inf) > 0:
+            return np.inf
+        while excess(high) > 0:  # where cells are hardly expected at all
+            high *= 2
+        return float(scipy.optimize.brentq(excess, 0, high))
 
 
 def g_statistic(seen: np.ndarray, expected: np.ndarray) -> np.ndarray:
@@ -234,6 +239,8 @@ def g_tail(g: np.ndarray, n: int, cells: Cells, least: float) -> np.ndarray:
 def _reached_beside(n: int, cells: Cells, edge: float, masses: np.ndarray) -> float:
     """The probability of a G of at least ``edge`` where cells have ``masses``, by the count of the rare cell."""
     rate, true = float(cells.mass[0]), float(masses[0])
+    if edge == np.inf:
+        return 0.0
     if true >= 1:
         return float(_part(np.array(n), n, rate) >= edge)
     counts = np.arange(min(n, int(8 * n * rate + edge) + 1))  # beyond, that count alone is enough

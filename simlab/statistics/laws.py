@@ -86,6 +86,7 @@ class Law:
             raise ValueError("counts holds a number below 0; expected how often each outcome was seen")
         if seen.sum() + excluded.sum() == 0:
             raise ValueError("counts sum to 0; expected at least one observation")
+        check_fits((seen.sum(axis=-1) + excluded).max(), "counts sum")
         return seen.astype(np.int64), excluded.astype(np.int64)
 
     def masses(self, wrong: Any, what: str = "wrong") -> tuple[np.ndarray, float]:
@@ -133,6 +134,12 @@ def as_floats(values: Any, what: str) -> np.ndarray:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError(f"{what} is {values!r}; expected numbers") from None
+
+
+def check_fits(total: Any, what: str) -> None:
+    """Raise ``ValueError`` for a float of so many observations that int64 does not hold it."""
+    if not total < 2.0**63:
+        raise ValueError(f"{what} to {total:.4g}; expected fewer than 2^63 observations")
 
 
 def _refuse_negative(value: Any, what: str) -> None:

@@ -62,7 +62,9 @@ def proportion_interval(successes: int, n: int, confidence: float) -> tuple[floa
     confidence = check_share("confidence", confidence)
     if successes > n:
         raise ValueError(f"successes is {successes}; expected at most n = {n}")
-    low, high = scipy.stats.binomtest(successes, n).proportion_ci(confidence, method="exact")
+    tail, failures = (1 - confidence) / 2, n - successes
+    low = scipy.stats.beta.ppf(tail, successes, failures + 1) if successes else 0.0
+    high = scipy.stats.beta.isf(tail, successes + 1, failures) if failures else 1.0
     return float(low), float(high)
 
 

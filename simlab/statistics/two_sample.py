@@ -17,6 +17,7 @@ import scipy
 
 from simlab.checks import check_at_least
 from simlab.statistics.discrete import LEAST, g_statistic
+from simlab.statistics.laws import check_fits
 from simlab.statistics.power import Planned
 
 
@@ -101,4 +102,5 @@ def _table(first: Any, second: Any) -> np.ndarray:
         raise ValueError("samples hold a number that is no count; expected whole numbers >= 0")
     if (table.sum(axis=1) == 0).any():
         raise ValueError("a sample sums to 0; expected at least one observation in each")
+    check_fits(table.sum(dtype=np.float64), "samples sum")
     return table[:, table.sum(axis=0) > 0].astype(np.int64)

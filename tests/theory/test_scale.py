@@ -16,7 +16,7 @@ from simlab.statistics import MeanTest
 from theory.acceptance import expected_tokens
 from theory.exact import sequence_tv as compounding
 from theory.exact.block_lengths import blocks_of, blocks_sampled, blocks_seen
-from theory.exact.sequence_tv import directed, distance, follow
+from theory.exact.sequence_tv import EmittedSequences, directed, distance, follow
 from theory.example_processes import random_process
 
 pytestmark = pytest.mark.statistical
@@ -155,3 +155,9 @@ def test_a_token_that_the_target_excludes_leaves_nothing_in_common() -> None:
     found = follow(target, draft, lambda p, q: q, Tape(SEED, 10))
     assert distance(found, 1, 0.9).estimate == 1
     assert compounding.distance(found, 1, 0.9).most == 1
+
+
+def test_rounding_of_laws_that_have_nothing_in_common_is_borne() -> None:
+    apart = np.full((4, 2), 1 + 2.0**-52)
+    found = distance(EmittedSequences(-apart, -apart, apart.cumsum(axis=1), -apart), 2, 0.9)
+    assert (found.spent, found.summed) == (2.0, 2.0)

@@ -91,7 +91,7 @@ def distance(followed: EmittedSequences, n: int, confidence: float) -> Distance:
     least, most = mean_interval(values, confidence, 0, 1)
     coupled = -np.expm1(followed.log_coupled[:, n - 1])
     coupled_most = mean_interval(coupled, confidence, 0, 1)[1]
-    spent = followed.spent[:, n - 1]
+    spent = np.minimum(followed.spent[:, n - 1], n)  # which rounding may exceed
     summed = mean_interval(spent, confidence, 0, n)[1]
     return Distance(least, float(values.mean()), most, coupled_most, summed, float(spent.mean()))
 

@@ -14,6 +14,11 @@ marginals, by change of variables from x_T.
 follows the target's marginal, whatever the joint law of the two trajectories' noise down to x_k, and an accepted token
 is the draft itself.
 
+Each model has a k of its own. Where the draft's is larger, steps below it add noise to the target alone: shared, it
+would be that of the draft's last noise, and x_k^p would know the draft, which is no draw from q(. | x_k^q) then. So
+such a pair asks for noise that is not shared. Where the target's is larger, x_k^p knows nothing of the draft's noise
+behind it.
+
 *Proof.* Take steps 1 to k as one. It has the density p(x_0 | x_k) above, by change of variables, and adds noise, so
 that it is the last step of a chain to which the theorem of ``last-step`` applies. QED
 
@@ -50,6 +55,12 @@ class LastNoise(Rule):
         for chain in (target, draft):
             chain.check_noise()
             chain.check_one_to_one()
+        if self.aligned and draft.last_noise > target.last_noise:
+            raise ValueError(
+                f"the draft's last noise is that of step {draft.last_noise}, the target's that of step "
+                f"{target.last_noise}; expected no later one of the target where noise is shared: its state before "
+                "that would know the draft. Without sharing (aligned=False) any two are fine"
+            )
 
     def log_ratio(self, pair: TrajectoryPair, candidate: np.ndarray) -> np.ndarray:
         return _log_token(pair.target, candidate) - _log_token(pair.draft, candidate)
@@ -67,11 +78,12 @@ def _log_token(model: Trajectory, candidate: np.ndarray) -> np.ndarray:
 def walked_back(model: Trajectory, candidate: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The states ``[B, d]`` that tokens come from without noise, and ``[B]``: log |det| of the way there.
 
-    Each step is searched from where the candidate's own took it: its maker finds its states at once.
+    Each step is searched from where the candidate's own took it: its maker finds its states at once. A proposal has
+    states up to its maker's own last noise alone: beyond, a step is searched from where it went.
     """
     state, volumes = candidate[0], np.zeros(candidate.shape[1])
     for t in range(1, model.chain.last_noise):
-        near = state + (candidate[t] - candidate[t - 1])
+        near = state + (candidate[t] - candidate[t - 1]) if t < len(candidate) else state
         state, volume = model.chain.undo(t, state, model.condition, near)
         volumes = volumes + volume
     return state, volumes

@@ -152,6 +152,27 @@ def test_every_rule_meets_every_kind_that_it_can() -> None:
 
 
 @pytest.mark.parametrize("aligned", [True, False], ids=["aligned", "not aligned"])
+@pytest.mark.parametrize("noiseless", ["target", "draft"])
+def test_last_noises_of_two_steps_are_compared_alike(noiseless: str, aligned: bool) -> None:
+    """Where noise is shared, the target's state behind the draft's last noise would know the draft."""
+    target, draft = pair("exact")
+    target, draft = (
+        model.modified(noiseless_end) if name == noiseless else model
+        for name, model in (("target", target), ("draft", draft))
+    )
+    rule, tape, decoder = make_rule("last-noise", aligned=aligned), Tape(SEED, REPLICATES), Truncating(2, 1, 30)
+    found, wanted = (outcome(form, target, draft, rule, tape) for form in (partial(simulate, decoder), decoder.run))
+    if aligned and noiseless == "draft":
+        assert isinstance(wanted, str)
+        assert wanted.startswith("the draft's last noise is that of step 2, the target's that of step 1; expected")
+        assert found == wanted
+    else:
+        assert isinstance(wanted, Decoded)
+        assert isinstance(found, Decoded)
+        assert same(found, wanted, exactly=False)
+
+
+@pytest.mark.parametrize("aligned", [True, False], ids=["aligned", "not aligned"])
 def test_reflections_are_compiled_alike(aligned: bool) -> None:
     """With one dense covariance, of which there is no kind; a reflection the other way round is seen."""
     target, _ = pair("dense")

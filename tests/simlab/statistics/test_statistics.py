@@ -264,6 +264,19 @@ def test_each_end_of_the_interval_of_a_rate_leaves_half_of_the_level(seen: int) 
     assert high == 1 if seen == 100 else binom.cdf(seen, 100, high) == pytest.approx(1 / 40)
 
 
+@pytest.mark.parametrize(("seen", "n"), [(0, 10**13), (3, 10**12), (10**12 - 2, 10**12)])
+def test_so_it_does_however_many_trials_there_are(seen: int, n: int) -> None:
+    low, high = proportion_interval(seen, n, 0.95)
+    assert low == 0 if seen == 0 else binom.sf(seen - 1, n, low) == pytest.approx(1 / 40, rel=1e-3)
+    assert binom.cdf(seen, n, high) == pytest.approx(1 / 40, rel=1e-3)
+
+
+def test_more_observations_than_can_be_counted_are_told() -> None:
+    for call in (GTest([0.5, 0.5]).p_value, partial(TwoSampleG().p_value, [1, 2])):
+        with pytest.raises(ValueError, match=r"sum to 1e\+19; expected fewer than 2\^63 observations"):
+            call([1e19, 1])
+
+
 # Plans ---------------------------------------------------------------------------------------------------------
 
 PLANNED: dict[str, tuple[Planned, int]] = {
@@ -331,3 +344,15 @@ def test_a_rare_cell_does_not_count_as_a_degree_of_freedom_in_plans() -> None:
     for level in (0.01, 1e-6):
         least, found = test.power(200, level, 0.09), test.power_against(200, level, test.law.mass + even)
         assert found - 0.04 < least < found
+
+
+@pytest.mark.parametrize("level", [0.5, 1e-2, 1e-6])
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_cells_that_are_hardly_expected_can_be_planned_too(n: int, level: float) -> None:
+    """That all are in the rare cell has probability 0.3^n, and its p-value no less: below, there is no alarm at all."""
+    test, wrong = GTest([0.3, 0.33, 0.37], least=0.32 * n), [0.98, 0.01, 0.01]
+    assert test.cells(n).freedom == 2
+    assert test.stated(n, level).detectable == inf
+    if level < 0.3**n:
+        assert min(test.p_value(row) for row in all_counts(n, 3)) > level
+        assert test.power(n, level, 1.0) == test.power_against(n, level, wrong) == 0

@@ -288,3 +288,12 @@ def test_in_one_context_the_envelope_is_the_nearest_frontier() -> None:
             least = nearest_frontier(p, q, min(1.0, alpha(p, q) + gained), METRIC)
             assert envelope.least(gained) <= least + 1e-9
             assert envelope.least(gained) == pytest.approx(least, abs=2e-3)
+
+
+def test_what_has_no_envelope_is_told() -> None:
+    p, q = WORLD.p[:2], WORLD.q[:2]
+    for rows in ((p[0], q[0]), (p[:0], q[:0])):
+        with pytest.raises(ValueError, match=r"p has shape .*; expected rows \[n, V\], at least one"):
+            nearest_envelope(*rows, METRIC)
+    with pytest.raises(ValueError, match="metric holds infinity; expected finite distances"):
+        nearest_envelope(p, q, np.where(np.median(METRIC) < METRIC, np.inf, METRIC))
