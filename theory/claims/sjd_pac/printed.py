@@ -180,7 +180,7 @@ def alternatives(seed: int) -> Finding:
     return judged(
         partial(_outperforms, apart=False),
         words,
-        {"half of what is printed for SJD-PAC": ledger.altered({row.line: row.value / 2 for row in own})},
+        {"half of what is printed for SJD-PAC": ledger.altered({row.line: float(row.value) / 2 for row in own})},
         not_so("of each by itself", each),
     )
 
