@@ -5,11 +5,11 @@ from __future__ import annotations
 import signal
 import sys
 
-from experiments.interrupts import raise_again
-
 
 def ends_whole() -> None:
     """From now on SIGTERM ends this process as an exit does, which leaves nothing half written."""
+    from experiments.interrupts import raise_again
+
     raise_again(SystemExit, signal.SIGTERM)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
 

@@ -197,7 +197,9 @@ def test_own_shapes_that_were_not_seen_are_named_and_a_failure_has_a_command(
     assert failure
     failure = replace(failure, script=None, case="V = 9, gamma = 2, mostly ended by token 1")
     text = page(tmp_path, replace(certificates["lossy"], shapes=shapes, failure=failure))
-    assert f"<code>simlab certify {HERE} --shape V=9,gamma=2 --budget 30 --seed 0</code>" in text
+    assert (
+        f"<code>simlab certify {HERE} --shape V=9,gamma=2 --budget 30 --seed 0 --processes 1 --limit 1</code>" in text
+    )
     assert "<code>V=9</code>" in text
     assert "raises &lt;b&gt;" in text
     assert 'id="where"' not in text
