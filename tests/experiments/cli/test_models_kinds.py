@@ -245,7 +245,7 @@ def test_a_stopped_comparison_goes_on_where_it_was(
     stops.append(own.drafting)
     assert run(out) == 130  # before there is a table
     assert "simlab: interrupted" in capsys.readouterr().err
-    assert {path.name for path in out.iterdir()} == {"parts"}
+    assert {path.name for path in out.iterdir()} == {".lock", "parts"}
     assert asked == [(own.alone, count), (own.alone, 0), (own.drafting, 0)]
     assert len(list((out / "parts").iterdir())) == 2
     stops.append(own.alone)  # in the second round
