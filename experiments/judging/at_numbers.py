@@ -176,7 +176,7 @@ def _laws_apart(decoder: Decoder, rule: Rule, that: str, target: TableProcess, d
     """How a decoder breaks its contract at tables of fractions, or comes to another law of sequences, or of steps, at
     the same tables of floats, with outcomes enumerated or drawn on a tape.
     """
-    target, draft = map(_halves, (target, draft))
+    target, draft = map(_of_parts, (target, draft))
     drafts = decoder.needs_draft
     exact = sequence_law(DecoderInBounds(decoder, "calls" in that), target, rule, draft if drafts else None)
     rule = UserRule(rule.functions) if isinstance(rule, RuleOnUnknowns) else rule
@@ -199,7 +199,7 @@ def _laws_apart(decoder: Decoder, rule: Rule, that: str, target: TableProcess, d
     return ""
 
 
-def _halves(table: TableProcess) -> TableProcess:
+def _of_parts(table: TableProcess) -> TableProcess:
     """A table near another whose masses floats hold exactly, and their sums, so that they compare as fractions do."""
 
     def row(prefix: tuple[int, ...]) -> list[Fraction]:

@@ -6,23 +6,19 @@ Beside its arrays a file holds a ``manifest``, JSON, that says which run it is o
 from __future__ import annotations
 
 import json
-import zipfile
-import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from tokenize import TokenError
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from experiments import kept
+
 if TYPE_CHECKING:
     import pandas as pd
 
-WRONG = (  # what bad files raise
-    *(OSError, EOFError, MemoryError, RuntimeError, ValueError, KeyError, IndexError, TypeError),
-    *(ArithmeticError, TokenError, zipfile.BadZipFile, zlib.error),
-)
+WRONG = (*kept.WRONG, IndexError, TypeError)  # what bad files raise
 
 MANIFEST = "manifest"
 EXPECTED = "expected a file that simlab record wrote"
