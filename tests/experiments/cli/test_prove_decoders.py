@@ -399,7 +399,7 @@ def test_coins_that_nobody_looks_at_may_be_anything() -> None:
 def test_tables_that_floats_hold_have_zeros_where_the_others_have() -> None:
     for size in (2, 3, 8):
         table = random_process(0, size, 2)
-        near, floats = at_numbers._of_parts(table), at_numbers._in_floats(at_numbers._halves(table))
+        near, floats = at_numbers._of_parts(table), at_numbers._in_floats(at_numbers._of_parts(table))
         for prefix in [(), *((x,) for x in range(size))]:
             assert [mass > 0 for mass in near.row(prefix)] == [mass > 0 for mass in table.row(prefix)]
             assert [F(mass) for mass in floats.row(prefix)] == near.row(prefix).tolist()
