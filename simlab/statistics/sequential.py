@@ -23,7 +23,7 @@ from simlab.statistics.power import Planned, check_share
 from simlab.statistics.tv_bounds import always, event_bound
 
 WEIGHTS = 4.0 ** np.arange(10)  # of the priors, in observations an outcome
-ASKED = 12.0  # a log likelihood ratio below which a law that is feared raises no alarm at levels of 1e-5 and less
+ASKED = 12.0  # the log likelihood ratio, beyond what fitting makes of it, at which laws that are feared are asked for
 
 
 class Sequential(Planned):
@@ -36,8 +36,9 @@ class Sequential(Planned):
     law
         The null hypothesis: a ``Law``, a mapping to probabilities or a row ``[V]``.
     towards
-        Laws that are feared; together they get half the stake. A callable is asked for them once what was seen could be
-        e^12 times as likely under any law as under the null hypothesis; until then their half counts as lost.
+        Laws that are feared; together they get half the stake. A callable is asked for them once what was seen is e^12
+        times as likely under some law as under the null hypothesis, not counting what the law of largest likelihood has
+        by chance, half a unit a degree of freedom; until then their half counts as lost.
 
     Attributes
     ----------
@@ -128,12 +129,12 @@ class Sequential(Planned):
 
     @property
     def _may_matter(self) -> bool:
-        """Whether the laws that are feared are known, or some law would make what was seen much likelier."""
+        """Whether the laws that are feared are known, or what was seen is likelier under some law than by chance."""
         if "towards" in vars(self):
             return True
         shares = self.seen / np.maximum(1, self.seen.sum(axis=-1, keepdims=True))
         best = scipy.special.xlogy(self.seen, np.where(self.seen > 0, shares, 1) / self.law.mass).sum(axis=-1)
-        return bool((best > ASKED).any())
+        return bool((best - (len(self.law.mass) - 1) / 2 > ASKED).any())
 
     @property
     def e_value(self) -> Any:

@@ -96,6 +96,7 @@ class Region:
         self.own = [at for at, one in enumerate(drawing.ranges) if one.name]
         self.visits: dict[int, Visit] = {}
         self.pools: dict[tuple[Key, str, int], Pool] = {}
+        self.kinds = Counter[str]()  # how many pools there are of each
         self.turns, self.later = np.zeros(count, int), np.zeros(count, int)
         self.seconds, self.calls = np.zeros(count), np.zeros(count, int)  # of the cases that were drawn from each
         self.between = 0  # cases since one that was drawn since counts look odd
@@ -210,16 +211,18 @@ class Region:
 
         Of those alone of which more can be drawn.
         """
-        kinds = Counter(key[0] for key, _, _ in self.pools)
+        odd = [(kind, pool) for kind, pool in self.pools.items() if pool.together < ODD]
+        if not odd:
+            return
         names = (axis.name for axis in self.drawing.axes)
         drawable = {"band", "tiles", NEAR_POWERS, "numbers", *(key[0] for key, _ in BY_KEY if key != WHOLE)}
         drawable.update(*((name, f"{name} odd", f"{name} from") for name in names))
-        for (key, name, count), pool in self.pools.items():
+        for (key, name, count), pool in odd:
             what = Alike(key, OF_KIND.get(name, ""), count, self.drawing.ranges[pool.visit.at].dtype)
             tried = SOUGHT_AGAIN * self.undrawn.get(what, 0) > len(self.visits)
             can_be = key[0] in drawable or (key == WHOLE and what.kind)
-            if pool.together < ODD and can_be and not tried:
-                yield what, pool.together * kinds[key[0]]
+            if can_be and not tried:
+                yield what, pool.together * self.kinds[key[0]]
 
     @property
     def suspicious(self) -> bool:
@@ -374,6 +377,7 @@ class Region:
         kind = key, name, classes(size)
         if kind not in self.pools:
             self.pools[kind] = Pool(Tally(name, size), visit, level)
+            self.kinds[key[0]] += 1
             assert len(self.pools) <= self.most_pools, "each has its part of the false alarms"
         pool = self.pools[kind]
         if odd < pool.odd:

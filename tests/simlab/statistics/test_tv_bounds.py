@@ -131,6 +131,21 @@ def test_laws_that_are_feared_are_asked_for_where_they_may_matter() -> None:
     assert asked == [1]
 
 
+def test_no_feared_law_is_asked_for_where_many_outcomes_are_uneven_by_chance() -> None:
+    """Counts of 200 outcomes are e^100 times as likely under their own shares, by chance alone."""
+    law, asked = np.full(200, 1 / 200), []
+
+    def laws() -> list[np.ndarray]:
+        asked.append(1)
+        return [np.repeat([1.2, 0.8], 100) / 200]
+
+    test = Sequential(law, laws)
+    alike = np.tile([90, 110], 100)  # twice the log likelihood ratio is 200, that of chance
+    assert not asked and test.update(alike) and not asked
+    assert test.update(np.repeat([120, 80], 100)).rejects(1e-9) and asked
+
+
+
 def test_the_bet_is_a_product_of_what_was_predicted() -> None:
     """One observation at a time, by Bayes' rule over the priors' weights, or all at once: the same."""
     law, order = np.array([0.6, 0.3, 0.1]), [0, 2, 2, 1, 0, 2, 2]
