@@ -141,9 +141,11 @@ def test_no_feared_law_is_asked_for_where_many_outcomes_are_uneven_by_chance() -
 
     test = Sequential(law, laws)
     alike = np.tile([90, 110], 100)  # twice the log likelihood ratio is 200, that of chance
-    assert not asked and test.update(alike) and not asked
-    assert test.update(np.repeat([120, 80], 100)).rejects(1e-9) and asked
-
+    later = test.update(alike)
+    assert not later.rejects(1e-9)
+    assert not asked
+    assert later.update(np.repeat([160, 40], 100)).rejects(1e-9)
+    assert asked
 
 
 def test_the_bet_is_a_product_of_what_was_predicted() -> None:
