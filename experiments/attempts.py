@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import threading
+import time
 import traceback
 from collections.abc import Callable
 from functools import cache
 from typing import TypeVar
 
 Result = TypeVar("Result")
+ORPHAN_SECONDS = 1.0  # how often a worker looks whether its parent is still there
 
 
 class Failure(str):
@@ -31,3 +35,18 @@ def settle() -> None:
     from threadpoolctl import threadpool_limits
 
     threadpool_limits(1)
+
+
+def end_with(parent: int) -> None:
+    """End this process soon after its parent has, even if that was killed and could tell nobody.
+
+    It is the first thing that a worker does: one that was just being started when its parent was killed is never
+    handed any work, and would wait for ever.
+    """
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(ORPHAN_SECONDS)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()

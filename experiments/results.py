@@ -7,6 +7,7 @@ import json
 import os
 import platform
 from collections.abc import Callable
+from errno import EEXIST
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
     import torch
+
+LONG, SHORT = 160, 20  # bytes of a name from which a temporary file bears so many characters of it, and its ending
 
 
 def sha256(path: Path) -> str:
@@ -38,14 +41,20 @@ def device_name(device: torch.device) -> str:
 
 
 def write(path: Path, fill: Callable[[Path], object]) -> None:
-    """Let ``fill`` write a temporary file beside ``path``, then move it there in one go.
+    """Let ``fill`` write a temporary file beside ``path``, or beside what it links to, then move it there in one go.
 
     What is moved has reached the disk, so that a full one is known of before. Raises ``OSError`` with the reason and
-    ``path`` where that cannot be; then whatever was at ``path`` is still there, and nothing else.
+    ``path`` where that cannot be, as in the place of a device or a pipe; then whatever was at ``path`` is still there,
+    and nothing else.
     """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", suffix=path.suffix, delete=False) as handle:
+        place = path.resolve()
+        if place.exists() and not (place.is_file() or place.is_dir()):
+            raise OSError(EEXIST, os.strerror(EEXIST))
+        place.parent.mkdir(parents=True, exist_ok=True)
+        name = place.name if len(os.fsencode(place.name)) < LONG else place.name[:SHORT]
+        suffix = place.suffix[:SHORT]
+        with NamedTemporaryFile(dir=place.parent, prefix=f".{name}.", suffix=suffix, delete=False) as handle:
             temporary = Path(handle.name)
         try:
             fill(temporary)
@@ -53,7 +62,7 @@ def write(path: Path, fill: Callable[[Path], object]) -> None:
             with temporary.open("rb") as filled:
                 os.fsync(filled.fileno())
             with held_interrupts():  # a file that is there is told of
-                os.replace(temporary, path)
+                os.replace(temporary, place)
                 WRITTEN.append(path)
         finally:
             temporary.unlink(missing_ok=True)
@@ -74,7 +83,12 @@ def write_json(path: Path, value: Any) -> None:
 
 def write_table(path: Path, frame: pd.DataFrame) -> None:
     """A tidy frame as Parquet."""
-    write(path, lambda temporary: frame.to_parquet(temporary, index=False))
+
+    def fill(temporary: Path) -> None:
+        with temporary.open("wb") as handle:  # pyarrow takes no name that is not in UTF-8
+            frame.to_parquet(handle, index=False)
+
+    write(path, fill)
 
 
 def write_arrays(path: Path, arrays: dict[str, np.ndarray]) -> None:

@@ -36,7 +36,9 @@ def check_copy(option: str, path: Path) -> None:
     """Raise :class:`UsageError` unless a file can be written at ``path``."""
     if path.is_dir():
         raise UsageError(f"{option} {path}: is a folder; expected a file")
-    check_writable(option, path.parent)
+    if path.exists() and not path.is_file():
+        raise UsageError(f"{option} {path}: is a device or a pipe; expected a file")
+    check_writable(option, path.resolve().parent)
 
 
 def check_picture(option: str, path: Path) -> None:

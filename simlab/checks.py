@@ -40,7 +40,7 @@ def as_pmf(values: Any, what: str = "pmf") -> Array:
 
     Arrays and tensors keep their type. Raises ``ValueError`` where a row is no pmf.
     """
-    rows = values if hasattr(values, "dtype") else _from_numbers(values, what)
+    rows = _plain(values, what) if hasattr(values, "dtype") else _from_numbers(values, what)
     if isinstance(rows, np.ndarray) and rows.dtype.kind in "iub":
         rows = rows.astype(np.float64)
     if "float" not in str(rows.dtype) and not is_exact(rows):
@@ -49,6 +49,17 @@ def as_pmf(values: Any, what: str = "pmf") -> Array:
         rows = np.asarray(np.frompyfunc(partial(_rational, what), 1, 1)(rows), dtype=object)
     check_pmf(rows, what)
     return rows
+
+
+def _plain(values: Any, what: str) -> Array:
+    """What NumPy can read as an array of its own, in the byte order of this machine; other libraries' as they are."""
+    of_another = hasattr(values, "detach") or hasattr(values, "__array_namespace__")
+    if of_another and not isinstance(values, np.ndarray | np.generic):
+        return values
+    if np.ma.is_masked(values):
+        raise ValueError(f"{what} is {values!r}; expected a number in every place, none masked")
+    plain = np.asarray(values)
+    return plain.astype(plain.dtype.newbyteorder("="), copy=False)
 
 
 def _from_numbers(values: Any, what: str) -> np.ndarray:
@@ -124,8 +135,9 @@ def _unless_fractions(rows: np.ndarray) -> np.ndarray:
 
 def as_tokens(x: Any, p: Array) -> Array:
     """``x`` as int64 beside the rows ``p``; raise ``ValueError`` unless it holds one token for each row."""
-    if not hasattr(x, "dtype") or (isinstance(x, np.ndarray) and not isinstance(p, np.ndarray)):
-        x = asarray(np.asarray(x), p)
+    x = _plain(x, "x")
+    if isinstance(p, np.ndarray) != isinstance(x, np.ndarray):
+        x = asarray(on_host(x), p)
     if "int" not in str(x.dtype):
         raise ValueError(f"x has dtype {x.dtype}; expected whole numbers")
     x = namespace(x).astype(namespace(x).asarray(x), namespace(x).int64)

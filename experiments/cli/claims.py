@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from textwrap import indent, wrap
 from typing import TYPE_CHECKING, Annotated
@@ -57,18 +57,21 @@ def claims_command(
             claim = find(question)
         _explain(claim, verdicts, decided.get(claim.id, ("", ""))[1])
         return 0
-    listed = [CLAIMS[id] for id in (_answers(question) if question else CLAIMS)]
-    listed = [claim for claim in listed if not paper or claim.paper in paper]
+    among = [claim.id for claim in CLAIMS.values() if not paper or claim.paper in paper]
+    listed = [CLAIMS[id] for id in (_answers(question, among) if question else among)]
     if not listed:
-        raise UsageError(f"no claim has to do with {question!r}; expected other words, or none to list all")
+        whose = f" of {' or '.join(paper)}" if paper else ""
+        raise UsageError(f"no claim{whose} has to do with {question!r}; expected other words, or none to list all")
     _list(listed[:FOUND] if question else listed, verdicts, LINES if question else 1)
     if len(listed) > FOUND and question:
         print_text(error_output(), f"the first {FOUND} of {len(listed)} claims that have to do with it", "dim")
     return 0
 
 
-def _answers(question: str) -> list[str]:
-    """The claims that answer a question, as the report lists them, the best first; words that no claim has are told."""
+def _answers(question: str, among: Collection[str]) -> list[str]:
+    """Those of ``among`` that answer a question, as the report lists them, the best first; words that no claim has are
+    told.
+    """
     from theory.claims.registry import by_words
     from theory.words import alike, found, spelled, words
 
@@ -79,7 +82,8 @@ def _answers(question: str) -> list[str]:
         if word not in index["weights"] and (near or not alike(index, word)):
             instead = f"; {near[0]!r} is looked for" if near else ""
             print_text(error_output(), f"no claim has {word!r}{instead}", "dim")
-    return [id for id, score in scores if score >= LEAST * scores[0][1]]
+    own = [(id, score) for id, score in scores if id in among]
+    return [id for id, score in own if score >= LEAST * own[0][1]]
 
 
 def _verdict(verdicts: dict[str, str], id: str) -> Text:

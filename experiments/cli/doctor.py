@@ -13,7 +13,10 @@ from experiments.terminal import output, plain_table, print_text
 NEEDED = ("numpy", "scipy", "numba", "pandas")
 WANTED = {  # packages beyond these, what needs them, and how they are installed
     "matplotlib": ("pages with figures: simlab report", "simlab[report]"),
+    "seaborn": ("pages with figures: simlab report", "simlab[report]"),
     "torch": ("simlab generate, compare, record, model", "simlab[torch]"),
+    "safetensors": ("simlab generate, compare, record, model", "simlab[torch]"),
+    "pillow": ("images: simlab generate, compare", "simlab[torch]"),
     "transformers": ("custom_generate, text to image by published models", "simlab[engines]"),
     "triton": ("fused decoders on a CUDA device", "simlab[cuda]"),
     "jupyterlab": ("notebooks: make lab", "simlab[lab]"),
@@ -57,7 +60,7 @@ def device() -> tuple[str, str]:
         return "unknown", "torch is missing"
     try:
         import torch
-    except ImportError as error:
+    except (ImportError, OSError) as error:  # the second for a library of CUDA that is not there
         return "unknown", f"torch is there, and cannot be imported: {error}"
     if not torch.cuda.is_available():
         return "cpu", "torch sees no CUDA device"

@@ -135,6 +135,9 @@ def generate_command(
         sampling = sampling_of(model, rows, vectors)
         loaded = load_models(model, models, session.check_device(run.device))
         labels = session.labels_of(label, count, loaded.labels)
+        if tokens is None and not loaded.draws:
+            tokens = TOKENS
+            check_tokens(tokens, out)
         loaded.check(sampling)
         if method == AUTO and model == CONTINUOUS:
             method = next(name for name in LOSSLESS if name in loaded.names(sampling))
@@ -169,8 +172,6 @@ def generate_command(
                 notify=lambda images: tell(completed=images), stepped=stepped, failed=lost.__setitem__,
             )  # fmt: skip
             seconds = perf_counter() - begun
-    if not loaded.draws:
-        tokens = tokens or TOKENS
     if tokens is not None:  # before pixels are made of them, which may fail
         drawn = np.delete(labels, list(lost))
         write_arrays(tokens, {"labels": drawn, **{name: getattr(samples, name) for name in samples.saved}})

@@ -37,6 +37,8 @@ COLOURS = {
     "not-decided": "bright_black",
 }
 BESIDE = "report.html", "published.html", "continuous.html", "draft-length.html", "manifest.json"  # the verdicts
+TABLES = ".parquet", ".npz"  # how files of measurements end
+PAGES = ".html", ".svg", ".py"  # and those of single claims, in a folder of theirs
 
 
 def verify_command(
@@ -57,9 +59,9 @@ def verify_command(
     old = read_decided("--against", against) if against else None
     check_writable("--out", out)
     if copy:
-        check_copy("--json", copy)
-        if copy.resolve() in (out.resolve() / name for name in BESIDE):
+        if _is_written(out.resolve(), copy.resolve()):
             raise UsageError(f"--json {copy}: has the name of a file that is written there; expected another")
+        check_copy("--json", copy)
 
     from experiments.results import write_json
     from experiments.verification.claims import with_parts
@@ -105,6 +107,13 @@ def verify_command(
     pages = {"page": out / "claims" / f"{chosen[0]}.html"} if claim and len(claim) == 1 and not paper else {}
     print_text(console, where(verdicts=out / "verdicts.json", report=out / "report.html", **pages))
     return 0 if complete and not failed else 1
+
+
+def _is_written(out: Path, path: Path) -> bool:
+    """Whether ``path`` has the name of a file that stands beside the verdicts in ``out``."""
+    if path.parent == out:
+        return path.name in BESIDE or path.suffix in TABLES
+    return path.parent == out / "claims" and path.suffix in PAGES
 
 
 def _is_drawn(out: Path) -> bool:

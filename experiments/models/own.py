@@ -47,7 +47,8 @@ def load_models(name: str, folder: Path | None, device: str) -> Models:
     if not is_own(name):
         near = meant(name, (SHIPPED, CONTINUOUS))
         raise ValueError(
-            f"{name!r} is no model; {near}expected {SHIPPED}, or one's own as module:factory or file.py:factory"
+            f"{name!r} is no model; {near}expected {SHIPPED}, {CONTINUOUS}, or one's own as module:factory or "
+            "file.py:factory"
         )
     if folder is not None:
         raise ValueError(f"--models {folder}: is for {SHIPPED}; expected {name} to read its own files")

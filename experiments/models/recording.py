@@ -100,6 +100,10 @@ def opened(path: Path) -> tuple[Any, dict[str, Any]]:
         raise wrong(path, error) from None
     if not isinstance(manifest, dict):
         raise RecordingError(f"{path}: its manifest is {manifest!r}; expected one that simlab record wrote")
+    try:
+        json.dumps(manifest, allow_nan=False)  # a replay writes it down again
+    except ValueError:
+        raise RecordingError(f"{path}: its manifest holds NaN or infinity, which JSON has not; {EXPECTED}") from None
     return file, manifest
 
 

@@ -229,6 +229,8 @@ def _of(entry: Entry) -> Iterator[None]:
         yield
     except (ValueError, TypeError) as error:
         raise ValueError(f"{entry.where}: {error}") from None
+    except OverflowError as error:
+        raise ValueError(f"{entry.where}: {error}; expected smaller numbers") from None
     except MemoryError as error:
         raise ValueError(f"{entry.where}: {error}; expected sizes that fit the memory") from None
 

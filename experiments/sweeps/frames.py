@@ -8,6 +8,7 @@ there is nothing; values of several kinds, and lists, are written as JSON.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -37,8 +38,8 @@ def summary(spec: Spec, cells: Sequence[Cell], made: pd.DataFrame) -> pd.DataFra
     """One row for each decoder and rule on each process, over all its images, seeds and replicates in the table
     ``made`` of ``cells``.
 
-    ``mean`` is the mean of tokens/calls of each sequence and ``error`` its standard error, between images if there are
-    several and between sequences otherwise (NaN for a single one); ``pooled`` is all tokens over all calls.
+    ``mean`` is the mean of tokens/calls of each sequence and ``error`` its standard error, between images if the spec
+    has several and between sequences otherwise (NaN for a single one); ``pooled`` is all tokens over all calls.
     """
     firsts: dict[str, Entry] = {}  # of the images of each process
     for process in spec.processes:
@@ -50,13 +51,14 @@ def summary(spec: Spec, cells: Sequence[Cell], made: pd.DataFrame) -> pd.DataFra
             for own in (spec.decoders, spec.rules)
         ),
     )
+    several = Counter(map(model, spec.processes))  # images, of which the first tables may have one only
     whose = np.repeat(np.arange(len(cells)), [cell.stop - cell.first for cell in cells])
     process, decoder, rule = np.array([configuration(cell) for cell in cells], object)[whose].T
     image = np.array([cell.process.text for cell in cells])[whose]
     rows = []
     for key, own in made.groupby([process, decoder, rule], sort=False):
         ratio, images = own["compression"], own["compression"].groupby(image[own.index]).mean()
-        independent = images if len(images) > 1 else ratio
+        independent = images if several[str(key[0])] > 1 else ratio
         error = independent.std() / np.sqrt(len(independent))
         names = [of[str(part)] for of, part in zip(named, key, strict=True)]
         rows.append((*names, len(own), ratio.mean(), error, own["tokens"].sum() / own["steps"].sum()))

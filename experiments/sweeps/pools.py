@@ -8,8 +8,6 @@ workers are left.
 from __future__ import annotations
 
 import os
-import threading
-import time
 from collections.abc import Callable, Generator, Sequence
 from functools import partial
 from time import perf_counter
@@ -20,10 +18,8 @@ from joblib import Parallel, delayed
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 from threadpoolctl import threadpool_limits
 
-from experiments.attempts import Failure, attempt, settle
+from experiments.attempts import Failure, attempt, end_with, settle
 from experiments.sweeps.cells import Cell, compute
-
-ORPHAN_SECONDS = 1.0  # how often a worker looks whether its parent is still there
 
 
 class Lost(RuntimeError):
@@ -60,7 +56,7 @@ def local(workers: int) -> Pool:
             "loky",
             batch_size=1,
             return_as="generator_unordered",
-            initializer=_end_with,
+            initializer=end_with,
             initargs=(os.getpid(),),
         )
         try:
@@ -77,18 +73,3 @@ def outcome_beside(cell: Cell) -> Outcome:
     """The same in a worker, here or on another machine."""
     settle()
     return outcome_of(cell)
-
-
-def _end_with(parent: int) -> None:
-    """End this process soon after its parent has, even if that was killed and could tell nobody.
-
-    It is the first thing that a worker does: one that was just being started when its parent was killed is never
-    handed a cell.
-    """
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(ORPHAN_SECONDS)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()

@@ -16,7 +16,8 @@
 ``pair_tv``
     How target and draft differ along the sequence, means over its positions: ``pair_tv``, their TV; ``pair_entropy``,
     the target's in bits; ``pair_relative``, the standard deviation over tokens of log q(v)/p(v), so the size of the
-    *relative* difference between tokens; ``pair_absolute``, the mean of |p(v) - q(v)|. NaN without a draft.
+    *relative* difference between tokens; ``pair_absolute``, the mean of |p(v) - q(v)|. NaN without a draft, and
+    ``pair_relative`` where two rows have no token in common.
 """
 
 from __future__ import annotations
@@ -119,10 +120,15 @@ def _apart(sample: Sample, tokens: np.ndarray) -> tuple[float, ...]:
         q = np.full_like(p, np.nan) if draft is None else _rows(draft, tokens, first, count)
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = np.where((p > 0) & (q > 0), np.log(q / p), np.nan)
-        off = ratio - np.nanmean(ratio, axis=1, keepdims=True) if draft is not None else ratio
-        relative = np.sqrt(np.nanmean(off**2, axis=1)) if draft is not None else ratio[:, 0]
+        relative = np.sqrt(_mean_of_known((ratio - _mean_of_known(ratio)) ** 2))[:, 0]
         values.append([total_variation(p, q), entr(p).sum(axis=1) / np.log(2), relative, abs(p - q).mean(axis=1)])
     return tuple(np.concatenate(values, axis=1).mean(axis=1))
+
+
+def _mean_of_known(values: np.ndarray) -> np.ndarray:
+    """``[count, 1]``: the mean of each row but for what is NaN, which it is where all are."""
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.nansum(values, axis=1, keepdims=True) / (~np.isnan(values)).sum(axis=1, keepdims=True))
 
 
 def _rows(process: Process, tokens: np.ndarray, start: int, count: int) -> np.ndarray:

@@ -27,7 +27,7 @@ from simlab.models.adapters.fashion import CLASSES, load_target, load_tokenizer
 from simlab.models.architectures.classifier import ClassifierConfig
 from simlab.models.architectures.tokenizer import TokenizerConfig
 from simlab.models.architectures.transformer import Config
-from simlab.models.checkpoints import packed
+from simlab.models.checkpoints import CheckpointError, packed
 
 PLANS = {
     "tokenizer": Plan(steps=1200, batch=128, rate=2e-3, decay=0.0, seed=0),
@@ -120,7 +120,10 @@ def train_model(request: Request, notify: Notify) -> dict[str, Any]:
         "built_on": needed,
         "metrics": metrics(),
     }
-    content = packed(task.model.cpu(), request.model, record)
+    try:
+        content = packed(task.model.cpu(), request.model, record)
+    except CheckpointError as error:  # a step too large can be the last
+        raise ValueError(f"{error}: try a lower rate") from None
     write(request.out / f"{request.model}.safetensors", lambda temporary: temporary.write_bytes(content))
     state(request).unlink(missing_ok=True)
     return record

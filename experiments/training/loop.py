@@ -196,8 +196,13 @@ def _resume(
             f"{path}: has taken {progress.step} steps; expected a plan of more than {plan.steps}: delete it to begin "
             "again"
         )
-    with torch.no_grad():
-        for name, tensor in [*model.named_parameters(), *model.named_buffers()]:
-            tensor.copy_(content["weights"][name])
-    optimiser.load_state_dict(content["optimiser"])
+    try:
+        with torch.no_grad():
+            for name, tensor in [*model.named_parameters(), *model.named_buffers()]:
+                tensor.copy_(content["weights"][name])
+        optimiser.load_state_dict(content["optimiser"])
+    except Exception as error:  # of a model with other parts
+        raise ValueError(
+            f"{path}: {first_line(error)}; expected the saved state of such a model: delete it to begin again"
+        ) from None
     return progress if asked == plan.steps else progress._replace(legs=[*progress.legs, [progress.step, plan.steps]])

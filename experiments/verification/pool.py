@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from time import process_time
 from typing import Any, NamedTuple
 
-from experiments.attempts import attempt, settle
+from experiments.attempts import attempt, end_with, settle
 from experiments.interrupts import held_interrupts
 from experiments.machine import cores
 
@@ -53,7 +53,9 @@ def run(tasks: Sequence[Task], follow: Callable[[Done], Sequence[Task]]) -> Iter
     workers = min(cores(), max(1, len(waiting)))
     with (
         TemporaryDirectory() as scratch,
-        ProcessPoolExecutor(workers, get_context("spawn"), initializer=_settle, initargs=(scratch,)) as pool,
+        ProcessPoolExecutor(
+            workers, get_context("spawn"), initializer=_settle, initargs=(scratch, os.getpid())
+        ) as pool,
     ):
         running: dict[Future[list[Done]], Task] = {}
         try:
@@ -99,10 +101,11 @@ def _next(waiting: list[Task]) -> Task:
     return task
 
 
-def _settle(scratch: str) -> None:
+def _settle(scratch: str, parent: int) -> None:
     """What a worker does first: as any does, and no notes in the user's folder."""
     from hypothesis.configuration import set_hypothesis_home_dir
 
+    end_with(parent)
     settle()
     set_hypothesis_home_dir(scratch)
     atexit.register(os._exit, 0)  # to take apart all that it has loaded would take it a second

@@ -122,7 +122,8 @@ def verify(ids: list[str], seed: int, out: Path, measure: bool, progress: Progre
         "failed": failed,
     }
     texts = {out / "claims" / f"{id}.py": text for id, text in programs([entries[id] for id in ids]).items()}
-    stale = [path for id in ids if (path := out / "claims" / f"{id}.py") not in texts and path.is_file()]
+    new = [id for id in CLAIMS if id in ids or id not in entries]  # whose programs of earlier runs do not stay
+    stale = [path for id in new if (path := out / "claims" / f"{id}.py") not in texts and path.is_file()]
     texts = {path: text for path, text in texts.items() if not path.is_file() or path.read_text("utf-8") != text}
     if earlier and document == earlier.document and not texts and not stale:
         return Verified(document, seconds)
@@ -133,8 +134,8 @@ def verify(ids: list[str], seed: int, out: Path, measure: bool, progress: Progre
             write_text(path, text)
         for path in stale:
             path.unlink()
-        write_json(out / MANIFEST, manifest)
         write_json(out / VERDICTS, document)
+        write_json(out / MANIFEST, manifest)  # last: where a run is killed in between, the two do not fit
     return Verified(document, seconds, gone)
 
 
@@ -159,14 +160,17 @@ def _earlier(
         document, was = (json.loads((out / name).read_text(encoding="utf-8")) for name in (VERDICTS, MANIFEST))
         there = {entry["id"]: entry for entry in document["claims"] if entry["id"] in CLAIMS}
         failing = {*failing, *document["failed"]}
-        same = all(was[key] == manifest[key] for key in ("seed", "versions"))
+        whole = (document["seed"], document["simlab"]) == (was["seed"], was["versions"]["simlab"])
+        same = whole and all(was[key] == manifest[key] for key in ("seed", "versions"))
     except (OSError, ValueError, LookupError, TypeError):  # none, or none that can be read: nothing to keep
-        return None, ""
+        unread = f"the verdicts that stood there went: {VERDICTS} or {MANIFEST} there could not be read"
+        return None, unread if (out / VERDICTS).exists() else ""
     changed = [id for id in entries if there.get(id, entries[id]) != entries[id]]
     others = {id: entry for id, entry in there.items() if id not in entries}
     known = [id for id in changed if not failing.intersection(with_parts([id]))]
     if not same or known:
-        why = f"{known[0]} comes out otherwise" if same else "they are of another seed or other versions"
+        other = "another seed or other versions" if whole else f"another run than {MANIFEST} there"
+        why = f"{known[0]} comes out otherwise" if same else f"they are of {other}"
         return None, _gone(len(others), why)
     moot = [id for id, entry in others.items() if CLAIMS[id].parts and not set(changed).isdisjoint(with_parts([id]))]
     others = {id: entry for id, entry in others.items() if id not in moot}

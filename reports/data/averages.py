@@ -3,8 +3,8 @@
 Step compression is one of two ratios, and the papers do not say which: the mean over images of tokens/calls, or all
 tokens over all calls, the *pooled* ratio, in which images that take many calls count for more. Both are given.
 
-What is independent is the image. Where a sweep has one image only, as any process without a parameter ``image`` or
-``seed`` has, it is the sequence. Standard errors are between those. All decoders see the same images with the same
+What is independent is the image. Where a process has one image only, as any without a parameter ``image`` or ``seed``
+has, it is the sequence. Standard errors are between those. All decoders see the same images with the same
 random numbers, so differences are taken image by image.
 """
 
@@ -52,20 +52,28 @@ def parameter(table: pd.DataFrame, column: str) -> pd.Series:
 
 
 def units(table: pd.DataFrame) -> pd.Series:
-    """The name of the independent unit that each row belongs to: its image, or where there is only one its sequence."""
-    several = [name for name in SAMPLES if name in table.columns and table[name].nunique() > 1]
-    alone = table[several].isna().all(axis=1)  # rows of processes without images, or all
-    images, sequences = (
-        ["/".join(map(str, names)) for names in zip(*(table[name] for name in columns), strict=True)]
-        for columns in (several or ["seed"], ["seed", "replicate"])
-    )
-    return pd.Series(images, index=table.index).mask(alone, pd.Series(sequences, index=table.index))
+    """The name of the independent unit that each row belongs to: its image, or where its process has only one its
+    sequence."""
+    several = _several(table)
+    found = table["seed"].astype(str) + "/" + table["replicate"].astype(str)
+    if len(several.columns):
+        images = table[list(several)].astype(str).where(several, "").agg("/".join, axis=1)
+        found = images.where(several.any(axis=1), found)
+    return found
 
 
 def unit_name(table: pd.DataFrame) -> str:
     """What the independent units are."""
-    several = any(name in table.columns and table[name].nunique() > 1 for name in SAMPLES)
-    return "images" if several else "sequences"
+    return "images" if _several(table).to_numpy().any() else "sequences"
+
+
+def _several(table: pd.DataFrame) -> pd.DataFrame:
+    """Of each row and each parameter that numbers samples: whether its process has several of these."""
+    names = [name for name in SAMPLES if name in table.columns and table[name].nunique() > 1]
+    own = [name for name in table.columns if name.partition(".")[0] == "process" and name not in SAMPLES]
+    process = table.groupby(own, dropna=False, sort=False).ngroup() if own else pd.Series(0, index=table.index)
+    found = {name: (table[name].groupby(process).transform("nunique") > 1) & table[name].notna() for name in names}
+    return pd.DataFrame(found, index=table.index)
 
 
 def counted_units(table: pd.DataFrame) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 import experiments
-from reports.data.files import read_json, read_table, unreadable
+from reports.data.files import fits, read_json, read_table, unreadable
 
 SPECS = Path(experiments.__file__).with_name("specs")  # those that come with simlab
 KEPT = Path(__file__).parents[1] / "measured" / "studies"  # runs that come along
@@ -41,6 +41,15 @@ class Run:
     def changed(self) -> bool:
         """Whether simlab comes with another spec of this name."""
         return self._shipped not in ({}, self.spec)
+
+    @property
+    def so_far(self) -> str:
+        """How many of its cells the table of a run that was stopped has; empty where it has all."""
+        counts = self.manifest["cells"]
+        if not fits(counts, dict.fromkeys(("all", "kept", "computed"), int)):
+            return ""
+        there = counts["kept"] + counts["computed"]
+        return "" if there >= counts["all"] else f"so far {there:,} of {counts['all']:,} cells"
 
     @property
     def again(self) -> str:

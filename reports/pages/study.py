@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 from zlib import crc32
 
 import pandas as pd
@@ -32,6 +33,11 @@ from theory.published.ledger import Ledger
 FOLDER = "studies"
 BARS = "Bars are two standard errors, between {units}."
 BOTH = "Mean: of each sequence's tokens/calls; pooled: all tokens over all calls."
+
+# what figures and tables make of settings that the spec that they are for does not have
+UNLIKE = (LookupError, TypeError, ValueError, ArithmeticError, AttributeError)
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -87,17 +93,28 @@ def order(name: str) -> tuple[int, str]:
 
 
 def study(run: Run, ledger: Ledger) -> Study:
-    """The sweep's study; without its own figures, and with a note, where its table does not have what they show."""
-    text, note = texts().get(run.name, {}), ""
-    pictures: list[Picture] = []
-    tables: list[Table] = []
-    if run.name in STUDIES:
-        try:
-            pictures = _pictures(run.table, STUDIES[run.name], text.get("pictures", []), ledger)
-            tables = [tabulate(run.table, ledger) for tabulate in STUDIES[run.name].tables]
-        except Unsuitable as reason:
-            note = f"The figures of this study cannot be drawn: {reason}."
+    """The sweep's study; without its own figures or tables, and with a note, where its table does not have what they
+    show."""
+    shown = STUDIES.get(run.name, Shown([]))
+    text = texts().get(run.name, {}) if run.name in STUDIES else {}  # other names are those of other pages
+    pictures, undrawn = _suitable(run, lambda: _pictures(run.table, shown, text.get("pictures", []), ledger))
+    tables, unwritten = _suitable(run, lambda: [tabulate(run.table, ledger) for tabulate in shown.tables])
+    note = f"The figures of this study cannot be drawn: {undrawn}." if undrawn else ""
+    if unwritten and unwritten != undrawn:
+        note = f"{note} The tables of this study cannot be made: {unwritten}.".strip()
     return Study(run, text.get("lead", "").strip(), pictures, [*tables, study_tables.settings(run.table)], note)
+
+
+def _suitable(run: Run, made: Callable[[], list[T]]) -> tuple[list[T], str]:
+    """What is made of a run; nothing, and why, where its table does not have it."""
+    try:
+        return made(), ""
+    except Unsuitable as reason:
+        return [], str(reason)
+    except UNLIKE:
+        if not run.changed:
+            raise
+        return [], "they are for the spec of this name that comes with simlab, and this is another"
 
 
 def _pictures(table: pd.DataFrame, shown: Shown, captions: list[dict[str, str]], ledger: Ledger) -> list[Picture]:

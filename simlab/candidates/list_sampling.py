@@ -28,7 +28,7 @@ import numpy as np
 from simlab.arrays import Array, Number, namespace, number, wide
 from simlab.candidates.base import Candidates, Verified, Verifier, among
 from simlab.candidates.drawing import Independent
-from simlab.candidates.optimal import beside
+from simlab.candidates.optimal import beside, kinds
 from simlab.checks import on_host
 from simlab.remembering import remembered
 
@@ -54,9 +54,14 @@ class ListSampling(Verifier):
         return Verified(accepted, law - accepted)
 
 
-@remembered(65536)
 def emitted(p: Row, q: Row, x: tuple[int, ...]) -> Row:
     """The law ``[V]`` of the token emitted, given the candidates ``x[K]``."""
+    return _emitted(p, q, x, kinds(p, q))
+
+
+@remembered(65536)
+def _emitted(p: Row, q: Row, x: tuple[int, ...], kind: tuple[type, ...]) -> Row:
+    """The same for numbers of those kinds."""
     drawn = prod(q[token] for token in x)
     return tuple(_jointly(p, q, x, y) / drawn if p[y] > 0 else p[y] * 0 for y in range(len(p)))
 

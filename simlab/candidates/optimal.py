@@ -10,6 +10,7 @@ compiled form. For exact rows it is exact.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,7 +34,7 @@ class Optimal(Verifier):
         tokens = on_host(x).reshape(-1, x.shape[-1]).tolist()
         accepted, drawn = [], []
         for one, other, seen in zip(*rows, tokens, strict=True):
-            sets, plan, left = _planned(tuple(one), tuple(other), len(seen), candidates)
+            sets, plan, left = _planned(tuple(one), tuple(other), len(seen), candidates, kinds(one, other))
             members = frozenset(seen) - {NONE}
             kept = plan[members] / sets[members]
             accepted.append(kept)
@@ -43,8 +44,11 @@ class Optimal(Verifier):
 
 
 @remembered(4096)
-def _planned(p: Row, q: Row, count: int, candidates: Candidates) -> tuple[Sets, dict[frozenset[int], Any], np.ndarray]:
-    """The law of the sets of candidates, the masses of an optimal flow, and the pmf of what it leaves of p."""
+def _planned(
+    p: Row, q: Row, count: int, candidates: Candidates, kind: tuple[type, ...]
+) -> tuple[Sets, dict[frozenset[int], Any], np.ndarray]:
+    """The law of the sets of candidates, the masses of an optimal flow, and the pmf of what it leaves of p, for numbers
+    of those kinds."""
     row, target = (np.array(side) for side in (q, p))
     sets: Sets = {}
     for drawn, weight in drawn_law(candidates, row, count).items():
@@ -55,6 +59,11 @@ def _planned(p: Row, q: Row, count: int, candidates: Candidates) -> tuple[Sets, 
     left = np.where(left > 0, left, target * 0)
     mass = left.sum()
     return sets, plan, left / mass if mass > 0 else target
+
+
+def kinds(*rows: Sequence[Number]) -> tuple[type, ...]:
+    """The types of the numbers of rows: 1/2 and 0.5 are equal, and what is remembered of one is not of the other."""
+    return tuple(type(mass) for row in rows for mass in row)
 
 
 def beside(rows: np.ndarray, like: Array) -> Array:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
+from numbers import Integral
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -29,6 +30,8 @@ SIZES = {
     "dim": "numbers of an input",
 }
 BATCH, TOKENS = 3, 6  # of the sequences that a model is tried on, tokens at most
+FAR = 100.0  # below the largest logit of a row: tokens that are as good as forbidden
+PATHS = (0, -1), (1, -1), (0, 2), (1, 3)  # of a tree: two nodes, and one behind each
 
 
 class Finding(NamedTuple):
@@ -136,11 +139,15 @@ class Probe:
         return found
 
     def apart(self, found: Tensor, expected: Tensor) -> Tensor:
-        """``[...]``: how far rows ``[..., V]`` are apart where that is more than rounding, 0 elsewhere."""
+        """``[...]``: how far rows ``[..., V]`` are apart where that is more than rounding, 0 elsewhere.
+
+        What is rounded off is measured by tokens that can be drawn: others may have logits of -1e9, or -infinity.
+        """
         found, expected = at_least_single(found), at_least_single(expected)
-        allowed = torch.finfo(self.precision).eps ** 0.5 * (1 + expected.abs().max())
-        away = (found - expected).abs().amax(-1)
-        return away.where(away > allowed, 0)
+        least = expected.amax(-1, keepdim=True) - FAR
+        allowed = torch.finfo(self.precision).eps ** 0.5 * (1 + expected[expected > least].abs().max())
+        away = (found.clamp(min=least) - expected.clamp(min=least)).abs().amax(-1)
+        return away.where(~(away <= allowed), 0)  # NaN is apart from every number
 
 
 class FunctionProbe(Probe):
@@ -153,7 +160,7 @@ class FunctionProbe(Probe):
 
     @property
     def precision(self) -> torch.dtype:
-        return self.process.uniform.dtype
+        return self.logits.dtype
 
     @property
     def device(self) -> torch.device:
@@ -179,8 +186,9 @@ def _sizes(probe: Probe) -> str | None:
         value = getattr(sizes, name)
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
             return f"config.{name} is {value!r}; expected a whole number >= 1: {meaning}"
-    shape = tuple(sizes.shape)
-    if len(shape) != 2 or shape[0] * shape[1] != sizes.length:
+    shape = tuple(sizes.shape) if hasattr(sizes.shape, "__iter__") else sizes.shape
+    sides = isinstance(shape, tuple) and len(shape) == 2 and all(isinstance(s, Integral) and int(s) > 0 for s in shape)
+    if not sides or shape[0] * shape[1] != sizes.length:
         return f"config.shape is {shape} and length {sizes.length}; expected (rows, columns), and rows * columns tokens"
     return None
 
@@ -194,7 +202,12 @@ def _condition(probe: Probe) -> str | None:
 
 def _null(probe: Probe) -> str | None:
     nothing = probe.model.condition(probe.model.null(len(probe.given)))
-    return _misshapen("condition(null(batch))", nothing, probe, probe.model.config.prefix)
+    wrong = _misshapen("condition(null(batch))", nothing, probe, probe.model.config.prefix)
+    if wrong is None and nothing.dtype != probe.precision:
+        return f"condition(null(batch)) is {nothing.dtype}; expected {probe.precision}, as condition(given) is"
+    if wrong is None and nothing.isnan().any():
+        return "condition(null(batch)) holds NaN; expected numbers"
+    return wrong
 
 
 def _embed(probe: Probe) -> str | None:
@@ -233,11 +246,13 @@ def _misshapen(what: str, found: Any, probe: Probe, count: int, last: int | None
 
 
 def _numbers(probe: Probe) -> str | None:
-    wrong = (probe.logits.isnan() | (probe.logits == torch.inf)).any(-1).nonzero()
+    largest = probe.logits.amax(-1)
+    wrong = (~largest.isfinite()).nonzero()
     if not len(wrong):
         return None
     sequence, row = wrong[0].tolist()
-    return f"the row before token {row} of sequence {sequence} holds NaN or infinity; expected numbers"
+    told = "is -infinity for every token" if largest[sequence, row] == -torch.inf else "holds NaN or infinity"
+    return f"the row before token {row} of sequence {sequence} {told}; expected numbers"
 
 
 def _same(probe: Probe) -> str | None:
@@ -271,15 +286,24 @@ def _batch(probe: Probe) -> str | None:
 
 
 def _outside(probe: Probe) -> str | None:
-    """Drafts may reach over the end, and a draft model feeds one before the beginning; nobody looks at their rows."""
-    inputs = probe.model.embed(probe.tokens)
-    for position in (-1, probe.model.config.prefix + probe.model.config.length):
+    """Drafts may reach over the end, and a draft model feeds one before the beginning; nobody looks at their rows.
+
+    Attention passes over them with weights of 0, which make no number of NaN.
+    """
+    inputs, sizes = probe.model.embed(probe.tokens), probe.model.config
+    for position in (-1, sizes.prefix + sizes.length, sizes.prefix + 2 * sizes.length):
+        place = torch.full(inputs.shape[:2], position, device=inputs.device)
         try:
-            probe.model.features(inputs, torch.full(inputs.shape[:2], position, device=inputs.device), Causal())
+            found = probe.model.features(inputs, place, Causal())
         except (IndexError, RuntimeError) as error:
             return (
                 f"features raises {type(error).__name__} at position {position}, outside of the sequence; expected no "
                 "error there, as with position.clamp(0, ...): a window of drafts may reach over the end"
+            )
+        if not found.isfinite().all():
+            return (
+                f"features holds NaN or infinity at position {position}, outside of the sequence; expected numbers "
+                "there, as with position.clamp(0, ...): a window of drafts may reach over the end"
             )
     return None
 
@@ -315,7 +339,8 @@ def _memory(probe: Probe) -> str | None:
 
 
 def _cache(probe: Probe) -> str | None:
-    """Windows that start anywhere, over drafts that are rejected, have the rows of the whole sequence."""
+    """Windows that start anywhere, over drafts that are rejected, have the rows of the whole sequence; so do those of
+    sequences that are not equally far, and trees of drafts."""
     process, count = Cached(probe.model, probe.given), probe.tokens.shape[1]
     expected = probe.logits.softmax(-1)
     start = torch.zeros(len(probe.given), dtype=torch.int64, device=probe.device)
@@ -330,7 +355,7 @@ def _cache(probe: Probe) -> str | None:
         seen = torch.cat([expected[:, first : first + 1], expected[:, first:count]], dim=1)
         away[first] = probe.apart(rows, seen).max()
     if not away.any():
-        return None
+        return _not_equally_far(probe, process, right) or _tree(probe, process, right)
     moved = probe.apart(probe.features(probe.given, probe.tokens, shift=2), probe.features(probe.given, probe.tokens))
     told = (
         f"rows of a window from token {int(away.nonzero()[0])} on are others where earlier tokens come from the cache"
@@ -338,6 +363,41 @@ def _cache(probe: Probe) -> str | None:
     if not moved.any():
         return f"{told}; expected features to place inputs by position[B, L], of which they take no notice"
     return f"{told}, by {float(away.max()):.3g}; expected attention over all that memory.attend has kept, and no more"
+
+
+def _not_equally_far(probe: Probe, process: Cached, right: Tensor) -> str | None:
+    """Each sequence of a batch is as far as it is."""
+    expected, count = probe.logits.softmax(-1), probe.tokens.shape[1]
+    start = torch.arange(len(expected), device=probe.device) % count
+    width = count - int(start.max())
+    seen = expected.take_along_dim((start[:, None] + torch.arange(width, device=probe.device))[..., None], dim=1)
+    away = probe.apart(process.forward(right, start, width), seen)
+    if not away.any():
+        return None
+    return (
+        f"rows of windows that start at other tokens in each sequence of a batch are others, by {float(away.max()):.3g}"
+        "; expected a sequence to take notice of its own inputs and its own row of position[B, L] only"
+    )
+
+
+def _tree(probe: Probe, process: Cached, right: Tensor) -> str | None:
+    """Rows behind the nodes of a tree are those of the sequences that end with their paths."""
+    start = probe.tokens.shape[1] - 3
+    if start < 0:
+        return None
+    others = probe.tokens.clone()
+    others[:, start:] = (others[:, start:] + 1) % probe.model.config.vocabulary
+    ways = torch.stack([probe.tokens, others], dim=-1)[:, start : start + 2]
+    rows = torch.stack([probe.logits, probe.rows(probe.given, others)], dim=2)[:, start + 1 : start + 3]
+    expected = torch.cat([probe.logits[:, start : start + 1], rows.flatten(1, 2)], dim=1).softmax(-1)
+    starts, paths = torch.full_like(right[:, 0], start), torch.tensor(PATHS, device=probe.device)
+    away = probe.apart(process.forward_tree(right, starts, ways.flatten(1), paths), expected)
+    if not away.any():
+        return None
+    return (
+        f"rows behind a tree of drafts are others than behind each of its paths, by {float(away.max()):.3g}; expected "
+        "features to place inputs by position[B, L], in which drafts for the same token are equal"
+    )
 
 
 Look = Callable[[Probe], str | None]

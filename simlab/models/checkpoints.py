@@ -35,9 +35,15 @@ def first_line(error: Exception) -> str:
 
 
 def packed(model: nn.Module, kind: str, record: Mapping[str, Any]) -> bytes:
-    """The file of a ``model`` with a ``config``: its weights, ``kind``, sizes, and the ``record`` of its training."""
+    """The file of a ``model`` with a ``config``: its weights, ``kind``, sizes, and the ``record`` of its training.
+
+    Raises :class:`CheckpointError` for weights that are no numbers, as after a training that came to nothing.
+    """
     weights = {name: t.half() if t.is_floating_point() else t for name, t in model.state_dict().items()}
     weights = {name: tensor.detach().cpu().contiguous() for name, tensor in weights.items()}
+    for name, tensor in weights.items():
+        if not tensor.isfinite().all():
+            raise CheckpointError(f"{name} of the {kind} holds NaN or infinities in {tensor.dtype}; expected numbers")
     config = asdict(model.config)  # type: ignore[call-overload]
     return save(weights, {"kind": kind, "config": json.dumps(config), "record": json.dumps(record)})
 
@@ -101,6 +107,11 @@ def read_weights(path: Path, inside: tuple[str, ...] = ()) -> dict[str, Tensor]:
             break
     if not isinstance(content, dict) or not all(isinstance(value, Tensor) for value in content.values()):
         raise CheckpointError(f"{path}: expected named tensors{', under ' + ' or '.join(inside) if inside else ''}")
+    for name, tensor in content.items():
+        if not isinstance(name, str):
+            raise CheckpointError(f"{path}: a tensor has the name {name!r}; expected text")
+        if tensor.layout != torch.strided or tensor.is_nested or tensor.is_meta:
+            raise CheckpointError(f"{path}: {name} is sparse, nested, or without numbers; expected a plain tensor")
     return content
 
 

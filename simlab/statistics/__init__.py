@@ -24,8 +24,9 @@ test                          data, null hypothesis                           fa
 ``MeanTest(mean, ...)``       bounded numbers have the mean                   at most, and far below, the level
 ============================  ==============================================  ========================================
 
-.. [1] Over four cells or more. Over two it is at most the level, over three within a half of it: given the count of the
-   rarest, chi-square is asked of what is binomial.
+.. [1] Over four cells or more, and a rare one; of two small samples over just four within 15 %. Over three it is within
+   a half of it, over two and a rare one from 0.4 to 2.1 times the level: chi-square is asked of what takes few values.
+   Over two and no more it is at most the level.
 
 After a pass, :func:`tv_upper` bounds how far the true law can still be, and ``Sequential.tv_upper`` does at all times.
 Intervals are :func:`proportion_interval` and :func:`mean_interval`, with guaranteed coverage, and Student's, of

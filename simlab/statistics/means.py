@@ -235,6 +235,8 @@ def _bounds(least: Any, most: Any) -> tuple[float, float]:
         check_number(name, bound, -np.inf)
     if most <= least:
         raise ValueError(f"most is {most}; expected more than least = {least}")
+    if not np.isfinite(float(most) - float(least)):
+        raise ValueError(f"most is {most} and least {least}; expected a difference that a float holds")
     return float(least), float(most)
 
 

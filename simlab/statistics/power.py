@@ -100,7 +100,7 @@ class Planned(ABC):
         """How many observations raise the alarm with probability ``power`` at that deviation.
 
         Returns a number that suffices where one less does not. Raises ``ValueError`` if a number is out of range, or
-        where no number of observations suffices.
+        where 2^50 observations do not suffice.
         """
         level, power = check_plan(level, power)
         check_number("deviation", deviation, most=self.most)
@@ -115,9 +115,7 @@ class Planned(ABC):
         while not enough(most):
             most *= 2
             if most > LARGEST:
-                raise ValueError(
-                    f"deviation is {deviation} ({self.unit}); expected one that some number of samples detects"
-                )
+                raise ValueError(f"deviation is {deviation} ({self.unit}); expected one that 2^50 samples detect")
         least = most // 2
         while most - least > 1:
             middle = (least + most) // 2

@@ -23,6 +23,7 @@ from simlab.statistics.power import Planned, check_share
 from simlab.statistics.tv_bounds import always, event_bound
 
 WEIGHTS = 4.0 ** np.arange(10)  # of the priors, in observations an outcome
+MOST = 1 << 44  # observations: there the log of an e-value is off by a tenth, at 2^53 by fifty
 ASKED = 12.0  # the log likelihood ratio, beyond what fitting makes of it, at which laws that are feared are asked for
 
 
@@ -38,7 +39,8 @@ class Sequential(Planned):
     towards
         Laws that are feared; together they get half the stake. A callable is asked for them once what was seen is e^12
         times as likely under some law as under the null hypothesis, not counting what the law of largest likelihood has
-        by chance, half a unit a degree of freedom; until then their half counts as lost.
+        by chance, half a unit a degree of freedom, of which it has one fewer than outcomes were seen; until then their
+        half counts as lost.
 
     Attributes
     ----------
@@ -87,7 +89,9 @@ class Sequential(Planned):
         return self._masses(self._asked())
 
     def _masses(self, laws: Sequence[Any]) -> list[np.ndarray]:
-        return [self.law.masses(other, "towards")[0] for other in laws]
+        """Their probabilities; over one together, as rounding may leave them, they would be won for nothing."""
+        parted = (self.law.masses(other, "towards") for other in laws)
+        return [inside / max(1.0, float(inside.sum()) + outside) for inside, outside in parted]
 
     @property
     def n(self) -> int:
@@ -99,11 +103,14 @@ class Sequential(Planned):
 
         ``counts``: ``int[..., V]`` of the new batch alone, zeros in rows of which nothing was seen, or a mapping from
         outcomes to counts. Returns a new test; this one stays as it is. Raises ``ValueError`` if counts are negative,
-        not whole, all zero, or their length is not the law's.
+        not whole, all zero, or their length is not the law's, or there are more than 2^44 in all.
         """
         seen, excluded = self.law.counts_of_some(counts)
         later = copy(self)
         later.seen, later.excluded = self.seen + seen, self.excluded + excluded
+        total = np.max(1.0 * (self.seen.sum(axis=-1) + self.excluded) + (seen.sum(axis=-1) + excluded))
+        if total > MOST:
+            raise ValueError(f"counts sum to {total:.4g}; expected at most 2^44 observations, by all batches")
         later.highest = np.maximum(self.highest, later.log_e_value)
         return later
 
@@ -134,7 +141,8 @@ class Sequential(Planned):
             return True
         shares = self.seen / np.maximum(1, self.seen.sum(axis=-1, keepdims=True))
         best = scipy.special.xlogy(self.seen, np.where(self.seen > 0, shares, 1) / self.law.mass).sum(axis=-1)
-        return bool((best - (len(self.law.mass) - 1) / 2 > ASKED).any())
+        freedom = np.maximum(1, np.count_nonzero(self.seen, axis=-1)) - 1  # of the law that fits: it has what was seen
+        return bool((best - freedom / 2 > ASKED).any())
 
     @property
     def e_value(self) -> Any:

@@ -15,7 +15,7 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from reports.data.averages import Unsuitable, averages, gains, lengths, profiles, units
+from reports.data.averages import Unsuitable, averages, gains, lengths, profiles, unit_name, units
 from reports.figures.digits import compounding
 from reports.figures.gsd import gained
 from reports.figures.image_process import CHOSEN, noise_or_floor
@@ -156,6 +156,22 @@ def test_sequences_of_one_image_count_as_one() -> None:
     assert np.isnan(averages(small([0], [10]), ["decoder"]).iloc[0]["error"])
     without = table.assign(decoder="another process", **{"process.image": np.nan})
     assert list(averages(pd.concat([table, without]), ["decoder"])["units"]) == [2, 4]
+
+
+def test_processes_with_a_seed_each_are_no_samples_of_one() -> None:
+    """Their sequences are what is independent; those of a process with several seeds are not."""
+    own = small([0, 1], [10, 20]).drop(columns="process.image")
+    table = pd.concat(
+        [own.assign(**{"process.label": name, "process.seed": seed}) for name, seed in (("a", 1), ("b", 2))]
+    )
+    assert unit_name(table) == "sequences"
+    found = averages(table, ["process.label"])
+    assert found["units"].tolist() == [2, 2]
+    assert found["error"].tolist() == pytest.approx([np.std([6, 3], ddof=1) / np.sqrt(2)] * 2)
+    several = pd.concat([table, table[table["process.label"] == "b"].assign(**{"process.seed": 3})])
+    assert unit_name(several) == "images"
+    assert averages(several, ["process.label"])["units"].tolist() == [2, 2]
+    assert set(units(several)) == {"1/0", "1/1", "2", "3"}
 
 
 def test_gains_are_paired_by_image_whatever_the_order() -> None:

@@ -6,6 +6,7 @@ random (:mod:`tests.support.tiny_runs`); one run is real.
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -112,6 +113,46 @@ def test_a_table_of_another_spec_has_a_page_without_the_figures(tmp_path: Path) 
     assert "sjd" in text
     assert "candidates = 5" in text
     assert not list((tmp_path / "figures").glob("window*"))
+
+
+def test_figures_that_another_spec_has_no_numbers_for_leave_the_site_whole(tmp_path: Path) -> None:
+    """A copy of the spec of that name in which one decoder goes without a parameter that the figures are over."""
+    spec = shrunken("tree")
+    other = replace(spec, written=spec.written | {"title": "Mine"})
+    column = table_of("tree")["decoder.candidates"]
+    table = table_of("tree").assign(**{"decoder.candidates": column.astype("Int64").mask(column == column.max())})
+    save(tmp_path / "mine", other, table)
+    save_study(tmp_path / "others", "relabel")
+    assert site.build(tmp_path, [tmp_path / "mine", tmp_path / "others"]).problems == []
+    text = Page(tmp_path / "studies" / "tree.html").text
+    assert "The figures of this study cannot be drawn: they are for the spec of this name" in text
+    assert "The tables of this study" not in text  # it is the same reason
+    assert "All settings" in text
+    with pytest.raises(ValueError, match="NA"):
+        study_pages.study(Run("tree", "", spec.written | {"title": spec.title}, {}, table, tmp_path), published())
+
+
+def test_a_table_that_cannot_be_made_leaves_the_figures() -> None:
+    table = table_of("lengths").drop(columns="loglik_std")
+    made = study_pages.study(Run("lengths", "", {}, {}, table, Path()), published())
+    assert len(made.pictures) == len(STUDIES["lengths"].figures)
+    assert made.note == "The tables of this study cannot be made: the table has no column loglik_std."
+
+
+def test_a_run_called_as_another_page_does_not_say_what_stands_there(tmp_path: Path) -> None:
+    made = study_pages.study(Run("models", "", {}, {}, table_of("tree"), tmp_path), published())
+    assert (made.lead, made.note) == ("", "")
+
+
+def test_a_run_that_was_stopped_says_how_far_it_is(tmp_path: Path) -> None:
+    folder = save_study(tmp_path / "runs" / "tree", "tree")
+    manifest = json.loads((folder / "manifest.json").read_text())
+    write(folder / "manifest.json", manifest | {"cells": {"all": 1060, "kept": 4, "computed": 20, "stale": 0}})
+    site.build(tmp_path)
+    assert "so far 24 of 1,060 cells" in Page(tmp_path / "studies" / "tree.html").text
+    write(folder / "manifest.json", manifest | {"cells": "none"})
+    site.build(tmp_path)
+    assert "so far" not in Page(tmp_path / "studies" / "tree.html").text
 
 
 def test_a_table_with_other_rows_than_its_run_is_named(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
@@ -399,6 +400,7 @@ BAD_ROWS: list[tuple[Any, str]] = [  # and what a message shows of one
     *(([1.25, -0.25], "-0.25"), ([F(5, 4), F(-1, 4)], "-1/4"), (torch.tensor([1.5, -0.5]), "-0.5")),
     *(([NAN, 1.0], "NaN"), (torch.tensor([NAN, 1.0]), "NaN"), (np.array([F(1), NAN], dtype=object), "nan")),
     *(([INF, 0.0], "inf"), ([INF, -INF], "inf"), (["a", "b"], "['a', 'b']"), (None, "shape ()"), (1.0, "shape ()")),
+    (np.ma.array([0.5, 0.5, 0.9], mask=[0, 0, 1]), "none masked"),
     *(([], "shape (0,)"), ([[0.5, 0.5], [1.0]], "[[0.5, 0.5], [1.0]]")),
 ]
 
@@ -412,6 +414,20 @@ def test_the_order_of_a_row_in_memory_is_no_error() -> None:
     rows = np.exp(np.random.default_rng(0).normal(size=(4, 65_536)).astype(np.float32))
     rows = np.asfortranarray(rows / rows.sum(axis=-1, keepdims=True))
     assert SPECULATIVE.accept(rows, rows, np.zeros(4, int)).tolist() == [1.0] * 4
+
+
+@pytest.mark.parametrize(
+    ("rows", "token"),
+    [
+        (np.array(HALF, ">f8"), np.array(1, ">i8")),
+        (np.ma.array(HALF), 1),
+        (pd.Series(HALF), 1),
+        (np.array(HALF), torch.tensor(1)),
+        (torch.tensor(HALF), np.int64(1)),
+    ],
+)
+def test_arrays_of_any_make_are_read(rows: Any, token: Any) -> None:
+    assert float(SPECULATIVE.accept(rows, rows, token)) == 1.0
 
 
 def test_rounding_of_a_float_row_is_no_error() -> None:

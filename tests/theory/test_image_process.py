@@ -13,6 +13,7 @@ from zlib import crc32
 
 import numpy as np
 import pytest
+from scipy.stats import t as student
 
 from simlab.decoders import Jacobi, Sjd, SjdAc, SjdPac, SjdPd, SjdUnrefined, run
 from simlab.randomness import Tape
@@ -25,7 +26,7 @@ from theory.claims.sjd_pac import locality as pac_locality
 from theory.claims.sjd_pac import readings as pac_readings
 from theory.claims.sjd_pac import speed as pac_scale
 from theory.claims.sjd_pac.locality import masked
-from theory.claims.sjd_pac.speed import comb, printed_compression
+from theory.claims.sjd_pac.speed import ALARMS, POWER, comb, printed_compression, seen_from
 from theory.image_process import Speed, compare, image, speed
 
 pytestmark = pytest.mark.statistical
@@ -70,6 +71,15 @@ def test_a_comparison_is_sure_only_at_its_false_alarm_rate() -> None:
     mixed = compare(Speed(TOKENS, one, np.ones(2)), Speed(TOKENS, other, np.ones(2)))
     assert (mixed.better, mixed.worse) == (40, 8)
     assert mixed.p_value == pytest.approx(2 * sum(choose(48, k) for k in range(9)) / 2**48)
+
+
+@pytest.mark.parametrize("images", [6, 14, 28])
+def test_the_gain_that_is_said_to_be_seen_is_seen_so_often(images: int) -> None:
+    """Student's interval of few images: with the quantile of a normal law it would be 71 % of 6, not 90."""
+    gains = np.random.default_rng(images).normal(seen_from(images) / images**0.5, 1, (images, 20_000))
+    error = gains.std(axis=0, ddof=1) / images**0.5
+    seen = np.mean(gains.mean(axis=0) > student.isf(ALARMS / 2, images - 1) * error)
+    assert seen == pytest.approx(POWER, abs=0.012)
 
 
 def test_the_printed_numbers_come_from_the_ledger() -> None:

@@ -21,7 +21,7 @@ import numpy as np
 from simlab.checks import check_number
 from simlab.continuous.models.chains import Chain
 from simlab.continuous.models.trajectories import Trajectory, TrajectoryPair
-from simlab.continuous.rules import LastStep, TwoPath
+from simlab.continuous.rules import LastStep, Reflection, TwoPath
 from simlab.continuous.rules.base import Rule, log_acceptance, proposal_acceptance
 from theory.continuous.joint_gaussian import Given, Joint, check_line, last_means, last_sd
 from theory.continuous.quadrature import normal_pdf, panels
@@ -190,10 +190,21 @@ def given_states(
 def _checked(target: Chain, draft: Chain, rule: Rule) -> tuple[float, float]:
     """The standard deviations of both last kernels; raises ``ValueError`` where the rule has no law on the line."""
     sds = last_sd(target), last_sd(draft)
+    _check_rule(rule)
     if not isinstance(rule, LastStep) or isinstance(rule, TwoPath):
         raise ValueError(f"{rule.name} depends on more than the last step; expected a rule of the last step's ratio")
+    if isinstance(rule, Reflection):
+        raise ValueError(
+            f"{rule.name} makes one proposal for a rejected draft, which is always taken; expected a rule whose "
+            "proposals are drawn until one is taken: its law is that of last-step"
+        )
     rule.check(target, draft)
     return sds
+
+
+def _check_rule(rule: Rule) -> None:
+    if not isinstance(rule, Rule):
+        raise ValueError(f"rule is {rule!r}; expected a Rule, as simlab.continuous.make_rule gives")
 
 
 def _convolved(x: np.ndarray, between: Between, nodes: np.ndarray, weights: np.ndarray, found: Cells) -> np.ndarray:
@@ -227,7 +238,8 @@ def _pointwise(
         y = x - (between.mu_q(node) + between.left * spread[:, None])
         pair = _pair_with_gap(target, draft, given, np.full(y.size, node))
         ratio = rule.log_ratio(pair, y.reshape(1, -1, 1) + _zero(draft, given)).reshape(y.shape)
-        accepted = normal_pdf(y, 0, last_sd(draft)) * np.exp(log_acceptance(ratio))
+        drafted = _log_draft_ratio(rule, pair, y.reshape(1, -1, 1) + _zero(draft, given)).reshape(y.shape)
+        accepted = normal_pdf(y, 0, last_sd(draft)) * np.exp(log_acceptance(drafted))
         density += weight * (
             chances @ (accepted + trials * normal_pdf(y, node, last_sd(target)) * proposal_acceptance(ratio))
         )
@@ -262,7 +274,8 @@ def cells(target: Chain, draft: Chain, given: Given, rule: Rule, gaps: np.ndarra
     log_ratio = rule.log_ratio(pair, candidate).reshape(place.shape)
     p = normal_pdf(place, gaps[:, None], sds[0]) * weight
     if draft.noisy_end:
-        drafted, log_draft_ratio = normal_pdf(place, 0, sds[1]) * weight, log_ratio
+        drafted = normal_pdf(place, 0, sds[1]) * weight
+        log_draft_ratio = _log_draft_ratio(rule, pair, candidate).reshape(place.shape)
     else:  # the draft is mu_q itself
         place, p, log_ratio = (np.pad(v, ((0, 0), (0, 1))) for v in (place, p, log_ratio))
         drafted = np.zeros_like(p)
@@ -298,9 +311,11 @@ def marginal_tv(target: Chain, draft: Chain, given: Given, rule: Rule) -> tuple[
     Raises
     ------
     ValueError
-        If the ratio does not exist for these chains, or one has more dimensions.
+        If the ratio does not exist for these chains, or is of other states than the token, or a chain has more
+        dimensions.
     """
     check_line(target, draft)
+    _check_rule(rule)
     rule.check(target, draft)
     laws = [chain.marginal(c[None]) for chain, c in zip((target, draft), given, strict=True)]
     means = [float(law.mean[0, 0]) for law in laws]
@@ -312,7 +327,11 @@ def marginal_tv(target: Chain, draft: Chain, given: Given, rule: Rule) -> tuple[
         pair = TrajectoryPair(
             *(Trajectory(chain, c, states) for chain, c in zip((target, draft), conditions, strict=True))
         )
-        return rule.log_ratio(pair, states)
+        try:
+            return rule.log_ratio(pair, states)
+        except IndexError:  # there are no states before the token
+            message = f"{rule.name} looks at more than the token; expected a rule of marginal densities"
+            raise ValueError(message) from None
 
     gap = np.array([means[0] - means[1]])
     unit = max(sds)
@@ -450,11 +469,20 @@ def _over_gap(gap: tuple[float, float], count: int) -> tuple[np.ndarray, np.ndar
 
 
 def _crossings(target: Chain, draft: Chain, given: Given, rule: Rule, gaps: np.ndarray) -> np.ndarray:
-    """``[M, 2]``: where log rho, a parabola in y, is 0; NaN where it is not."""
+    """``[M, C]``: where log rho, a parabola in y, is 0; of drafts too, where theirs is another. NaN where it is not."""
     at = np.array([-1.0, 0.0, 1.0]) * max(last_sd(target), last_sd(draft))
     pair = _pair_with_gap(target, draft, given, np.repeat(gaps, 3))
     candidate = np.tile(at, len(gaps))[None, :, None] + _zero(draft, given)
-    return _roots(rule.log_ratio(pair, candidate).reshape(-1, 3), float(at[2]))
+    values = [rule.log_ratio(pair, candidate)]
+    if draft.noisy_end and type(rule).log_draft_ratio is not Rule.log_draft_ratio:
+        values.append(_log_draft_ratio(rule, pair, candidate))
+    return np.concatenate([_roots(value.reshape(-1, 3), float(at[2])) for value in values], axis=1)
+
+
+def _log_draft_ratio(rule: Rule, pair: TrajectoryPair, candidate: np.ndarray) -> np.ndarray:
+    """``[B]``: log rho that drafts are verified by, where their x_0 is that of ``candidate[1, B, 1]``."""
+    states = np.concatenate([candidate, pair.draft.states[1:]])
+    return rule.log_draft_ratio(TrajectoryPair(pair.target, pair.draft.through(states)))
 
 
 def _roots(value: np.ndarray, unit: float) -> np.ndarray:

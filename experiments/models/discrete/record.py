@@ -59,18 +59,19 @@ class Spread:
 
     def __init__(self, packed: Packed, images: Sequence[int], calls: int, length: int) -> None:
         self.packed, self.images = packed, np.asarray(images)
-        self.part, self.length = length / calls, length
-        self.due = np.zeros(len(self.images))  # the position from which on the next window is recorded
+        self.calls, self.length = min(calls, length), length
+        self.due = np.zeros(len(self.images), dtype=np.int64)  # the part from which on the next window is recorded
         self.call = 0
 
     def __call__(self, seen: Windows) -> None:
         """Add those that are due of the windows of the next call."""
         self.call += 1
-        which = np.flatnonzero(seen.start >= self.due[seen.sequences])
+        part = seen.start * self.calls // self.length
+        which = np.flatnonzero(part >= self.due[seen.sequences])
         if not len(which):
             return
         rows, start = seen.sequences[which], seen.start[which]
-        self.due[rows] = (np.floor(start / self.part) + 1) * self.part
+        self.due[rows] = part[which] + 1
 
         width = seen.q.shape[1]
         p, q = (values[which, :width].double().cpu().numpy() for values in (seen.p, seen.q))

@@ -97,7 +97,8 @@ def has_kernel(decoder: Decoder, rule: Rule) -> bool:
 
 def _arrays(what: str, process: Process) -> Process:
     """``process`` with rows as kernels read them."""
-    if is_torch_array(process.uniform) and process.uniform.device.type == "cpu":
+    halves = process.uniform.dtype.itemsize < 4  # NumPy has not all of these
+    if is_torch_array(process.uniform) and process.uniform.device.type == "cpu" and not halves:
         from simlab.decoders.compiled.tensors import Tensors
 
         process = Tensors(process)

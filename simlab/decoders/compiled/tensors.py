@@ -16,14 +16,14 @@ class Tensors(Wrapped):
 
     def __init__(self, process: Process) -> None:
         super().__init__(process)
-        self.uniform = process.uniform.numpy()
+        self.uniform = process.uniform.detach().numpy()
         self._paths: dict[int, tuple[np.ndarray, torch.Tensor]] = {}  # by table, which so stays alive
 
     def forward(self, tokens: np.ndarray, start: np.ndarray, count: int) -> Any:
-        return self.process.forward(torch.from_numpy(tokens), torch.from_numpy(start), count).numpy()
+        return self.process.forward(torch.from_numpy(tokens), torch.from_numpy(start), count).detach().numpy()
 
     def forward_tree(self, tokens: np.ndarray, start: np.ndarray, nodes: np.ndarray, paths: np.ndarray) -> Any:
-        return self.process.forward_tree(*self._tree(tokens, start, nodes, paths)).numpy()
+        return self.process.forward_tree(*self._tree(tokens, start, nodes, paths)).detach().numpy()
 
     def hold(self, tokens: np.ndarray, start: np.ndarray, nodes: np.ndarray, paths: np.ndarray) -> None:
         self.process.hold(*self._tree(tokens, start, nodes, paths))

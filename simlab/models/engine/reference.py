@@ -61,6 +61,8 @@ def _decoded(
     listens = any(request.written is not None for request in requests)
 
     def watch(before: Any, after: Any, info: Info) -> None:
+        if not infos:
+            notify(0)  # the first step is over; what all of them commit is told at the end
         infos.append(info)
         if listens:
             target.ask(after.tokens, after.length)

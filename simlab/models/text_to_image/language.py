@@ -57,13 +57,21 @@ class Pixels(Protocol):
 
 
 class Writer:
-    """A language model that writes images, with the ids that a prompt becomes and the tokenizer of its images."""
+    """A language model that writes images, with the ids that a prompt becomes and the tokenizer of its images.
+
+    Raises :class:`CheckpointError` for a tokenizer of images that has not all codes that are written.
+    """
 
     def __init__(
         self, model: HuggingFace, token_ids: Callable[[str], list[int]], images: Pixels, preset: Preset
     ) -> None:
         self.model, self.token_ids, self.images, self.preset = model, token_ids, images, preset
         self.layout = model.layout
+        codes, most = len(images.codebook), int(model.entries.max())
+        if most >= codes:
+            raise CheckpointError(
+                f"the image tokenizer has {codes} codes; expected at least {most + 1}, which are written"
+            )
 
     @cached_property
     def codebook(self) -> np.ndarray:

@@ -5,6 +5,7 @@ Where a check fails, tasks run in this process, so that a claim can be replaced.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -24,6 +25,7 @@ from rich.console import Console
 
 from experiments.cli import claims
 from experiments.cli.main import main, run_process
+from experiments.results import write_json
 from experiments.terminal import numbers_table, plain_math, plain_table
 from experiments.verification import pool
 from experiments.verification.claims import with_parts
@@ -150,6 +152,15 @@ def test_what_no_claim_has_is_told_and_a_question_has_few_answers(capsys: pytest
     assert "GSD is not lossless" in first
     assert len(others) < 10
     assert "no claim has 'qqqqqq'" in said.err
+
+
+def test_of_one_paper_the_claims_that_answer_best_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    """Also where those of others answer a question better by far."""
+    assert main(["claims", "--paper", "candidates", "is sjd lossless"]) == 0
+    assert capsys.readouterr().out.startswith("candidates.lossless\t")
+    with pytest.raises(SystemExit):
+        main(["claims", "--paper", "traversal", "codebook"])
+    assert "no claim of traversal has to do with 'codebook'" in capsys.readouterr().err
 
 
 def test_claims_in_a_terminal_fit_its_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -350,6 +361,43 @@ def test_verdicts_of_another_seed_of_other_code_or_unreadable_do_not_stay(
 
 
 @pytest.mark.usefixtures("in_turn")
+@pytest.mark.parametrize("full", ["manifest.json", "verdicts.json"])
+def test_after_a_run_that_ended_between_its_files_none_says_what_is_of_another_seed(
+    full: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """As where the disk is full, or a run is killed, once the first of the two is written."""
+    alone = decided(tmp_path / "alone", FEW[1], seed=1)
+
+    def none_left(path: Path, value: object) -> None:
+        if path.name == full:
+            raise OSError(errno.ENOSPC, "no space left", str(path))
+        write_json(path, value)
+
+    decided(tmp_path / "apart", FEW[0])
+    with monkeypatch.context() as patched:
+        patched.setattr("experiments.verification.verify.write_json", none_left)
+        with pytest.raises(OSError, match="no space left"):
+            decided(tmp_path / "apart", FEW[1], seed=1)
+    assert decided(tmp_path / "apart", FEW[1], seed=1) == alone
+
+
+@pytest.mark.usefixtures("in_turn")
+@pytest.mark.parametrize("damaged", ["manifest.json", "verdicts.json"])
+def test_verdicts_that_cannot_be_read_do_not_go_untold(damaged: str, tmp_path: Path) -> None:
+    assert verify([FEW[1]], 0, tmp_path, measure=False, progress=lambda *_: None).gone == ""
+    (tmp_path / damaged).write_text("{", encoding="utf-8")
+    gone = verify([FEW[0]], 0, tmp_path, measure=False, progress=lambda *_: None).gone
+    assert gone == "the verdicts that stood there went: verdicts.json or manifest.json there could not be read"
+
+
+@pytest.mark.usefixtures("in_turn")
+def test_the_program_of_a_verdict_goes_with_it(tmp_path: Path) -> None:
+    decided(tmp_path, *FEW)
+    decided(tmp_path, FEW[1], seed=1)
+    assert [path.name for path in (tmp_path / "claims").iterdir()] == [f"{FEW[1]}.py"]
+
+
+@pytest.mark.usefixtures("in_turn")
 def test_a_check_that_fails_says_nothing_of_other_verdicts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Neither when it begins to fail nor when it no longer does; what follows from its claim goes, and is told."""
     whole = json.loads(decided(tmp_path, *FEW, "gsd.dynamic"))
@@ -408,3 +456,28 @@ def test_a_worker_that_is_lost_is_told_and_nothing_is_written(
     assert main(["verify", *claims, "--out", str(tmp_path)]) == 1
     assert "gsd." in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+WAITING = """
+import threading, time
+from functools import partial
+from experiments.verification import pool
+
+def tell():
+    while not pool.active_children():
+        time.sleep(0.05)
+    print("begun", flush=True)
+
+threading.Thread(target=tell, daemon=True).start()
+for done in pool.run([pool.Task({"waiting": partial(time.sleep, 600)})], lambda done: []):
+    pass
+"""
+
+
+def test_workers_end_soon_after_one_that_was_killed() -> None:
+    """All of them have its output, which ends with the last."""
+    with subprocess.Popen([sys.executable, "-c", WAITING], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "begun\n"
+        process.kill()
+        assert process.communicate(timeout=60)[0] == ""

@@ -176,6 +176,15 @@ def test_tokens_are_written_before_pictures_are_made(more: Path, capsys: pytest.
     assert saved("tokens.npz")["tokens"].shape == (4, 36)
 
 
+def test_where_tokens_go_is_tried_before_they_are_drawn(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "out" / "tokens.npz").mkdir(parents=True)
+    monkeypatch.setattr("experiments.models.discrete.kind.serve", None)
+    told = usage_error(["generate", "--model", "mine.py:make", "--out", "grid.png", *SMALL], capsys)
+    assert told == f"simlab: --tokens {Path('out', 'tokens.npz')}: is a folder; expected a file\n"
+
+
 def test_no_choice_is_made_by_costs_for_a_model_of_ones_own(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     told = usage_error(["generate", "--model", "mine.py:make", "--curve", "f"], capsys)
     assert told == "simlab: --curve f: is not for --model mine.py:make; expected none\n"

@@ -63,6 +63,11 @@ def test_a_replay_is_printed_and_written(rows: Path, tmp_path: Path, capsys: pyt
     assert table["kept"].notna().all()
 
 
+def test_all_models_that_are_recorded_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    told = usage_error(["record", "--model", "other", "--out", str(tmp_path / "rows.npz")], capsys)
+    assert "'other' is no model; expected fashion, fashion-continuous, or one's own" in told
+
+
 # Errors -----------------------------------------------------------------------------------------------------------
 
 
@@ -120,6 +125,8 @@ CHANGES: list[tuple[Callable[[Arrays], Arrays], str]] = [  # what is saved inste
     (lambda own: own | {"q_0": own["q_0"] * np.float16("nan")}, "block 0 holds a row without mass"),
     (lambda own: own | {"manifest": np.array('{"format": "other"}')}, "has the format 'other'"),
     (lambda own: own | {"manifest": np.array([{}], dtype=object)}, NO_RECORDING),
+    (lambda own: own | {"manifest": np.array(str(own["manifest"])[:-1] + ', "a": NaN}')}, "its manifest holds NaN or "),
+    (lambda own: own | {"manifest": np.array(str(own["manifest"])[:-1] + ', "a": [1e999]}')}, "which JSON has not; "),
 ]
 
 

@@ -182,6 +182,14 @@ def test_a_loss_that_is_not_finite_is_a_usage_error(tmp_path: Path, capsys: pyte
     assert not (tmp_path / "tokenizer.safetensors").exists()
 
 
+def test_a_last_step_that_is_too_large_is_a_usage_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its loss is of the weights before it."""
+    given = ["model", "train", "classifier", "--out", str(tmp_path), "--steps", "1", "--rate", "1e10"]
+    printed = usage_error(given, capsys)
+    assert "NaN or infinities in torch.float16; expected numbers: try a lower rate" in printed
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("kind", ["target", "head", "continuous-draft"])
 def test_what_a_model_is_built_on_is_for_images_of_the_data(
     kind: str, models: Path, pair: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]

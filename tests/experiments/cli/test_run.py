@@ -257,6 +257,16 @@ def test_a_table_has_no_manifest_of_another(tmp_path: Path, monkeypatch: pytest.
     assert not (out / "manifest.json").exists()
 
 
+def test_what_another_command_has_left_stays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`simlab verify` has a manifest too, without which its verdicts cannot be drawn or gone on from."""
+    own = tmp_path / "manifest.json"
+    own.write_text('{"seed": 0, "measured": true}')
+    told = usage_error(["run", spec_file(tmp_path, MANY), "--out", str(tmp_path)], capsys)
+    assert f"--out {tmp_path}: manifest.json" in told
+    assert own.read_text() == '{"seed": 0, "measured": true}'
+    assert {path.name for path in tmp_path.iterdir()} == {"manifest.json", "spec.toml"}
+
+
 @pytest.mark.parametrize("name", ["cells", ".lock"])
 def test_what_is_in_the_way_is_named_and_no_cells_are_said_to_be_saved(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import builtins
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -84,6 +86,27 @@ def test_the_doctor_says_what_is_missing(monkeypatch: pytest.MonkeyPatch, capsys
     assert line.endswith("pip install 'simlab[nothing]'")
     monkeypatch.setattr(doctor, "NEEDED", ("no-such-package",))
     assert main(["doctor"]) == 1
+
+
+def test_the_doctor_names_all_that_an_extra_brings(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(doctor, "installed", lambda name: None if name in ("safetensors", "pillow", "seaborn") else "1")
+    assert main(["doctor"]) == 0
+    assert capsys.readouterr().out.count("missing") == 3
+
+
+def test_the_doctor_outlives_a_torch_that_cannot_be_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(name: str, *given: Any) -> Any:
+        if name == "torch":
+            raise OSError("libcublas.so: cannot open shared object file")
+        return found(name, *given)
+
+    found = builtins.__import__
+    monkeypatch.setattr(builtins, "__import__", broken)
+    assert doctor.device() == (
+        "unknown", "torch is there, and cannot be imported: libcublas.so: cannot open shared object file"
+    )  # fmt: skip
 
 
 def test_kernels_that_are_compiled_are_told_apart_from_others() -> None:

@@ -215,6 +215,8 @@ WRONG = [
     ("verify --against deep.json", "--against deep.json: expected a verdicts.json that simlab verify wrote"),
     ("verify --against lists.json", "--against lists.json: expected a verdicts.json that simlab verify wrote"),
     ("verify --out . --json report.html", "--json report.html: has the name of a file that is written there"),
+    ("verify --out . --json steps.parquet", "--json steps.parquet: has the name of a file that is written there"),
+    ("verify --out . --json claims/gsd.speed.py", "gsd.speed.py: has the name of a file that is written there"),
     ("claims xyzzy", "'xyzzy'"),
     ("claims gsd.teorem-1", "did you mean gsd.theorem-1?"),
     ("claims --paper pac", "did you mean sjd-pac?"),

@@ -18,7 +18,7 @@ from experiments.models.discrete.record import Spread
 from experiments.models.discrete.recording import PLACES, Packed, Rows, halved, whole
 from experiments.models.discrete.replay import prefixes, replay, rules_for, summary
 from experiments.models.recording import RecordingError, opened
-from experiments.models.watched import watch_run
+from experiments.models.watched import Windows, watch_run
 from experiments.results import write_arrays
 from simlab.decoders import Decoder, make_decoder
 from simlab.models.process.cached import Cached
@@ -127,6 +127,20 @@ def test_fewer_calls_are_spread_over_the_sequence(tmp_path: Path) -> None:
         own = starts[images == image]
         assert 1 <= len(own) <= 3
         assert len(set(own // 3)) == len(own)  # of 9 positions, one in each third
+
+
+@pytest.mark.parametrize(("length", "calls"), [(196, 20), (196, 21), (36, 14), (9, 10**30)])
+def test_the_first_call_that_begins_in_each_part_is_recorded(length: int, calls: int) -> None:
+    """Where parts begin at whole positions too, such as 147 of 196, the first of the sixteenth of twenty."""
+    packed, row = Packed(), np.full((1, 1, 2), 0.5)
+    spread = Spread(packed, [0], calls, length)
+    for start in range(length):
+        rows, one = torch.from_numpy(row), np.zeros(1, np.int64)
+        spread(Windows(one, one + start, one[:, None], rows.repeat(1, 2, 1), rows, one, one + 1))
+    found = [int(part.position[0]) for part in packed.parts]
+    assert found == [
+        start for start in range(length) if start == 0 or start * calls // length > (start - 1) * calls // length
+    ]
 
 
 def test_what_verifies_no_drafts_is_told(tmp_path: Path) -> None:

@@ -68,6 +68,16 @@ def test_a_state_of_something_else_is_refused(content: Any, tmp_path: Path) -> N
     refused(lambda: trained(tmp_path / "state", 2), str(tmp_path / "state"), "saved state")
 
 
+def test_a_state_of_a_model_with_other_parts_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loop, "SAVE_EVERY", 2)
+    with pytest.raises(Killed):
+        trained(tmp_path / "state", 4, last=3)
+    saved = torch.load(tmp_path / "state", weights_only=True)
+    for part, other in (("weights", {}), ("weights", dict.fromkeys(saved["weights"], IMAGES)), ("optimiser", {})):
+        torch.save({**saved, part: other}, tmp_path / "state")
+        refused(lambda: trained(tmp_path / "state", 4), str(tmp_path / "state"), "saved state of such a model")
+
+
 def test_a_download_that_is_cut_off_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     def cut(address: str, timeout: float) -> Any:
         raise IncompleteRead(b"", 5)

@@ -319,6 +319,14 @@ def test_a_pair_without_a_draft_has_only_an_entropy() -> None:
     assert all(np.isnan(columns[name]).all() for name in ("pair_tv", "pair_relative", "pair_absolute"))
 
 
+@pytest.mark.filterwarnings("error")
+def test_rows_without_a_token_in_common_have_no_relative_difference() -> None:
+    target, draft = (TableProcess(2, 4, lambda prefix, row=row: row) for row in ([1.0, 0.0], [0.0, 1.0]))  # type: ignore[misc]
+    columns = RECORDERS["pair_tv"](sampled(make_decoder("autoregressive"), Speculative(), Pair(target, draft), 1))
+    assert columns["pair_tv"].tolist() == [1.0]
+    assert np.isnan(columns["pair_relative"]).all()
+
+
 # All of them -------------------------------------------------------------------------------------------------------
 
 

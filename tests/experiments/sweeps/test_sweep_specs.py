@@ -59,6 +59,7 @@ REFUSED: Refused = [
     ("gamma = 2", ("gamma = nan", "gamma = 1979-05-27"), (SECOND, "gamma is")),
     ("gamma = 2", (f"gamma = {'[' * 3000}",), ("nested too deeply",)),
 ]
+LANTERN = GOOD[GOOD.index('name = "lantern"') :].strip()
 NOT_MADE: Refused = [
     (WINDOWS, ("grid.window = [2, 0]",), (DECODER, "window is 0")),
     (WINDOWS, ("windw = 2",), (DECODER, "'windw'")),
@@ -73,6 +74,11 @@ NOT_MADE: Refused = [
     ("{ count = 2 }", ('"codebook"',), (RULE, "neighbours", "'count'")),
     ("{ count = 2 }", ('{ count = 2, measure = "l1" }',), (RULE, "neighbours", "measure is 'l1'")),
     ("{ count = 2 }", ("[[1], [0]]",), (RULE, "neighbours", "2 tokens", "9")),
+    (
+        LANTERN,
+        ('name = "gsd-reference"\nabove = 10_000_000_000_000_000_000_000',),
+        ("(gsd-reference)", "smaller numbers"),
+    ),
     (CODEBOOK, ('name = "markov"\nvocabulary = 9',), ("codebook", PROCESS)),
     (CODEBOOK, (LOCAL + "\nimage = 2000000000",), (PROCESS, "image", "replicates", "10000000005")),
     ("length = 6", ("length = 6\nprocessors = 1",), (PROCESS, "processors is 1")),

@@ -147,6 +147,18 @@ def test_the_summary_takes_the_images_of_a_process_together(tmp_path: Path) -> N
     assert not own.duplicated(["seed", "replicate"]).any()
 
 
+def test_sequences_of_the_first_image_say_nothing_of_the_spread_between_images() -> None:
+    """As long as the table has one image of several there is no error."""
+    text = GOOD.replace(CODEBOOK, LOCAL + '\ngrid.image = "0..1"').replace("seeds = [1, 2]", "seeds = [1]")
+    spec = parse_spec(text.replace("replicates = 5", "replicates = 5\nchunk = 1"), "spec")
+    work = cells(spec)
+    for turn, known in ((0, False), (1, True)):
+        own = [cell for cell, round in zip(work, rounds(work), strict=True) if round <= turn]
+        made = table(own, [outcome.result for outcome in made_up(own)])  # type: ignore[misc]
+        assert made["process.image"].nunique() == 1 + turn
+        assert (summary(spec, own, made)["error"].notna() == known).all()
+
+
 def test_the_summary_tells_decoders_of_one_label_apart(tmp_path: Path) -> None:
     """By what differs alone: each is written out, not spanned by a grid, so no parameter of theirs is in a label."""
     head, entries = GOOD.split("[[decoder]]", 1)

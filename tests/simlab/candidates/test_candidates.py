@@ -107,6 +107,21 @@ def matching_bound(p: Any, q: Any, count: int) -> Any:
     )
 
 
+@pytest.mark.parametrize("name", ["optimal", "list"])
+@pytest.mark.parametrize("first", [F, float])
+def test_what_is_remembered_of_fractions_is_no_answer_for_equal_floats(name: str, first: type) -> None:
+    """Rows that floats hold exactly, and that no other test has: in either order each gets its own arithmetic."""
+    own = F(len(name), 128) if first is F else F(len(name), 256)
+    p, q = (own, F(1, 4), F(3, 4) - own), (F(1, 2), F(1, 8), F(3, 8))
+    for number in (first, F, float):
+        kind = object if number is F else float
+        rows = (np.array([number(mass) for mass in row], dtype=kind) for row in (p, q))
+        found = verified_law(make_verifier(name), Independent(), *rows, 2)
+        assert all(part.dtype == kind for part in found)
+        assert {type(mass) for part in found for mass in part.tolist()} == {number}
+        assert number is float or tuple(found.accepted + found.drawn) == p
+
+
 def test_list_sampling_is_above_its_bound_and_at_it_with_one_candidate() -> None:
     for (p, q), count in product(PAIRS, (1, 2)):
         found, bound = verifier_acceptance("list", p, q, candidates=count), matching_bound(p, q, count)

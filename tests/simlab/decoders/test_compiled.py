@@ -240,10 +240,19 @@ def test_fixed_jacobi_is_sequential_decoding_with_the_same_noise() -> None:
     assert all(np.array_equal(found[0], other) for other in found)
 
 
+def test_rows_of_torch_may_hold_gradients() -> None:
+    learned = Hashed(torch.from_numpy(WORLD.table).requires_grad_(), WORLD.shape)
+    decoder = make_decoder("sjd", window=2)
+    found, right = (simulate(decoder, process, Speculative(), Tape(3, 9)) for process in (learned, WORLD))
+    assert np.array_equal(found.tokens, right.tokens)
+
+
 def test_bad_input() -> None:
     right = make_decoder("sjd", window=2)
     exact = Hashed(np.full((1, 2), Fraction(1, 2)), (1, 2))
     with pytest.raises(ValueError, match="process gives rows of object; expected NumPy rows, or torch's on a CPU"):
         simulate(right, exact, Speculative(), Tape(0, 1))
+    with pytest.raises(ValueError, match=r"process gives rows of torch\.bfloat16; expected NumPy"):
+        simulate(right, Hashed(torch.full((1, 2), 0.5, dtype=torch.bfloat16), (1, 2)), Speculative(), Tape(0, 1))
     with pytest.raises(ValueError, match="threads is 0; expected a whole number >= 1"):
         simulate(right, WORLD, Speculative(), Tape(0, 1), threads=0)

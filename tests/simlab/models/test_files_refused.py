@@ -166,6 +166,21 @@ def test_numbers_in_eight_bits_are_read_and_those_that_are_none_refused(name: st
     refused(loader, tmp_path, loader.weight, "NaN")
 
 
+@pytest.mark.parametrize("name", [name for name, loader in LOADERS.items() if "safetensors" not in loader.file])
+def test_tensors_of_other_kinds_or_without_a_name_in_words(name: str, tmp_path: Path) -> None:
+    loader = LOADERS[name]
+    loader.write(tmp_path)
+    plain = torch.ones(5, 3)
+    for key, tensor in (
+        (loader.weight, plain.to_sparse()),
+        (loader.weight, plain.to("meta")),
+        (7, plain),
+    ):
+        change(loader, tmp_path, lambda held, key=key, tensor=tensor: held | {key: tensor})
+        refused(loader, tmp_path, str(key), "expected text" if key == 7 else "expected a plain tensor")
+        change(loader, tmp_path, lambda held, key=key: {name: t for name, t in held.items() if name != key})
+
+
 @by_loader
 def test_a_file_that_is_none_or_not_there(name: str, tmp_path: Path) -> None:
     loader = LOADERS[name]

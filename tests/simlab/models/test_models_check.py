@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -142,6 +143,38 @@ def one_off(own: Any, inputs: Tensor, position: Tensor, memory: Memory) -> Tenso
     return own(inputs, position + last.long() * (inputs.shape[1] == 2), memory)
 
 
+def of_the_first(own: Any, inputs: Tensor, position: Tensor, memory: Memory) -> Tensor:
+    """All sequences are taken to be as far as the first."""
+    return own(inputs, position[:1].expand(len(position), -1), memory)
+
+
+def one_after_the_other(own: Any, inputs: Tensor, position: Tensor, memory: Memory) -> Tensor:
+    """All inputs of a call are taken to follow one another, nodes of a tree too."""
+    return own(inputs, position[:, :1] + torch.arange(inputs.shape[1]), memory)
+
+
+def no_number_at(wrong: Callable[[Tensor], Tensor]) -> Callable[..., Tensor]:
+    """NaN at some positions."""
+
+    def features(own: Any, inputs: Tensor, position: Tensor, memory: Memory) -> Tensor:
+        found: Tensor = own(inputs, position, memory)
+        return found.masked_fill(wrong(position)[..., None], torch.nan)
+
+    return features
+
+
+def no_number_alone(own: Any, inputs: Tensor, position: Tensor, memory: Memory) -> Tensor:
+    """NaN for a batch of one, as a deviation is."""
+    found: Tensor = own(inputs, position, memory)
+    return found + torch.nan if len(found) == 1 else found
+
+
+def no_number_of_one(own: Any, inputs: Tensor, position: Tensor, memory: Memory) -> Tensor:
+    """NaN for one input a sequence."""
+    found: Tensor = own(inputs, position, memory)
+    return found + torch.nan if inputs.shape[1] == 1 else found
+
+
 BROKEN: list[tuple[str, Callable[..., Tensor], str, str]] = [  # a method, what it is, what finds it, and what is shown
     ("condition", lambda own, given: own(given)[:, 0], "condition", "(3, 16)"),
     ("null", lambda own, batch: torch.full((batch,), CLASSES + 1), "no condition", "IndexError"),
@@ -160,6 +193,14 @@ BROKEN: list[tuple[str, Callable[..., Tensor], str, str]] = [  # a method, what 
     ("features", grouped_keys, "memory", "keys of layer 0"),
     ("features", from_zero, "cache", "position[B, L]"),
     ("features", one_off, "cache", "memory.attend"),
+    ("features", of_the_first, "cache", "its own row of position[B, L]"),
+    ("features", one_after_the_other, "cache", "behind a tree of drafts"),
+    ("features", no_number_alone, "batch", "by nan"),
+    ("features", no_number_of_one, "cache", "by nan"),
+    ("features", no_number_at(lambda at: at < 0), "outside", "NaN or infinity at position -1"),
+    ("features", no_number_at(lambda at: at > N), "outside", f"NaN or infinity at position {N + 1}"),
+    ("features", looked_up(lambda at: (at - 1).clamp(min=0)), "outside", f"position {1 + 2 * N}"),
+    ("logits", lambda own, given: own(given) - torch.inf, "numbers", "-infinity for every token"),
 ]
 
 
@@ -168,6 +209,55 @@ def test_a_broken_model(method: str, changed: Callable[..., Tensor], check: str,
     found = problems(made(method, changed))
     assert next(iter(found)) == check  # what is wrong comes before what follows from it
     assert shown in found[check]
+
+
+FORBIDDEN = -torch.inf, -1e9, torch.finfo(torch.float32).min
+
+
+@pytest.mark.parametrize("low", FORBIDDEN)
+@pytest.mark.parametrize(
+    ("method", "changed", "check"), [each[:3] for each in BROKEN if each[2] in ("same twice", "causality", "batch")]
+)
+def test_tokens_that_are_forbidden_hide_nothing(
+    low: float, method: str, changed: Callable[..., Tensor], check: str
+) -> None:
+    """Of -infinity there is no difference, and beside -1e9 every other is small."""
+
+    def forbidding(own: Any, features: Tensor) -> Tensor:
+        found: Tensor = own(features)
+        return found.masked_fill(torch.arange(V) == 1, low)
+
+    fine, broken = made("logits", forbidding), made("logits", forbidding)
+    setattr(broken, method, partial(changed, getattr(broken, method)))
+    assert problems(fine) == {}
+    assert next(iter(problems(broken))) == check
+
+
+@pytest.mark.parametrize("shape", [(-3, -3), (3.0, 3.0), 3, (9,)])
+def test_shapes_that_are_none(shape: Any) -> None:
+    resized = made()
+    sizes = {size: getattr(resized.config, size) for size in (*SIZES, "classes")}
+    resized.config = SimpleNamespace(**sizes, shape=shape)
+    assert problems(resized)["sizes"].startswith(f"config.shape is {shape} and length 9; expected (rows, columns)")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"), [(lambda found: found.float(), "torch.float32"), (lambda found: found * torch.nan, "NaN")]
+)
+def test_no_condition_is_as_a_condition_is(wrong: Callable[[Tensor], Tensor], told: str) -> None:
+    def condition(own: Any, given: Tensor) -> Tensor:
+        found: Tensor = own(given)
+        return wrong(found) if bool((given == CLASSES).all()) else found
+
+    found = problems(made("condition", condition))
+    assert list(found) == ["no condition"]
+    assert told in found["no condition"]
+
+
+@pytest.mark.parametrize("length", [1, 2, 3])
+def test_sequences_that_are_short(length: int) -> None:
+    short = Transformer(replace(config("target"), shape=(1, length)))
+    assert problems(randomised(short, seed=5)) == {}
 
 
 def test_conditions_of_one_s_own() -> None:
@@ -188,6 +278,15 @@ def test_a_function_that_lacks_nothing() -> None:
     assert [finding.check for finding in findings] == ["logits", *VALUES]
     assert all(finding.problem is None for finding in findings)
     assert check_logits(lambda tokens, given: logits(tokens, classes(1).expand(len(tokens))), SHAPE)[-1].problem is None
+
+
+def test_a_function_in_half_precision() -> None:
+    """What it rounds off is no fault."""
+
+    def rounded(tokens: Tensor, given: Any) -> Tensor:
+        return (logits(tokens, given) + 1e-3 * len(tokens)).half()
+
+    assert {each.problem for each in check_logits(rounded, SHAPE, classes(3))} == {None}
 
 
 def padded_first(tokens: Tensor, given: Any) -> Tensor:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from shutil import copytree
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -261,6 +262,20 @@ def test_tables_are_over_tokens(folders: dict[str, Path]) -> None:
 
 
 # errors ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["lumina", "anole"])
+def test_an_image_tokenizer_that_lacks_codes_is_refused_before_images_are_drawn(
+    kind: str, folders: dict[str, Path], tmp_path: Path
+) -> None:
+    copytree(folders[kind], tmp_path / "home")
+    file = next((tmp_path / "home").rglob("vqgan.ckpt"))
+    held = torch.load(file, weights_only=True)
+    name = "quantize.embedding.weight"
+    held["state_dict"][name] = held["state_dict"][name][: max(CODES)].clone()
+    torch.save(held, file)
+    told = f"has {max(CODES)} codes; expected at least {max(CODES) + 1}"
+    refused(lambda: load(kind, tmp_path / "home", CASES[kind].size), told, error=CheckpointError)
 
 
 def test_errors_are_for_people(folders: dict[str, Path], tmp_path: Path) -> None:

@@ -195,14 +195,24 @@ def test_a_fraction_is_as_good_a_level_as_a_float() -> None:
             for ask in (estimate, GTest(THREE).p_value)
             for value in ({"a": None}, 1j, [None, 1j, 2])
         ),
-        *(partial(MeanTest, 0.5, *bounds) for bounds in ((None, 1), (0, [1]), (-inf, 1))),
-        *(partial(mean_interval, [0.1, 0.2], 0.9, *bounds) for bounds in ((None, 1), (0, "x"))),
+        *(partial(MeanTest, 0.5, *bounds) for bounds in ((None, 1), (0, [1]), (-inf, 1), (-1e308, 1e308))),
+        *(partial(mean_interval, [0.1, 0.2], 0.9, *bounds) for bounds in ((None, 1), (0, "x"), (-1e308, 1e308))),
         *(partial(ProportionTest(0.5).p_value, value, 3) for value in ("x", None, F(1, 2))),
     ],
 )
 def test_what_is_no_number_is_an_error_for_people(ask: Callable[[], Any]) -> None:
     with pytest.raises(ValueError, match="expected"):
         ask()
+
+
+def test_a_law_that_shares_no_outcome_is_always_found_however_it_is_rounded() -> None:
+    for outside in (1.0, 1 - 1e-7, 1 + 1e-7):
+        assert GTest([0.5, 0.5, 0]).power_against(100, 0.01, [0, 0, outside]) == 1
+
+
+def test_a_plan_for_more_than_can_be_had_says_how_many() -> None:
+    with pytest.raises(ValueError, match=r"expected one that 2\^50 samples detect"):
+        ProportionTest(0.5).sample_size(1e-8, 1e-6)
 
 
 def test_binomial_power_is_a_sum_over_p_values() -> None:

@@ -112,6 +112,24 @@ def test_the_level_of_g_over_three_cells_is_right_within_a_half(law: list[float]
     assert law[0] > 0.1 or max(found.values()) > 1.2  # a half is needed
 
 
+@pytest.mark.parametrize(
+    ("law", "n", "least", "most"),
+    [([1 / 2] * 2, 51, 0.4, 2.1), ([0.44, 0.56], 57, 0.4, 2.1), ([1 / 3] * 3, 77, 0.75, 1.25)],
+)
+def test_the_level_of_g_over_few_cells_and_a_rare_one_is_that_stated(
+    law: list[float], n: int, least: float, most: float
+) -> None:
+    """By enumeration, at every level that some counts have: what is stated is needed."""
+    counts = all_counts(n, len(law))
+    chance = multinomial.pmf(counts, n, law)
+    never = np.c_[np.zeros(len(counts), int), counts]
+    p_values = GTest([1e-12, *(np.array(law) * (1 - 1e-12))]).p_value(never)
+    levels = np.unique(p_values[(p_values > 1e-6) & (p_values < 0.05)]) * (1 + 1e-9)
+    found = [float(chance[p_values <= level].sum() / level) for level in levels]
+    assert least < min(found) <= max(found) < most
+    assert max(found) > (1 + most) / 2
+
+
 @pytest.mark.parametrize("cells", [64, 256, 1024, 4096])
 def test_the_level_of_g_is_right_for_thousands_of_cells(cells: int) -> None:
     counts = np.arange(LEAST + 150)

@@ -114,6 +114,22 @@ def test_the_bet_is_fair(towards: tuple) -> None:
         assert multinomial.pmf(counts, n, law) @ test.e_value == pytest.approx(1, abs=1e-9)
 
 
+def test_a_feared_law_that_sums_to_a_little_more_than_one_wins_nothing_by_it() -> None:
+    """Rows of float32 may be off by 1e-6: unmended, e^80 after 10^8 observations that are just as the law has it."""
+    off = Sequential([0.5, 0.5], [[0.5000004, 0.5000004]]).update([5 * 10**7, 5 * 10**7])
+    assert off.log_e_value < -0.6
+    assert not off.rejects(0.5)
+
+
+def test_more_observations_than_an_e_value_is_exact_for_are_told() -> None:
+    """At 2^53 the log of an e-value is off by fifty: an alarm where nothing is wrong."""
+    test = Sequential([0.5, 0.5]).update([2**43 - 5, 2**43 + 5])
+    assert test.log_e_value < -10
+    for more in ([1, 0], [2**52, 2**52], [2**62, 2**61]):
+        with pytest.raises(ValueError, match="2\\^44"):
+            test.update(more)
+
+
 def test_laws_that_are_feared_are_asked_for_where_they_may_matter() -> None:
     """Until then their half is lost, and the bet less than fair; then it is what it would have been all along."""
     law, wrong, asked = np.array([0.6, 0.3, 0.1]), [0.5, 0.3, 0.2], list[int]()
@@ -146,6 +162,17 @@ def test_no_feared_law_is_asked_for_where_many_outcomes_are_uneven_by_chance() -
     assert not asked
     assert later.update(np.repeat([160, 40], 100)).rejects(1e-9)
     assert asked
+
+
+def test_a_feared_law_is_asked_for_however_few_of_the_outcomes_were_seen() -> None:
+    """Of 27 outcomes one that is feared to be certain, and of 2000 a half: a bet on it has won e^20 in no time."""
+    for law, wrong, seen in (
+        (np.full(27, 1 / 27), np.eye(27)[0], 7 * np.eye(27, dtype=int)[0]),
+        (np.full(2000, 1 / 2000), np.repeat([2, 0], 1000) / 2000, np.repeat([1, 0], [40, 1960])),
+    ):
+        known, asked = (Sequential(law, towards).update(seen) for towards in ([wrong], lambda w=wrong: [w]))
+        assert asked.log_e_value == known.log_e_value
+        assert known.rejects(1e-8)
 
 
 def test_the_bet_is_a_product_of_what_was_predicted() -> None:

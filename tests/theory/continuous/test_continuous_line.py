@@ -11,7 +11,7 @@ from scipy.stats import norm
 
 from simlab.continuous import Chain, Outcome, Truncating, affine, affine_chain
 from simlab.continuous.models.diffusion import noiseless_end
-from simlab.continuous.rules import LastStep, Marginal, Path, ReferenceCode, Rule, TwoPath, VarianceProduct
+from simlab.continuous.rules import LastStep, Marginal, Path, ReferenceCode, Reflection, Rule, TwoPath, VarianceProduct
 from simlab.randomness import Tape
 from simlab.statistics import GTest, proportion_interval
 from theory.continuous.example_processes import UNCONDITIONAL, mismatches
@@ -80,6 +80,17 @@ def test_shares_are_those_of_the_closed_form(name: str, rule: Rule) -> None:
     np.testing.assert_allclose(found.mass.sum(axis=1) + found.unfinished, 1, atol=1e-11)
 
 
+def test_drafts_with_noise_are_verified_by_a_ratio_of_their_own() -> None:
+    """Published code divides the distances of a draft by 42^2, and those of a proposal not: its acceptance by hand."""
+    draft, sharp = DRAFTS["wider"], 42.0**-2
+    y, gaps = np.linspace(-12, 12, 200_001), np.array([-3.0, -0.2, 0.0, 0.7, 5.0])
+    away = sharp * ((y / 0.6) ** 2 - ((y - gaps[:, None]) / 0.5) ** 2) / 2
+    kept = norm.pdf(y, 0, 0.6) * np.exp(np.minimum(away + log(0.6 / 0.5) - log_sigma(TARGET, draft), 0))
+    found = cells(TARGET, draft, UNCONDITIONAL, ReferenceCode(), gaps)
+    np.testing.assert_allclose(found.acceptance, kept.sum(axis=1) * (y[1] - y[0]), atol=1e-7)
+    np.testing.assert_allclose(found.mass.sum(axis=1) + found.unfinished, 1, atol=1e-11)
+
+
 @pytest.mark.parametrize("sp", [0.5, 1.0, 2.0])
 @pytest.mark.parametrize("weight", [-2.0, 0.0, 0.5, 300.0])
 def test_the_closed_form_is_the_integral(sp: float, weight: float) -> None:
@@ -127,6 +138,7 @@ RULES = {
     "variance-product, own noise": (VarianceProduct(aligned=False), False),
     "two-path": (TwoPath(), False),
     "cspd-reference": (ReferenceCode(), True),
+    "cspd-reference, noise at the end": (ReferenceCode(), False),
 }
 
 
@@ -240,6 +252,14 @@ def test_what_cannot_be_integrated_is_told() -> None:
     for rule in (Marginal(), TwoPath(), Path()):
         with pytest.raises(ValueError, match="depends on more than the last step"):
             emitted(TARGET, TARGET, UNCONDITIONAL, rule)
+    with pytest.raises(ValueError, match="reflection makes one proposal"):
+        emitted(TARGET, TARGET, UNCONDITIONAL, Reflection())
+    for law in (emitted, marginal_tv):
+        with pytest.raises(ValueError, match="rule is 'marginal'; expected a Rule"):
+            law(TARGET, TARGET, UNCONDITIONAL, "marginal")  # type: ignore[arg-type]
+    for rule in (LastStep(), TwoPath(), Path()):
+        with pytest.raises(ValueError, match="looks at more than the token"):
+            marginal_tv(TARGET, DRAFTS["wider"], UNCONDITIONAL, rule)
     longer = affine_chain(5, 0.8, 0.5)
     for told in (
         lambda: emitted(TARGET, longer, UNCONDITIONAL, LastStep()),

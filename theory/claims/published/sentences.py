@@ -424,10 +424,11 @@ def _quality(ledger: Ledger) -> Iterator[Comparison]:
         "competitive without the associated quality drop (our 32.07 vs. GSD's 31.25).",
         "formalised",
         "GSD's score is taken from GSD's own table: section 5.1 reports a baseline's published value wherever the "
-        "reproduced one is lower. On MS-COCO the contrast is true (published.sjd-pac-quality).",
+        "reproduced one is lower. A drop is one beyond rounding: behind 32.075 and 32.07 GSD's score can be the lower "
+        "one by less than a hundredth. On MS-COCO the contrast is true (published.sjd-pac-quality).",
     ),
     "The CLIP score of GSD's Table 1 at $G = 50$ on PartiPrompts, with the speedup of 4.65, is lower than SJD-PAC's "
-    "32.07 there.",
+    "32.07 there, beyond rounding.",
 )
 def quality_drop(seed: int) -> Finding:
     """It is 32.075: within a digit of SJD-PAC's, and not 0.82 below. 31.25 is GSD's score of another row, G = 10 on
@@ -438,7 +439,7 @@ def quality_drop(seed: int) -> Finding:
     lossy = metrics(ledger, setting("gsd", "1", "gsd", {"G": "50"}, dataset=PARTI))["CLIP"]
     return judged(
         _drop,
-        ("scores of GSD", "are lower than SJD-PAC's", "are not lower than SJD-PAC's"),
+        ("scores of GSD", "are lower than SJD-PAC's", "are not lower than SJD-PAC's beyond rounding"),
         {"GSD's CLIP score 31.25": ledger.altered({lossy.line: 31.25})},
     )
 

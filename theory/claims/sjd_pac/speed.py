@@ -45,9 +45,18 @@ def surely(*steps: Comparison) -> int:
 
 def detectable(found: Comparison) -> str:
     """n, the false-alarm rate, and the gain that is seen with 90 % at this spread of images."""
-    n, error = found.gain.n, found.gain.error
-    least = (scipy.stats.t.isf(ALARMS / 2, n - 1) + scipy.stats.norm.ppf(POWER)) * error
+    n, least = found.gain.n, seen_from(found.gain.n) * found.gain.error
     return f"n = {n}, false alarms {ALARMS:g}, {least:.2f} detected with {POWER:.0%}"
+
+
+def seen_from(images: int) -> float:
+    """In standard errors, as they are, the gain that Student's interval over so many images shows with 90 %."""
+    edge, freedom = float(scipy.stats.t.isf(ALARMS / 2, images - 1)), images - 1
+
+    def short(errors: float) -> float:
+        return POWER - float(scipy.stats.nct.sf(edge, freedom, errors))
+
+    return float(scipy.optimize.brentq(short, 0, 3 * edge))
 
 
 def comb(kind: type[SjdPd], budget: int, candidates: int = 4, depth: int = 3) -> SjdPd:

@@ -94,14 +94,16 @@ def converted(path: Path, heads: int | None = None) -> bytes:
     ``CheckpointError`` as :func:`load_mar` and :func:`load_kl16`. Raises ``ValueError`` for ``heads`` below 1.
     """
     weights = _read(path, AVERAGED + AUTOENCODER)
-    dtype = next((tensor.dtype for tensor in weights.values()), torch.float32)
+    wide = any(tensor.dtype == torch.float64 for tensor in weights.values())
+    dtype = torch.float64 if wide else torch.float32  # to look at them: they stay as they are
     model: Mar | Kl16
     if ENCODER in weights:
-        model, kind = load_kl16(path, dtype), "kl16"
+        model, kind, weights = load_kl16(path, dtype), "kl16", _read(path, AUTOENCODER)
         named: Callable[[str], str] = partial(published, levels=len(model.config.multiples))
     else:
         model, kind, named = load_mar(path, heads, dtype), "mar", str
-    plain = {named(name): tensor.contiguous() for name, tensor in model.state_dict().items()}
+    names = [named(name) for name in model.state_dict()]
+    plain = {name: weights[name].detach().clone(memory_format=torch.contiguous_format) for name in names}
     return save(plain, {"kind": kind, "config": json.dumps(asdict(model.config))})
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 from safetensors import safe_open
+from safetensors.torch import load
 
 from simlab.continuous.networks.mar.files import SIZES, converted, load_kl16, load_mar
 from simlab.continuous.networks.mar.kl16 import Kl16
@@ -73,6 +74,27 @@ def test_every_tensor_of_the_autoencoder(form: str, tmp_path: Path) -> None:
         found["decoder.conv_blocks.0.res.2.conv1.weight"], weights["decoder.up.2.block.2.conv1.weight"]
     )
     np.testing.assert_array_equal(found["encoder.mid.1.q.weight"], weights["encoder.mid.attn_1.q.weight"])
+
+
+def test_every_tensor_stays_in_its_precision(tmp_path: Path) -> None:
+    """Whatever the first one is, which may be of no part of the model."""
+    file, held = tmp_path / "checkpoint-last.pth", as_tensors(drawn(mar_shapes(), 0))
+    first, second, third = list(held)[:3]
+    held = {first: held[first].half(), second: held[second].double() + 1e-12, third: held[third].float() + 1e-6} | {
+        name: tensor.float() for name, tensor in list(held.items())[3:]
+    }
+    torch.save({"model_ema": held}, file)
+    found = load(converted(file, SMALL.heads))
+    assert found.keys() == held.keys()
+    assert all(found[name].dtype == held[name].dtype and found[name].equal(held[name]) for name in held)
+
+    file = tmp_path / "kl16.ckpt"
+    held = as_tensors(write_kl16(file))
+    for count in torch.tensor(3), torch.tensor(3.0).half():
+        torch.save({"model": {"loss.count": count} | held}, file)
+        found = load(converted(file))
+        assert found.keys() == held.keys()
+        assert all(found[name].dtype == held[name].dtype and found[name].equal(held[name]) for name in held)
 
 
 def test_published_sizes() -> None:

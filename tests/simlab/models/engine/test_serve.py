@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import sys
 from dataclasses import replace
 from itertools import count
 from typing import Any
@@ -115,6 +116,13 @@ def test_progress_counts_tokens() -> None:
     served(requests, 2, notify=told.append)
     assert told == sorted(told)
     assert told[-1] == 3 * 9
+
+
+def test_the_first_step_of_the_reference_form_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules[serve.__module__], "has_kernel", lambda decoder, rule: False)
+    told: list[int] = []
+    served([request(2 * k, "sjd", {"window": 4}) for k in range(3)], 2, notify=told.append)
+    assert told == [0, 2 * 9, 2 * 9, 3 * 9]
 
 
 def test_conditions_with_padding_of_their_own() -> None:
