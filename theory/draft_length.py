@@ -73,7 +73,7 @@ def counts(decoder: Decoder, gamma: int, target: TableProcess, draft: TableProce
     verified: list[Number] = [Fraction(0)] * target.length
     accepted = list(verified)
     steps = transitions(decoder, target, rule, draft)
-    before = merged_unfinished(next(steps), target.length)
+    before = merged_unfinished(next(steps), target)
     for outcomes in steps:
         for states, paths in outcomes:
             for length, path in zip(states.length.tolist(), paths, strict=True):
@@ -86,7 +86,7 @@ def counts(decoder: Decoder, gamma: int, target: TableProcess, draft: TableProce
                     accepted[at] += path.weight * (at < length - 1)
         if not any((states.length < target.length).any() for states, _ in outcomes):
             break
-        before = merged_unfinished(outcomes, target.length)
+        before = merged_unfinished(outcomes, target)
     mean = sum(weight * acceptance(rule, p, q) for _, weight, p, q in _rows(target, draft, end)) / end
     return Counts(end, blocks, tuple(verified[:end]), tuple(accepted[:end]), mean)
 

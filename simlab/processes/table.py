@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 
 from simlab.arrays import Array, Number, is_exact
-from simlab.checks import as_pmf, check_at_least, line_or_grid
+from simlab.checks import as_pmf, check_at_least, line_or_grid, on_host
 from simlab.processes.base import Process
 
 
@@ -48,14 +48,14 @@ class TableProcess(Process):
             raise ValueError(f"pmf is {pmf!r}; expected a function from prefixes to pmfs")
         self._pmf = pmf
         self.row = lru_cache(maxsize=None)(self._row)
-        exact = is_exact(as_pmf(pmf(()), "the pmf after ()"))
+        exact = is_exact(as_pmf(on_host(pmf(())), "the pmf after ()"))
         self.uniform = np.full(vocabulary, Fraction(1, vocabulary) if exact else 1 / vocabulary)
         self.row(())
 
     def _row(self, prefix: tuple[int, ...]) -> np.ndarray:
         """The checked pmf ``[V]`` after ``prefix``, read-only."""
         what = f"the pmf after {prefix}"
-        row = as_pmf(self._pmf(prefix), what)
+        row = as_pmf(on_host(self._pmf(prefix)), what)
         if is_exact(self.uniform) and not is_exact(row):
             if set(row.ravel().tolist()) - {0.0, 1.0}:
                 raise ValueError(f"{what} holds floats, the pmf after () is exact; expected Fractions in both")

@@ -161,9 +161,10 @@ def sequence_law(
     steps: defaultdict[int, Number] = defaultdict(_zero(process))
     for taken, outcomes in enumerate(transitions(decoder, process, rule, draft)):
         for states, paths in outcomes:
-            for tokens, length, path in zip(states.tokens.tolist(), states.length.tolist(), paths, strict=True):
-                if length == process.length:
-                    law[tuple(tokens[:length])] += path.weight
+            tokens = process.closed(states.tokens[:, : process.length]).tolist()
+            for finished, sequence, path in zip(_over(states, process), tokens, paths, strict=True):
+                if finished:
+                    law[tuple(sequence)] += path.weight
                     steps[taken] += path.weight
     return dict(sorted(law.items())), dict(steps)
 
@@ -231,7 +232,7 @@ def transitions(
     outcomes = list(_at_start(decoder, process))
     yield outcomes
     for _ in range(4 * process.length + 4):
-        states, weights = _merged(_unfinished(batch, process.length) for batch in outcomes)
+        states, weights = _merged(_unfinished(batch, process) for batch in outcomes)
         if not weights:
             return
         outcomes = list(_after_step(decoder, process, rule, draft, states, weights))
@@ -242,22 +243,22 @@ def transitions(
     )
 
 
-def merged_unfinished(outcomes: Iterable[Outcomes], length: int) -> Any:
+def merged_unfinished(outcomes: Iterable[Outcomes], process: Process) -> Any:
     """The distinct unfinished states of ``outcomes``, in the order in which the next step's paths number them.
 
     Parameters
     ----------
     outcomes
         One item of :func:`transitions`.
-    length
-        Tokens of a finished sequence.
+    process
+        The target, which says whether a sequence is over.
 
     Returns
     -------
     Any
         One batch of the decoder's states.
     """
-    return _merged(_unfinished(batch, length) for batch in outcomes)[0]
+    return _merged(_unfinished(batch, process) for batch in outcomes)[0]
 
 
 def block_law(decoder: Decoder, process: Process, rule: Rule, draft: Process | None = None) -> Law:
@@ -383,9 +384,14 @@ def _steps(
     return explore(step, weights)
 
 
-def _unfinished(batch: Outcomes, length: int) -> Outcomes:
+def _over(states: Any, process: Process) -> Array:
+    """``bool[B]``: whether a run is over, at an end token as well."""
+    return process.over(states.tokens, states.length)
+
+
+def _unfinished(batch: Outcomes, process: Process) -> Outcomes:
     states, paths = batch
-    going = states.length < length
+    going = ~_over(states, process)
     unfinished = [path for path, goes in zip(paths, going, strict=True) if goes]
     return type(states)(*(field[going] for field in states)), unfinished
 

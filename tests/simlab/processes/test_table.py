@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from simlab.processes import TableProcess
 from tests.support.dense import DenseProcess
@@ -58,3 +59,8 @@ def test_the_function_is_asked_once_a_prefix_after_the_first() -> None:
 def test_rows_cannot_be_written_to() -> None:
     with pytest.raises(ValueError, match="read-only"):
         WORLD.row(())[0] = F(1)
+
+
+def test_rows_may_be_tensors_that_hold_gradients() -> None:
+    mass = torch.tensor([0.25, 0.75], dtype=torch.float64, requires_grad=True)
+    assert TableProcess(2, 3, lambda prefix: mass).row((1,)).tolist() == [0.25, 0.75]

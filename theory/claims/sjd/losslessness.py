@@ -172,14 +172,14 @@ def recall_gap(decoder: Sjd, process: TableProcess) -> Fraction:
     """
     worst = Fraction(0)
     start, *steps = transitions(decoder, process, LOSSLESS)
-    states = merged_unfinished(start, process.length)
+    states = merged_unfinished(start, process)
     for outcomes in steps:
         for after, paths in outcomes:
             for length, rows, path in zip(after.length.tolist(), after.q, paths, strict=True):
                 tokens, first = states.tokens[path.row].tolist(), int(states.length[path.row])
                 for place in range(length, min(first + decoder.window, process.length)):
                     worst = max(worst, tv(rows[place - length], process.row(tuple(tokens[:place]))))
-        states = merged_unfinished(outcomes, process.length)
+        states = merged_unfinished(outcomes, process)
     return worst
 
 
