@@ -16,6 +16,7 @@ import pytest
 import typer
 
 import simlab.rules
+from experiments.cli.compare import FILES as COMPARED
 from experiments.cli.main import app, model
 from experiments.sweeps import cells, read_spec
 from simlab.candidates import VERIFIERS
@@ -112,6 +113,16 @@ def test_every_command_that_is_shown_has_the_options_that_are_shown() -> None:
             )  # options may be named without what they take
             seen.add(command.name)
     assert len(seen) > 15
+
+
+def test_the_files_of_a_comparison_are_told_for_both_kinds_of_tokens() -> None:
+    (row,) = re.findall(
+        r"^\| (.*) \| (`simlab compare`.*?) \|", (ROOT / "docs/reference/files.md").read_text("utf-8"), re.M
+    )
+    told = [re.findall("`([^`]+)`", cell.replace("`simlab compare`", "")) for cell in row]
+    for files, names in zip(COMPARED.values(), told, strict=True):
+        whole = [name if not name.startswith(".") else f"{Path(names[0]).stem}{name}" for name in names]
+        assert whole == list(files)
 
 
 def test_every_name_of_the_rules_is_on_one_page() -> None:

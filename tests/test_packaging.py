@@ -71,6 +71,16 @@ def test_an_image_takes_in_nothing_that_a_checkout_has_made() -> None:
         assert each.rstrip("/") in left_out
 
 
+def test_what_is_installed_has_every_file_of_the_packages() -> None:
+    """But pictures of the documentation."""
+    listed = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]["package-data"]
+    packed = {path for name, patterns in listed.items() for each in patterns for path in (ROOT / name).glob(each)}
+    told = subprocess.run(["git", "ls-files", *listed], cwd=ROOT, text=True, capture_output=True, check=True)
+    files = {ROOT / name for name in told.stdout.splitlines() if not name.endswith(".py")}
+    assert len(files) > 100
+    assert {path for path in files - packed if path.parent != ROOT / "reports" / "images"} == set()
+
+
 def test_simlab_alone_brings_nothing_that_draws() -> None:
     assert PLOTTING & set(map(name, PROJECT["dependencies"])) == set()
     assert {"matplotlib", "seaborn"} <= set(map(name, EXTRAS["report"]))

@@ -88,7 +88,8 @@ class ServerRequest(Effort):
             elif isinstance(value, bool):
                 words += [f"--{name}"] if value else []
             elif value is not None:
-                words += [f"--{name.replace('_', '-')}", str(value).removesuffix(".0")]
+                text = value if isinstance(value, str) else str(value).removesuffix(".0")
+                words += [f"--{name.replace('_', '-')}", text]
         return shlex.join(words)
 
     @property

@@ -71,8 +71,8 @@ def certify(
         Seconds. A fault ends it earlier; a pass uses it. Explaining a failure may take some seconds more.
     epsilon, confidence
         A pass is ``lossless`` if, at this confidence, TV from the target is at most epsilon in the principal cases of
-        the contract, and at most 0.4 in every other: of all tokens together in small ones, of windows and of classes of
-        tokens in long and large ones.
+        the contract, and at most 0.4, or epsilon if that is more, in every other: of all tokens together in small
+        ones, of windows and of classes of tokens in long and large ones.
     seed
         Of what is drawn in the cases.
     calls

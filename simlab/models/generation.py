@@ -18,6 +18,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from simlab.decoders import Decoder, SjdAc, SpeculativeDecoder
+from simlab.decoders.run import check_made
 from simlab.models.adapters.hugging_face import PADDING
 from simlab.models.adapters.language import Language, check_language
 from simlab.models.engine import Request, serve
@@ -124,18 +125,24 @@ class Line:
 
     def __init__(self, prompt: Tensor, criteria: Sequence[Any], stream: Any = None) -> None:
         self.ids, self.before, self.criteria, self.stream = prompt, len(prompt), criteria, stream
+        self.over = False
         if stream is not None:
             stream.put(prompt[None].cpu())
 
     def write(self, tokens: np.ndarray) -> bool:
-        """All new tokens there are, ``int[n]``; returns whether the sequence is over with one of those that are new."""
+        """All new tokens there are, ``int[n]``; returns whether the sequence is over with one of them.
+
+        Where memory runs out a token is told again, for as long as the criteria have not been asked of it.
+        """
         for token in tokens[len(self.ids) - self.before :].tolist():
-            self.ids = torch.cat([self.ids, self.ids.new_tensor([token])])
+            if self.over:
+                break
+            ids = torch.cat([self.ids, self.ids.new_tensor([token])])
+            self.over = any(bool(ends(ids[None], None).all()) for ends in self.criteria)
+            self.ids = ids
             if self.stream is not None:
-                self.stream.put(self.ids[-1:].cpu())
-            if any(bool(ends(self.ids[None], None).all()) for ends in self.criteria):
-                return True
-        return False
+                self.stream.put(ids[-1:].cpu())
+        return self.over
 
 
 def _padded(lines: Sequence[Tensor], pad: Tensor | None) -> Tensor:
@@ -154,11 +161,11 @@ def _prompts(input_ids: Tensor, visible: Tensor | None) -> Tensor:
         raise ValueError(
             f"input_ids have shape {tuple(input_ids.shape)}; expected [B, T] with a token: no inputs_embeds"
         )
-    if visible is None:
-        return input_ids
-    shown = visible.bool()
+    shown = torch.ones_like(input_ids, dtype=torch.bool) if visible is None else visible.bool()
     if shown.shape != input_ids.shape or not bool(shown[:, -1].all()) or bool((shown[:, :-1] & ~shown[:, 1:]).any()):
         raise ValueError("attention_mask hides tokens behind others; expected padding on the left alone")
+    if bool((shown & (input_ids < 0)).any()):
+        raise ValueError(f"input_ids hold {int(input_ids.min())}; expected tokens from 0 on")
     return input_ids.masked_fill(~shown, PADDING)
 
 
@@ -186,6 +193,7 @@ def _pairs(prompts: Tensor, free: Tensor) -> Tensor:
 
 
 def _check_draft(decoder: Decoder, draft_model: Any, model: Any) -> None:
+    check_made("decoder", decoder, Decoder, "make_decoder gives")
     if decoder.needs_draft != (draft_model is not None):
         given, wanted = ("None", "a model") if draft_model is None else (type(draft_model).__name__, "None")
         raise ValueError(f"draft_model is {given}; expected {wanted}: the decoder is a {type(decoder).__name__}")

@@ -19,6 +19,7 @@ from theory.continuous.quadrature import normal_pdf, panels
 from theory.continuous.rejection_cost import of_a_token
 
 PANELS = 36  # over 18 standard deviations of the gap
+BEHIND = np.array([0.0, 1e-3, 1e-2, 0.05, 0.2])  # of a standard deviation: where panels meet behind an edge
 
 
 class AcceptanceRates(NamedTuple):
@@ -53,13 +54,14 @@ def region(gap: Any, log_weight: Any, sp: float = 1.0, sq: float = 1.0) -> Regio
     gap, log_weight = np.broadcast_arrays(np.asarray(gap, float), np.asarray(log_weight, float))
     square = 0.5 * (sq**-2 - sp**-2)
     slope = gap / sp**2
-    level = log_weight + np.log(sq / sp) - 0.5 * (gap / sp) ** 2
+    centre = log_weight + np.log(sq / sp)  # the log ratio at 0 where the means agree
+    level = centre - 0.5 * (gap / sp) ** 2
     if square == 0:
         with np.errstate(divide="ignore", invalid="ignore"):
             edge = np.where(gap != 0, -level / slope, np.where(level > 0, -np.inf, np.inf))
         above = gap >= 0
         return Region(np.where(above, edge, -np.inf), np.where(above, np.inf, edge), True)
-    inner = slope**2 - 4 * square * level
+    inner = (gap / (sp * sq)) ** 2 - 4 * square * centre  # slope^2 - 4 square level, without cancellation
     with np.errstate(divide="ignore", invalid="ignore"):
         bulk = -0.5 * (slope + np.copysign(np.sqrt(np.maximum(inner, 0)), slope))  # without cancellation
         ends = np.stack([bulk / square, level / bulk])
@@ -120,19 +122,34 @@ def cost_over_gap(
     ``sd``, ``log_weight``, ``sp``, ``sq``: as for :func:`acceptance_over_gap`. ``limit``: proposals a token at most.
     ``count``: panels over 18 standard deviations of the gap.
     """
-    gap, weight = _over(mean, sd, count, max(sp, sq))
+    gap, weight = _over(mean, sd, count, max(sp, sq), touching(log_weight, sp, sq))
     share = acceptance_rates(gap, np.full(len(gap), log_weight), sp, sq)
     cost = of_a_token(*share, limit)
     return VerificationCost(*(float(weight @ each) for each in (share.acceptance, *cost)))
 
 
-def _over(mean: float, sd: float, count: int, unit: float) -> tuple[np.ndarray, np.ndarray]:
-    """Nodes and weights over a gap of law N(mean, sd^2), closer around 0, where things change within ``unit``."""
+def touching(log_weight: float, sp: float, sq: float) -> np.ndarray:
+    """``[M]``: the gaps from which W p and q cross, for ``sp`` and ``sq`` that differ: one exceeds the other within.
+
+    There proposals begin to be taken, or drafts to be rejected. None where they cross at every gap.
+    """
+    square = 2 * (sp**2 - sq**2) * (log_weight + np.log(sq / sp))
+    if square <= 0:
+        return np.zeros(0)
+    found = np.sqrt(square) + max(sp, sq) * BEHIND
+    return np.concatenate([found, -found])
+
+
+def _over(mean: float, sd: float, count: int, unit: float, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Nodes and weights over a gap of law N(mean, sd^2), closer around 0, where things change within ``unit``.
+
+    At ``edges`` panels meet, too.
+    """
     if sd == 0:
         return np.array([mean]), np.ones(1)
     low, high = mean - 9 * sd, mean + 9 * sd
     near = unit * np.array([0.0, 0.5, 1, 2, 4, 8, 16, 32])
-    some = [end for end in (*near, *-near) if low < end < high]
+    some = [end for end in (*near, *-near, *edges) if low < end < high]
     ends = np.unique(np.concatenate([np.linspace(low, high, count + 1), some]))
     gap, weight = panels(ends)
     return gap, weight * normal_pdf(gap, mean, sd)

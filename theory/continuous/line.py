@@ -23,12 +23,15 @@ from simlab.continuous.models.chains import Chain
 from simlab.continuous.models.trajectories import Trajectory, TrajectoryPair
 from simlab.continuous.rules import LastStep, Reflection, TwoPath
 from simlab.continuous.rules.base import Rule, log_acceptance, proposal_acceptance
+from theory.continuous.gaussian_overlap import touching
 from theory.continuous.joint_gaussian import Given, Joint, check_line, last_means, last_sd
 from theory.continuous.quadrature import normal_pdf, panels
 from theory.continuous.rejection_cost import emitted_mass, of_a_token
 
 REACH = 9.0  # standard deviations that are integrated over: 1e-18 is beyond
 GAPS, POINTS, MOST = 168, 600, 20_000  # nodes over the gap, and points the density is given at
+NARROW = 0.05  # of the gap's standard deviation: kernels below it have panels of their own
+CLOSE = 0.125 * 2.0 ** np.arange(9)  # of a kernel's standard deviation: where these meet
 NEGLIGIBLE = 1e-19  # mass that a density is computed without
 _CUTS = np.array([-REACH, -6, -4, -2.5, -1.2, 0, 1.2, 2.5, 4, 6, REACH])
 _ORDER = 12  # nodes a panel
@@ -114,7 +117,7 @@ def emitted(
     sds = _checked(target, draft, rule)
     joint = last_means(target, draft, given, rule.aligned)
     between = _split(joint)
-    nodes, weights = _over_gap(between.gap, gaps)
+    nodes, weights = _over_gap(between.gap, gaps, sds, _edges(target, draft, given, rule, between.gap))
     found = cells(target, draft, given, rule, nodes, limit)
     wide = np.sqrt(np.diag(joint.covariance)) + np.array(sds)
     low, high = float((joint.mean - 1.3 * REACH * wide).min()), float((joint.mean + 1.3 * REACH * wide).max())
@@ -174,7 +177,8 @@ def given_states(
     """
     sds = _checked(target, draft, rule)
     joint = last_means(target, draft, given, rule.aligned)
-    nodes, weights = _over_gap(_split(joint).gap, gaps)
+    gap = _split(joint).gap
+    nodes, weights = _over_gap(gap, gaps, sds, _edges(target, draft, given, rule, gap))
     found = cells(target, draft, given, rule, nodes, limit)
     law, last = target.marginal(given[0][None]), sds[0] * target.noisy_end
     off = abs(law.mean[0, 0] - joint.mean[0]), abs(law.covariance[0, 0] - joint.covariance[0, 0] - last**2)
@@ -454,8 +458,23 @@ def _split(joint: Joint) -> Between:
     return Between((float(mean[0]), float(np.sqrt(variance))), share, float(joint.mean[1]), float(np.sqrt(left)))
 
 
-def _over_gap(gap: tuple[float, float], count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Nodes and weights over the gap, in panels that meet at 0, where acceptance has an edge."""
+def _edges(target: Chain, draft: Chain, given: Given, rule: Rule, gap: tuple[float, float]) -> np.ndarray:
+    """``[M]``: the gaps from which the ratio passes 1 anywhere; none where it does at every gap."""
+    if gap[1] == 0:
+        return np.zeros(0)
+    pair = _pair_with_gap(target, draft, given, np.zeros(1))
+    sp, sq = last_sd(target), last_sd(draft)
+    log_weight = float(rule.log_ratio(pair, pair.draft.states[:1])[0]) + np.log(sp / sq)
+    return touching(log_weight, sp, sq)
+
+
+def _over_gap(
+    gap: tuple[float, float], count: int, sds: tuple[float, float], edges: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Nodes and weights over the gap, in panels that meet at ``edges`` and at 0, where acceptance has an edge.
+
+    Around 0 they are closer, as far as the kernels reach too where ``sds`` are small.
+    """
     mean, sd = gap
     if sd == 0:
         return np.array([mean]), np.ones(1)
@@ -463,7 +482,11 @@ def _over_gap(gap: tuple[float, float], count: int) -> tuple[np.ndarray, np.ndar
     ends = np.linspace(low, high, max(count // _ORDER, 2) + 1)
     if low < 0 < high:
         near = sd * np.geomspace(1e-2, 1, 4)
+        if max(sds) < NARROW * sd:
+            near = np.concatenate([near, max(sds) * CLOSE])
         ends = np.unique(np.concatenate([ends, [0.0], *([s] for s in (*near, *-near) if low < s < high)]))
+    if len(edges):
+        ends = np.unique(np.concatenate([ends, edges[(low < edges) & (edges < high)]]))
     nodes, weights = panels(ends, _ORDER)
     return nodes, weights * normal_pdf(nodes, mean, sd)
 

@@ -448,6 +448,27 @@ def matched_less(p: Any, q: Any, z: Any, *, right: bool = True) -> Stated:
 
 
 @pointwise(
+    "pointwise.rejections",
+    ("candidates.replacement.recursive", "traversal.top-down"),
+    "[p - b q]+ <= [p - a q]+ <= [p - b q]+ + (b - a) q for a <= b, and [[p - a q]+ - c q]+ = [p - (a + c) q]+",
+    "a sum over tokens: f(a), that of [p - a q]+, falls, and a + f(a) does not, as q sums to 1; induction over "
+    "candidates, each of which adds its c to a: what is at least f(a) at one b >= a is added to b, which stays above",
+    wrong="twice the fall",
+    fall=2,
+)
+def rejections(p: Any, q: Any, a: Any, b: Any, c: Any, *, fall: int = 1) -> Stated:
+    """What rejections of a sum a, or b >= a, have left of p; and that one more, of c, adds to the sum."""
+    if not a <= b:
+        return []
+    near, far = max(0, p - a * q), max(0, p - b * q)
+    return [
+        (far, le, near),
+        ((near - far) * fall, le, (b - a) * q),
+        (max(0, near - c * q), eq, max(0, p - (a + c) * q)),
+    ]
+
+
+@pointwise(
     "pointwise.gained",
     ("lantern.output-bound",),
     "min(q, p + m) - min(q, p) <= min(q, m)",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import selectors
 import shlex
@@ -197,6 +198,8 @@ class _Running:
             length = protocol.check_length(bytes(self.received[: protocol.WORD]), calls)
             return len(self.received) >= (1 + length) * protocol.WORD
 
+        with contextlib.suppress(BlockingIOError):  # what it has written since, too, would be taken for the answer
+            self.received += os.read(self.output, CHUNK)
         if self.received:
             raise Broken(f"writes {protocol.readable(bytes(self.received))} before it is asked")
         self._converse(frame, whole)
@@ -245,8 +248,9 @@ class _Running:
 
     def _listen(self, stream: Any) -> None:
         """Remember the end of what it writes to its standard error."""
+        buffered = io.BufferedReader(stream, CHUNK)  # byte by byte, what is written holds up whoever writes much
         with contextlib.suppress(OSError, ValueError):
-            while line := stream.readline(CHUNK):
+            while line := buffered.readline(CHUNK):
                 self.complaints.append(line.strip()[: protocol.LINE])
 
     def end(self) -> None:

@@ -10,6 +10,7 @@ import http.client
 import json
 import re
 import ssl
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from simlab.messages import shown
 
 LLAMA, OPENAI = "/completion", "/v1/completions"
 LARGEST = 1 << 22  # bytes of an answer
+PART = 1 << 16  # bytes of it that are read at once
 ENDED = "<end>"  # in place of tokens behind the end
 
 Prompt = str | tuple[int, ...]
@@ -86,21 +88,26 @@ class Endpoint:
 
     def __init__(self, url: str, limit: float) -> None:
         expected = f"expected an address such as http://localhost:8080{LLAMA}"
+        told = re.sub("//[^/]*@", "//...@", url)  # without a password
         try:
             parts = urlsplit(url)
             port = parts.port
+            (parts.hostname or "").encode("idna")
         except ValueError as error:
-            raise ValueError(f"{url}: {error}; {expected}") from None
+            raise ValueError(f"{told}: {error}; {expected}") from None
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ValueError(f"{url}: {expected}")
+            raise ValueError(f"{told}: {expected}")
         if "@" in parts.netloc:
             name = parts.netloc.rpartition("@")[2]
             raise ValueError(f"{parts.scheme}://...@{name}{parts.path}: {expected}, without a user name or password")
         if not parts.path.endswith((LLAMA, OPENAI)):
             raise ValueError(f"{url}: expected an address that ends with {LLAMA} (llama.cpp) or {OPENAI} (OpenAI)")
+        if not (parts.path + parts.query).isascii() or any(one.isspace() or not one.isprintable() for one in url):
+            raise ValueError(f"{url}: {expected}, with spaces and what is not ASCII as %20")
         self.url, self.limit, self.path = url, limit, parts.path
         self.target = parts.path + (f"?{parts.query}" if parts.query else "")  # what is asked for
-        self.secure, self.host, self.port = parts.scheme == "https", parts.hostname, port
+        self.secure, self.host = parts.scheme == "https", parts.hostname
+        self.port = port if port is not None else 443 if self.secure else 80  # the client would look for one in ::1
 
     def connect(self) -> http.client.HTTPConnection:
         """A connection, which is opened when it is first used."""
@@ -117,10 +124,11 @@ class Endpoint:
         Raises :class:`Unanswered` for an answer that is none, and :class:`Dropped` where there was none.
         """
         body = json.dumps(request.body(self.path, prompt, seed))
+        patience = self.limit * (1 + request.tokens * request.stream)  # for an event as long as for an answer
         try:
             connection.request("POST", self.target, body, {"Content-Type": "application/json"})
             answer = connection.getresponse()
-            data = answer.read(LARGEST + 1)
+            data = _read(answer, time.monotonic() + patience)
         except (OSError, http.client.HTTPException) as error:
             connection.close()
             raise Dropped(f"{type(error).__name__}: {error}") from None
@@ -140,12 +148,28 @@ class Endpoint:
         if kind == "text/html":
             raise Unanswered(f"answers with HTML: {shown(text[:300])}")
         documents = list(_documents(text, request.stream))
-        found = _tokens(self.path, documents)
-        told = bool(found) and isinstance(found[0], int)  # of characters there may be any number
+        found, told = _tokens(self.path, documents)
         if told and (len(found) > request.tokens or (len(found) < request.tokens and _cut(self.path, documents))):
             raise Unanswered(f"answers with {len(found)} tokens; {request.tokens} were asked for")
         tokens = (*found[: request.tokens], *[ENDED] * (request.tokens - len(found)))
         return Completion(tokens, _logprobs(self.path, documents, len(found)) if request.logprobs else ())
+
+
+def _read(answer: http.client.HTTPResponse, until: float) -> bytes:
+    """The body of an answer, with no more than a byte beyond ``LARGEST``.
+
+    Raises an error of ``http.client``, or ``OSError``, where it is cut off, or has not ended at that time.
+    """
+    data = bytearray()
+    while len(data) <= LARGEST and (part := answer.read1(min(PART, LARGEST + 1 - len(data)))):
+        data += part
+        if time.monotonic() > until:
+            raise TimeoutError("the answer does not end")
+    if len(data) <= LARGEST:
+        if answer.length:  # which the client passes over where so many bytes are asked for
+            raise http.client.IncompleteRead(bytes(data), answer.length)
+        answer.close()  # so that the connection can be asked again
+    return bytes(data)
 
 
 def _documents(text: str, stream: bool) -> Iterator[dict[str, Any]]:
@@ -175,8 +199,11 @@ def _cut(path: str, documents: list[dict[str, Any]]) -> bool:
     return any(document.get("stop_type") == "limit" for document in documents)
 
 
-def _tokens(path: str, documents: list[dict[str, Any]]) -> list[Outcome]:
-    """Token ids where a server tells them, tokens as texts where it tells those, characters else."""
+def _tokens(path: str, documents: list[dict[str, Any]]) -> tuple[list[Outcome], bool]:
+    """Token ids where a server tells them, tokens as texts where it tells those, characters else.
+
+    And whether these are tokens: of characters there may be any number.
+    """
     ids, words, text = list[Outcome](), list[Outcome](), ""
     with suppress(KeyError, IndexError, TypeError, AttributeError):
         for document in documents:
@@ -189,7 +216,7 @@ def _tokens(path: str, documents: list[dict[str, Any]]) -> list[Outcome]:
                 ids += document.get("tokens") or []
                 text += document["content"]
         if all(isinstance(token, int) for token in ids) and all(isinstance(word, str) for word in words):
-            return ids or words or list(text)
+            return ids or words or list(text), bool(ids or words)
     wanted = "choices[0].text" if path.endswith(OPENAI) else "content"
     raise Unanswered(f"answers with {shown(documents[-1])}; expected an object with {wanted}")
 

@@ -25,7 +25,7 @@ import scipy
 
 from simlab.certify.certificate import LISTED, Certificate, Failure, Line
 from simlab.certify.engine.evidence import FALSE_ALARMS
-from simlab.certify.servers.client import Dropped, Endpoint, Outcome, Prompt, Request, Unanswered
+from simlab.certify.servers.client import ENDED, Dropped, Endpoint, Outcome, Prompt, Request, Unanswered
 from simlab.certify.servers.logprobs import ReportedLogprobs, compared_logprobs, counted_logprobs
 from simlab.messages import shown
 from simlab.statistics import Paired
@@ -179,7 +179,8 @@ class Comparison:
         return Failure(
             kind="law",
             found_in=f"prompt {prompt}",
-            told=f"TV from the reference is about {test.tv:.2g} in {what} after prompt {prompt}",
+            told=f"TV of the samples is {test.tv:.2g} in {what} after prompt {prompt}, where "
+            f"two of one law have about {_by_chance(test):.2g}",
             case=f"{what} after prompt {prompt}",
             arguments={"prompt": self.prompts[j], "tokens": what},
             calls=test.n,
@@ -212,8 +213,22 @@ def _named(places: tuple[int, ...]) -> str:
 
 
 def _detectable(test: Paired, level: float) -> float:
-    outcomes = max(2, len({*test.first, *test.second}))
-    return Paired(outcomes).detectable(test.n, level) if test.n else inf
+    """By what came again. Other tokens in the place of those that came once show nothing, whatever their share is."""
+    if not test.n:
+        return inf
+    again = [outcome for outcome in {*test.first, *test.second} if test.first[outcome] + test.second[outcome] > 1]
+    rare = 1 - sum(test.second[outcome] for outcome in again) / test.n
+    found = rare + Paired(max(2, len(again) + (rare > 0))).detectable(test.n, level)
+    return found if found <= 1 else inf
+
+
+def _by_chance(test: Paired) -> float:
+    """About what the TV of both samples is where their laws are equal: each outcome came of either by a fair coin."""
+    seen = np.array([test.first[outcome] + test.second[outcome] for outcome in {*test.first, *test.second}])
+    half = (seen + 1) // 2  # the mean of |2 B - m|, where B of m coins are heads, is 2 h C(m, h) / 2^m
+    heads = scipy.special.gammaln([seen + 1, half + 1, seen - half + 1])
+    apart = 2 * half * np.exp(heads[0] - heads[1] - heads[2] - seen * log(2))
+    return float((apart * np.sqrt(1 - seen / (2 * test.n))).sum() / (2 * test.n))  # less what both have in a pair
 
 
 def _listed(test: Paired) -> list[dict[str, Any]]:
@@ -293,7 +308,10 @@ class Faulty(Exception):
 
 
 def asked(engine: Asker, reference: Asker, prompts: Sequence[Prompt], each: int, rng: np.random.Generator) -> Round:
-    """A round: each prompt asked ``each`` times of either server."""
+    """A round: each prompt asked ``each`` times of either server.
+
+    Raises :class:`Faulty` for a server that does not answer as it has to, or not in the way of the other one.
+    """
     before = engine.dropped + reference.dropped
     sides = []
     for server in (engine, reference):
@@ -310,7 +328,18 @@ def asked(engine: Asker, reference: Asker, prompts: Sequence[Prompt], each: int,
         for i, answer in zip(order, answers, strict=True):
             found[i % len(prompts)].append(answer)
         sides.append(found)
+    ways = [{_said(one) for answers in side for answer in answers for one in answer if one != ENDED} for side in sides]
+    if all(ways) and not ways[0] & ways[1]:
+        own, other = (" and ".join(sorted(way)) for way in reversed(ways))
+        raise Faulty(False, f"answers with {own}, the engine with {other}; both have to say tokens in the same way")
     return Round(sides[0], sides[1], engine.dropped + reference.dropped - before)
+
+
+def _said(token: Outcome) -> str:
+    """How a server says a token."""
+    if isinstance(token, int):
+        return "token ids"
+    return "texts such as token_id:1" if token.startswith("token_id:") else "texts"
 
 
 def compared(

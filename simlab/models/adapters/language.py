@@ -20,6 +20,7 @@ from simlab.models.checkpoints import first_line
 from simlab.models.process.cached import Cached
 
 TRIED = 3  # tokens of the prompt that a model is tried on, and tokens behind it
+SIBLINGS = 11  # nodes of the tree that it is tried on: so many slots that a mask of its own would show
 RARE = -20.0  # of log rows: what is rarer is rounded off
 
 
@@ -78,6 +79,10 @@ class Language(nn.Module):
 
     def _seen(self, prompts: Tensor) -> Tensor:
         """``[..., dim]`` of ids, and what marks padding."""
+        if prompts.shape[-1] != self.config.prefix:
+            raise ValueError(
+                f"prompts have {prompts.shape[-1]} tokens; expected {self.config.prefix}, those of padding included"
+            )
         embedded: Tensor = self.model.get_input_embeddings()(prompts.clamp(min=0))
         return embedded.masked_fill((prompts == PADDING)[..., None], PADDED)
 
@@ -106,6 +111,22 @@ class Language(nn.Module):
             raise ValueError(
                 f"prompt and new tokens are {whole} and attention slides over {window}; expected no more than those"
             )
+        turned = _turns_otherwise_beyond(text)
+        if turned is not None and self.config.prefix <= turned + 1 and whole > turned:
+            raise ValueError(
+                f"prompt and new tokens are {whole} and longrope turns keys otherwise beyond {turned}; expected no more "
+                "than those, since drafts would have them turned too early"
+            )
+
+
+def _turns_otherwise_beyond(text: Any) -> int | None:
+    """The length of text from which on *longrope* turns all keys in another way; ``None`` of a model without it."""
+    given = getattr(text, "rope_parameters", None) or {}
+    for own in (given, *given.values()):  # for all layers, or by their types
+        if isinstance(own, dict) and own.get("rope_type") == "longrope":
+            original = own.get("original_max_position_embeddings")
+            return int(original or text.original_max_position_embeddings)
+    return None
 
 
 # what is supported ---------------------------------------------------------------------------------------------
@@ -113,30 +134,33 @@ class Language(nn.Module):
 
 def check_language(model: Any) -> None:
     """Raise ``ValueError`` unless the engine can run a model, and gives its own logits; seen once for each model."""
-    if model in _supported:
-        return
+    if not isinstance(model, nn.Module):
+        raise ValueError(f"{model!r} is no model; expected a causal language model of transformers")
     name = type(model).__name__
     if getattr(model.config, "is_encoder_decoder", False):
         raise ValueError(f"{name} has an encoder; expected a causal language model")
     if model.get_output_embeddings() is None:
         raise ValueError(f"{name} has no output embeddings; expected a causal language model")
-    check_attention(model.config.get_text_config())
+    check_attention(model.config.get_text_config())  # which may have been set anew
+    if model in _supported:
+        return
     training = model.training
     model.eval()
+    far: float | None = torch.inf  # until it is seen, and where looking is interrupted
     try:
         with torch.no_grad():
             _supported[model] = cache_shapes(model)  # so that a backbone of it can be made
             far = _apart(model)
     except Exception as error:  # whatever other kinds of attention make of it
-        _supported.pop(model, None)
         raise ValueError(
             f"{name} cannot be run over slots of keys and values ({first_line(error)}); expected attention that takes "
             "a mask for each pair of tokens"
         ) from error
     finally:
         model.train(training)
+        if far is not None:
+            _supported.pop(model, None)
     if far is not None:
-        _supported.pop(model, None)
         raise ValueError(
             f"{name} has other rows over slots of keys and values, by {far:.3g}; expected its own: it takes no mask "
             "for each pair of tokens, or scales its logits"
@@ -158,7 +182,12 @@ def _apart(model: Any) -> float | None:
     tokens = torch.cat([ids[:, TRIED:], ids[:, :1]], dim=1)
     rejected = torch.cat([tokens[:, :1], tokens[:, 1:] * 0], dim=1)
     rows = process.forward(rejected, start, TRIED)[:, :2], process.forward(tokens, start + 2, TRIED - 2)
-    away = (torch.cat(rows, dim=1).log().clamp(min=RARE) - expected.clamp(min=RARE)).abs().max()
+    # and once more the second token, as the last of a tree's nodes
+    nodes = torch.cat([rejected[:, 1:2].expand(-1, SIBLINGS - 1), tokens[:, 1:2]], dim=1)
+    paths = torch.arange(SIBLINGS, device=ids.device)[:, None]
+    seen = torch.cat([*rows, process.forward_tree(tokens, start + 1, nodes, paths)[:, -1:]], dim=1).log()
+    expected = torch.cat([expected, expected[:, 2:3]], dim=1)
+    away = (seen.clamp(min=RARE) - expected.clamp(min=RARE)).abs().max()
     allowed = torch.finfo(weights.dtype).eps ** 0.5 * (1 - RARE)
     return float(away) if not bool(away <= allowed) else None
 

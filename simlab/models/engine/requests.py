@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from simlab.decoders import Decoder
+from simlab.decoders.run import check_made, check_rule
 from simlab.models.architectures.backbone import place_of
 from simlab.models.process.sampling import Sampling
 from simlab.randomness import Tape
@@ -32,7 +33,8 @@ def never(index: int) -> bool:
 class Request:
     """One image.
 
-    Raises ``ValueError`` for a seed or a replicate that a :class:`~simlab.randomness.Tape` does not have.
+    Raises ``ValueError`` for a seed or a replicate that a :class:`~simlab.randomness.Tape` does not have, and for the
+    name or the class of a decoder or a rule in the place of one.
 
     Parameters
     ----------
@@ -63,6 +65,8 @@ class Request:
     written: Written | None = None
 
     def __post_init__(self) -> None:
+        check_made("decoder", self.decoder, Decoder, "make_decoder gives")
+        check_rule(self.rule)
         Tape(self.seed, [self.replicate])  # says what is wrong with them
 
 

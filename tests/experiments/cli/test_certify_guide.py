@@ -9,17 +9,23 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 import typer.main
 
+from experiments.certification.servers import ServerRequest
 from experiments.cli.main import app, main
 from simlab.certify import CONTRACTS, assert_lossless, certify
 from simlab.certify.adapters.checkouts.registry import PUBLISHED
 from simlab.certify.certificate import VERDICTS
+from simlab.certify.engine.planning import LOOSE, Plan
 from simlab.certify.servers.toy import Server, Toy
 from simlab.mutants.catalogue import bugs
+from simlab.statistics.pairs import Paired
 from tests.support.cli import certificate, files_of, pytest_in, written
 
 pytestmark = pytest.mark.cli
@@ -116,6 +122,15 @@ def test_every_bug_has_a_row_and_its_contracts_know_it() -> None:
         assert {name for name in named if number not in known[name]} == set(), number
 
 
+def test_the_bound_of_cases_that_are_not_principal_is_told() -> None:
+    page = (ROOT / "docs" / "tutorials" / "first-certificate.md").read_text(encoding="utf-8")
+    for epsilon, most in ((0.03, LOOSE), (0.9, 0.9)):
+        plan = cast(Plan, SimpleNamespace(principal=[0], epsilon=epsilon))
+        assert [Plan.goal(plan, i) for i in (0, 1)] == [epsilon, most]
+    assert f"at most {LOOSE:g}, or `--epsilon` where that is more, in every other" in GUIDE
+    assert f"at most {LOOSE:g}".replace("0.", ".") + ", or `--epsilon` where that is more, in all others" in page
+
+
 # The guide to operators of torch -----------------------------------------------------------------------------------
 
 OPERATOR_GUIDE = (ROOT / "docs" / "certify-guide.md").read_text(encoding="utf-8")
@@ -147,6 +162,16 @@ def test_the_last_command_certifies_the_operator(torch_folder: Path) -> None:
 def test_the_gates_are_commands_of_the_program(gate: int, torch_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("experiments.cli.certify._certify", lambda *_: 0)
     assert main(shlex.split(GATES[gate])) == 0
+
+
+def test_the_test_of_the_guide_asks_for_what_its_command_without_a_file_does() -> None:
+    asked = re.search(r"`pytest --simlab-certify (\S+)` is the same without a file", OPERATOR_GUIDE)
+    assert asked
+    where, contract, arrays = asked[1].split("@")
+    assert where == "chain:verify"
+    call = f'assert_lossless(verify, "{contract}", arrays="{arrays}")\n'  # with no precision of its own
+    for page in (OPERATOR_GUIDE, (ROOT / "docs" / "engine-examples.md").read_text(encoding="utf-8")):
+        assert call in page
 
 
 @pytest.mark.slow
@@ -215,6 +240,24 @@ def test_every_option_for_servers_is_told() -> None:
     own = {one.opts[0] for one in command.params if getattr(one, "rich_help_panel", None) == "With --url"}
     told = {name for row in re.findall(r"^\| (`--.*?) \|", SERVERS, re.M) for name in re.findall(r"--[\w-]+", row)}
     assert told - {"--limit"} == own - {"--reference"}
+
+
+def test_how_many_requests_a_precision_takes_is_told() -> None:
+    """The precision that is asked for unless one says otherwise needs more than are made unless one says otherwise."""
+    usual = ServerRequest("http://localhost/completion", reference="http://localhost/completion")
+    told = re.search(r"`--requests (\d+)`", SERVERS)
+    assert told
+    assert f"`{usual.epsilon}`, which is asked for unless you say otherwise" in " ".join(SERVERS.split())
+    lines = len(usual.prompts) * (2 * usual.tokens - 1)
+
+    def bound(requests: int) -> float:
+        test, each = Paired(), requests // (2 * len(usual.prompts))
+        test.n = each
+        test.first = test.second = Counter({0: each // 2, 1: each - each // 2})
+        return test.tv_upper(1 - (1 - usual.confidence) / lines)
+
+    assert bound(usual.requests) > 1.5 * usual.epsilon
+    assert bound(int(told[1])) < usual.epsilon
 
 
 def test_what_is_kept_of_published_code_is_told() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.certification.servers import COMPLETIONS, PROMPTS
+from experiments.certification.servers import COMPLETIONS, PROMPTS, ServerRequest
 from experiments.cli.main import main
 from simlab.certify.servers import comparison
 from simlab.certify.servers.client import Endpoint
@@ -38,6 +38,14 @@ def test_a_certificate_of_two_servers(capsys: pytest.CaptureFixture[str], tmp_pa
     assert document["command"].startswith(f"simlab certify --url {engine.url} ")
     assert [line["calls"] for line in document["lines"]] == [8] * len(PROMPTS)
     assert not (tmp_path / "out" / "certify" / COMPLETIONS).exists()
+
+
+def test_the_command_asks_for_the_same_model() -> None:
+    url = "http://a/v1/completions?version=2.0"
+    request = ServerRequest(url=url, reference=url, model="m-2.0", budget=2.0)
+    assert request.command.count("version=2.0") == 2
+    assert "--model m-2.0 " in request.command
+    assert "--budget 2 " in request.command
 
 
 def test_a_server_that_cannot_answer_is_named_and_nothing_is_written(

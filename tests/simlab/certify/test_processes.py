@@ -7,6 +7,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -81,6 +82,28 @@ def test_whatever_a_process_does_wrong_is_named(what: str, tmp_path: Path) -> No
     with pytest.raises(Broken) as broken:
         Sample(0, 0, 16).run(CONTRACTS["verify"].cases()[0], command(program(tmp_path, text)), 0)
     assert named in str(broken.value)
+
+
+def test_a_second_answer_is_not_taken_for_that_of_the_next_call(tmp_path: Path) -> None:
+    """Though it comes when the first was read: in the pipe it is as long as the next one has to be."""
+    written = tmp_path / "written"
+    answer = "words(2 * n, *[1, 0] * n)"
+    twice = f"n = asked(); {answer}; time.sleep(0.1); {answer}; open({str(written)!r}, 'w')"
+    function = command(program(tmp_path, f"greet()\nwhile True: {twice}"))
+    call = np.full((2, 2), 0.5), np.full((1, 2), 0.5), np.array([0])
+    assert function(*call).tolist() == [0]
+    while not written.exists():
+        time.sleep(0.01)
+    with pytest.raises(Broken, match="before it is asked"):
+        function(*call)
+
+
+def test_what_is_written_to_standard_error_is_read_as_fast_as_it_comes(tmp_path: Path) -> None:
+    """Twenty million bytes in a call: each read by itself, they take a minute."""
+    text = "greet(); n = asked(); os.write(2, bytes(20_000_000)); words(2 * n, *[1, 0] * n); asked()"
+    function, start = command(program(tmp_path, text)), time.monotonic()
+    assert function(np.full((2, 2), 0.5), np.full((1, 2), 0.5), np.array([0])).tolist() == [0]
+    assert time.monotonic() - start < 20
 
 
 @pytest.mark.slow

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import re
 import socket
-from collections.abc import Callable
-from contextlib import closing
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
 
 import numpy as np
 import pytest
@@ -18,6 +20,7 @@ from simlab.certify.servers.client import ENDED, Completion, Dropped, Endpoint, 
 from simlab.certify.servers.comparison import Asker, Comparison, Faulty, Round, asked, compared
 from simlab.certify.servers.logprobs import ReportedLogprobs
 from simlab.certify.servers.toy import CORRECT, WRONG, Server, Toy, logprobs_of, tokens_of
+from simlab.statistics import Paired
 
 PROMPTS = ("one", "two", "three", "four")
 Answer = Callable[[str], tuple[int, str, str]]  # to a request, in the place of a toy's
@@ -270,7 +273,7 @@ def test_nobody_there_is_a_dropped_connection() -> None:
     "url",
     [
         *("localhost:8080/completion", "ftp://a/completion", "http://a:8080", "http:///completion", "http://[::1"),
-        "http://a:99999/completion",
+        *("http://a:99999/completion", "http://a b/completion", "http://a/\u00e4/completion", "http://a..b/completion"),
     ],
 )
 def test_an_address_that_is_none_is_refused(url: str) -> None:
@@ -288,3 +291,116 @@ def test_a_query_is_sent_and_a_password_neither_sent_nor_told() -> None:
     with pytest.raises(ValueError, match="without a user name or password") as refused:
         Endpoint("http://me:secret@a/completion", 1.0)
     assert "secret" not in str(refused.value)
+    for url in ("ftp://me:secret@a/completion", "http://me:secret@a:99999/completion"):
+        with pytest.raises(ValueError, match=re.escape("//...@a")) as refused:
+            Endpoint(url, 1.0)
+        assert "secret" not in str(refused.value)
+
+
+@pytest.mark.parametrize(("url", "port"), [("http://[::1]/completion", 80), ("https://[::1]/completion", 443)])
+def test_an_address_of_six_parts_has_the_usual_port(url: str, port: int) -> None:
+    connection = Endpoint(url, 1.0).connect()
+    assert (connection.host, connection.port) == ("::1", port)
+
+
+@contextmanager
+def raw(*parts: bytes, pause: float = 0.0, limit: float = 10.0) -> Iterator[Endpoint]:
+    """A server that answers one request with these bytes and no more; it pauses after each of them."""
+
+    def answer(listener: socket.socket) -> None:
+        connection, _ = listener.accept()
+        with connection, suppress(OSError):
+            connection.recv(1 << 16)
+            for part in parts:
+                connection.sendall(part)
+                time.sleep(pause)
+            connection.shutdown(socket.SHUT_WR)
+            while connection.recv(1 << 16):  # what is not read would reset the connection
+                pass
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=answer, args=(listener,), daemon=True)
+        thread.start()
+        yield Endpoint(f"http://127.0.0.1:{listener.getsockname()[1]}/completion", limit)
+        thread.join()
+
+
+def test_an_answer_that_is_cut_off_or_does_not_end_is_a_dropped_connection() -> None:
+    """The first would else be completions that ended early; the second would be waited for as long as it likes."""
+    event = b'data: {"content": "a", "tokens": [1]}\n\n'
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: %d\r\n\r\n"
+    request = Request(tokens=2, stream=True)
+    for parts, pause, limit, why in (
+        ([head % 1000, event], 0.0, 10.0, "IncompleteRead"),
+        ([head % 1000, *[b": wait\n\n"] * 30], 0.1, 0.5, "TimeoutError"),
+    ):
+        with (
+            raw(*parts, pause=pause, limit=limit) as endpoint,
+            closing(endpoint.connect()) as connection,
+            pytest.raises(Dropped, match=why),
+        ):
+            endpoint.complete(connection, request, "one", 0)
+    with raw(head % (2 * len(event)), event, event) as endpoint, closing(endpoint.connect()) as connection:
+        assert endpoint.complete(connection, request, "one", 0).tokens == (1, 1)
+
+
+def test_a_connection_is_kept() -> None:
+    with Server(Toy()) as server:
+        endpoint = Endpoint(server.url, 5.0)
+        with closing(endpoint.connect()) as connection:
+            used = []
+            for seed in range(3):
+                endpoint.complete(connection, Request(tokens=2), "one", seed)
+                used.append(connection.sock)
+    assert used[0] is not None
+    assert used[0] is used[1] is used[2]
+
+
+@pytest.mark.parametrize(("words", "ended"), [(["a"] * 5, "stop"), (["a"] * 3, "length")])
+def test_as_many_tokens_told_as_texts_have_to_come_as_were_asked_for(words: list[str], ended: str) -> None:
+    choice = {"text": "".join(words), "logprobs": {"tokens": words}, "finish_reason": ended}
+    with pytest.raises(Unanswered, match=f"{len(words)} tokens; 4 were asked for"):
+        completed(Request(tokens=4), said(200, "application/json", json.dumps({"choices": [choice]})), openai=True)
+
+
+def test_servers_that_say_tokens_in_other_ways_are_not_compared() -> None:
+    """Every token would be another one."""
+    texts = said(200, "application/json", '{"content": "ab"}')
+    with Server(Toy()) as engine, Server(Toy(), texts) as reference:
+        sides = [Asker(Endpoint(one.url, 5.0), Request(tokens=2), 1, 1e6) for one in (engine, reference)]
+        with pytest.raises(Faulty, match="answers with texts, the engine with token ids") as fault:
+            asked(sides[0], sides[1], PROMPTS, 1, np.random.default_rng(0))
+        assert not fault.value.engine
+        for side in sides:
+            side.close()
+
+
+def rarely(n: int, rng: np.random.Generator, rare: int) -> list[tuple[int | str, ...]]:
+    """First tokens: four in 58 of 100, in the others one of a million from ``rare`` on."""
+    often = rng.random(n) < 0.58
+    return [(int(token),) for token in np.where(often, rng.integers(4, size=n), rare + rng.integers(10**6, size=n))]
+
+
+def test_tokens_that_came_once_are_not_said_to_show_a_deviation() -> None:
+    """Laws that are 0.42 apart, in tokens of which hardly any comes again: no test can see it."""
+    rng = np.random.default_rng(0)
+    for other, apart in ((10, 0.0), (10**7, 0.42)):
+        found = Comparison(("a",), Request(tokens=1))
+        found.add(Round([rarely(3000, rng, 10)], [rarely(3000, rng, other)]))
+        assert not found.deviates
+        assert found.detectable()[0][0] > max(0.42, apart)
+    seen = Comparison(("a",), Request(tokens=1))
+    seen.add(Round(*([[[(i % 2,) for i in range(2000)]]] * 2)))
+    assert seen.detectable()[0][0] < 0.16  # where all came again it is as it was
+
+
+def test_what_chance_makes_of_the_tv_of_samples_is_told() -> None:
+    """With 3,000 tokens, samples of 500 are half apart though they have one law."""
+    rng, law = np.random.default_rng(0), 1 / np.arange(1, 3001)
+    same = Paired()
+    for pair in zip(*(rng.choice(3000, 500, p=law / law.sum()).tolist() for _ in range(2)), strict=True):
+        same.update([pair])
+    assert comparing._by_chance(same) == pytest.approx(same.tv, rel=0.1)
+    found = Comparison(("a",), Request(tokens=1))
+    found.add(Round([[(0,)] * 40], [[(1,)] * 40]))
+    assert found.certificate("e", "r", 0.1, 0.999, 0, 1.0, "").summary.startswith("TV of the samples is 1 in token 1")

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from simlab.decoders import Autoregressive, Decoder, Sjd, SjdAc, SjdPac, SpeculativeDecoder
 from simlab.models import generation
+from simlab.models.adapters import language
 from simlab.models.adapters.language import Language, check_language
 from simlab.models.engine import Request
 from simlab.models.engine.processes import processes_for
@@ -321,6 +322,31 @@ def test_criteria_of_one_s_own_end_a_sequence() -> None:
     assert found.shape[1] < 16
 
 
+class ShortOnce:
+    """A criterion that ends nothing, and finds no memory when it is asked for the ``call``-th time."""
+
+    def __init__(self, call: int) -> None:
+        self.left = call
+
+    def __call__(self, input_ids: Tensor, scores: Any, **_: Any) -> Tensor:
+        self.left -= 1
+        if self.left == 0:
+            raise torch.OutOfMemoryError("no more")
+        return torch.zeros(len(input_ids), dtype=torch.bool)
+
+
+def test_a_criterion_that_finds_no_memory_is_asked_again() -> None:
+    """What had ended before stays as it is, and no token goes by that a criterion has not seen."""
+    model, prompts = made("llama"), torch.cat([PROMPTS[1:2], PROMPTS[1:2] + 3])
+    settings = {"max_new_tokens": 12, "do_sample": False, "custom_generate": simlab_generate}
+    ends = generated(model, prompts, **settings, eos_token_id=None)[:, 9].tolist()
+    whole = generated(model, prompts, **settings, eos_token_id=ends)
+    assert whole.shape[1] < 16
+    for call in range(1, 13):
+        found = generated(model, prompts, **settings, eos_token_id=ends, stopping_criteria=[ShortOnce(call)])
+        assert torch.equal(found, whole)
+
+
 # refusals ----------------------------------------------------------------------------------------------------------
 
 
@@ -331,6 +357,7 @@ REFUSED: list[tuple[dict[str, Any], tuple[str, ...]]] = [  # and what a message 
     ({"min_p": 0.1, "do_sample": True}, ("MinPLogitsWarper",)),
     ({"num_beams": 2}, ("beam search",)),
     ({"output_scores": True, "return_dict_in_generate": True}, ("output_scores",)),
+    ({"decoder": "sjd"}, ("decoder is 'sjd'", "make_decoder")),
     ({"decoder": SpeculativeDecoder(2)}, ("draft_model is None", "SpeculativeDecoder")),
     ({"decoder": Sjd(2), "draft_model": "draft"}, ("LlamaForCausalLM", "None", "Sjd")),
     ({"draft_model": "three"}, ("draft_model", "3 tokens", "24")),
@@ -387,6 +414,9 @@ ONE_LAYER = {**SPECIAL, "hidden_size": 16}
 OTHER_MODELS = {
     "BloomForCausalLM": transformers.BloomConfig(**ONE_LAYER, n_layer=1, n_head=2),
     "CohereForCausalLM": transformers.CohereConfig(**SIZES),
+    "GPTNeoForCausalLM": transformers.GPTNeoConfig(  # has a mask of its own, by slots
+        **ONE_LAYER, num_layers=2, num_heads=2, attention_types=[[["global", "local"], 1]], max_position_embeddings=40
+    ),
     "MambaForCausalLM": transformers.MambaConfig(**ONE_LAYER, num_hidden_layers=1, state_size=4),
 }
 
@@ -404,3 +434,42 @@ def test_a_window_that_slides_and_a_model_that_is_trained() -> None:
     assert generated(model, max_new_tokens=4, **settings).shape == (3, 8)
     refused(lambda: generated(model, max_new_tokens=5, **settings), "9", "8")
     refused(lambda: generated(model.train(), max_new_tokens=4, **settings), "MistralForCausalLM", "model")
+
+
+def test_a_draft_model_by_name_and_prompts_that_hold_no_tokens() -> None:
+    settings = {"max_new_tokens": 3, "do_sample": False, "custom_generate": simlab_generate}
+    refused(lambda: generated(made("llama"), **settings, draft_model="gpt2"), "'gpt2'", "causal language model")
+    refused(lambda: generated(made("llama"), torch.tensor([[5, -1]]), **settings), "input_ids hold -1")
+    refused(lambda: Language(made("llama"), 4, 3).condition(PROMPTS[:, 1:]), "3 tokens", "4")
+
+
+def test_who_interrupts_the_look_at_a_model_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = transformers.AutoModelForCausalLM.from_config(OTHER_MODELS["CohereForCausalLM"]).eval()
+
+    def interrupted(model: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(language, "_apart", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            check_language(model)
+    refused(lambda: check_language(model), "CohereForCausalLM")
+
+
+def test_keys_that_are_turned_otherwise_beyond_a_length() -> None:
+    """With longrope the library turns all keys anew where a text grows beyond it, which a draft would do too early."""
+    turned = {"rope_type": "longrope", "rope_theta": 100.0, "short_factor": [1.0] * 2, "long_factor": [4.0] * 2}
+    turned |= {"original_max_position_embeddings": 8}
+    config = transformers.Phi3Config(**SIZES, sliding_window=None, rope_parameters=turned)
+    model = randomised(transformers.AutoModelForCausalLM.from_config(config, dtype=torch.float64), seed=3, spread=0.3)
+    settings = {"do_sample": False, "eos_token_id": None}
+    for length, new in ((4, 4), (10, 9)):
+        prompt = torch.arange(3, 3 + length)[None]
+        expected = generated(model, prompt, max_new_tokens=new, **settings)
+        assert torch.equal(
+            generated(model, prompt, max_new_tokens=new, **settings, custom_generate=simlab_generate), expected
+        )
+    for length, new in ((4, 5), (9, 1)):
+        prompt = torch.arange(3, 3 + length)[None]
+        call = {"max_new_tokens": new, **settings, "custom_generate": simlab_generate}
+        refused(lambda prompt=prompt, call=call: generated(model, prompt, **call), str(length + new), "8")

@@ -111,6 +111,42 @@ def test_a_number_is_the_same_to_the_digits_of_the_shorter() -> None:
     assert not same(own, replace(quoted, value=Decimal("31.30")))
 
 
+def test_what_arguments_say_of_printed_numbers_is_so() -> None:
+    ledger = published()
+
+    def printed(paper: str, metric: str, params: dict[str, str] | None = None, **columns: str) -> list[float]:
+        return [float(row.value) for row in ledger.select(params, paper=paper, metric=metric, **columns)]
+
+    falls = []
+    for resolution in ("256", "512"):
+        first, last = (
+            printed("cspd", "alpha", {"gamma": gamma, "resolution": resolution}, table="2")[0] for gamma in ("4", "32")
+        )
+        falls.append(f"{1 - last / first:.0%}".replace("%", f" % (at {resolution})"))
+    assert " and ".join(falls) in CLAIMS["published.full-blocks-harmon"].proof
+    seconds = printed("cspd", "residual_sampling_seconds")
+    alphas = [printed("cspd", "alpha", {"gamma": g}, table="1", target="MAR-H")[0] for g in ("4", "32")]
+    each = [
+        time * float(expected_tokens(alpha, gamma)) / (1 - alpha**gamma)
+        for time, alpha, gamma in zip((seconds[0], seconds[-1]), alphas, (4, 32), strict=True)
+    ]
+    assert 9 < each[0] / each[1] < 9.5
+    assert "to a ninth" in CLAIMS["published.cspd-residual-time"].proof
+    where = {"table": "1", "target": "Lumina-mGPT", "method": "sjd-pac"}
+    fast = zip(printed("sjd-pac", "speedup", **where), printed("sjd-pac", "step_compression", **where), strict=True)
+    above = [round(100 * (speed * 50.7 / 41.8 / steps - 1)) for speed, steps in fast]
+    assert f"are {above[0]} and {above[1]} % above" in CLAIMS["published.sjd-pac-overhead"].proof
+    anole = [
+        float(row.value)
+        for row in ledger.select(paper="sjd", target="Anole", metric="step_compression")
+        if row.method.startswith("sjd")
+    ]
+    assert f"{min(anole)} to {max(anole)}" in CLAIMS["published.sjd-speed"].source.note
+    scores = [printed("sjd", "HPSv2", {"top_k": k}, table="7") for k in ("10", "100", "2000")]
+    apart = [max(each) - min(each) for each in scores]
+    assert f"{min(apart):.4f} to {max(apart):.4f} apart" in CLAIMS["published.sjd-preference"].source.note
+
+
 # Verdicts ------------------------------------------------------------------------------------------------------
 
 

@@ -22,7 +22,7 @@ from theory.continuous.gaussian_overlap import (
     last_step_acceptance,
 )
 from theory.continuous.isotropic import isotropic_acceptance, overlap
-from theory.continuous.joint_gaussian import log_sigma
+from theory.continuous.joint_gaussian import last_means, log_sigma
 from theory.continuous.line import Law, cells, distances, emitted, marginal_tv, target_law
 from theory.continuous.paths import independent_noise
 from theory.continuous.ratio_acceptance import (
@@ -32,7 +32,7 @@ from theory.continuous.ratio_acceptance import (
     moment_of_independent,
     moment_of_shared,
 )
-from theory.continuous.rejection_cost import bounded
+from theory.continuous.rejection_cost import bounded, of_a_token
 from theory.continuous.two_path import two_path_law
 
 pytestmark = pytest.mark.exact
@@ -104,6 +104,37 @@ def test_the_closed_form_is_the_integral(sp: float, weight: float) -> None:
         share = acceptance_rates(gap, weight, sp, 1.0)
         assert share.acceptance == pytest.approx(kept, abs=1e-7)
         assert share.proposal_acceptance == pytest.approx(taken, abs=1e-7)
+
+
+def test_a_narrow_target_far_away_is_not_the_draft() -> None:
+    """The whole target is where the draft's density is all but even: what is accepted is its width, times log terms."""
+    sp, sq, gap = 1e-6, 1e4, 700.0
+    height = norm.pdf(gap, 0, sq)
+    half = sp * sqrt(-2 * log(height * sp * sqrt(2 * pi)))  # where p falls to the draft's height
+    share = acceptance_rates(gap, 0.0, sp, sq)
+    assert share.acceptance == pytest.approx(2 * half * height + 2 * norm.sf(half / sp), rel=1e-6)
+    assert share.proposal_acceptance == pytest.approx(1, abs=1e-8)
+
+
+WIDER_LAST = [0.3, 0.5, 0.5], [0.36, 0.25, 0.25]  # the last step's noise larger in the draft, the others' smaller
+NARROW_LAST = [1e-4, 0.5], [1.3e-4, 0.4]  # kernels of no width beside the spread of the gap
+
+
+@pytest.mark.parametrize("sds", [WIDER_LAST, NARROW_LAST], ids=["wider last", "narrow last"])
+@pytest.mark.parametrize("limit", [1.0, 20.0, 1000.0])
+def test_the_gaps_at_which_nothing_is_taken_are_met(sds: tuple[list[float], ...], limit: float) -> None:
+    """Below a gap W p exceeds q nowhere, and all that is rejected is unfinished: by the trapezoidal rule."""
+    target, draft = affine_chain(len(sds[0]), 0.8, sds[0]), affine_chain(len(sds[1]), 0.3, sds[1], 0.1)
+    law = emitted(target, draft, UNCONDITIONAL, VarianceProduct(aligned=False), limit)
+    mean, covariance = (float(part.ravel()[0]) for part in last_means(target, draft, UNCONDITIONAL, False).gap)
+    sd, near = sqrt(covariance), np.geomspace(1e-7, 9 * sqrt(covariance) + 0.1, 60_000)
+    gaps = np.concatenate([-near[::-1], [0.0], near])
+    share = acceptance_rates(gaps, log_sigma(target, draft), sds[0][0], sds[1][0])
+    cost = of_a_token(*share, limit)
+    wanted = [np.trapezoid(part * norm.pdf(gaps, mean, sd), gaps) for part in (share.acceptance, *cost)]
+    assert (law.acceptance, law.trials, law.unfinished) == pytest.approx(wanted, rel=1e-4, abs=1e-7)
+    found = cost_over_gap(mean, sd, log_sigma(target, draft), sds[0][0], sds[1][0], limit)
+    assert tuple(found) == pytest.approx(wanted, rel=1e-4, abs=1e-7)
 
 
 def test_acceptance_over_a_centred_gap_is_an_angle() -> None:

@@ -91,7 +91,7 @@ def densities(seed: int) -> Finding:
     derived("App. E.1", "What the noise shared by two mixtures can be: the paper does not align them."),
     r"If one uniform number chooses the components $i$ and $j$ of target and draft, the ratio of their two densities "
     r"$p_i(x) / q_j(x)$, without weights, is lossless, and it accepts at most as many drafts as the ratio of the "
-    r"mixtures. The ratio with their weights, $\pi_i p_i(x) / (\rho_j q_j(x))$, is biased.",
+    r"mixtures. The ratio with their weights, $\pi_i p_i(x) / (\rho_j q_j(x))$, is biased in general.",
 )
 def aligned_components(seed: int) -> Finding:
     r"""Given the uniform number $u$, the draft follows $q_j$ and proposals $p_i$, with $i$ and $j$ chosen by $u$. That

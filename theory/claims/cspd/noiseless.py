@@ -54,8 +54,9 @@ ONE_TO_ONE = (
     r"state with a determinant $\det f_t'$ that is nowhere 0, in both models"
 )
 INDEPENDENT_UP_TO_K = (
-    "independent noise up to step k: for each $k$ the draft's noise of steps $k$ to 1 is independent of both "
-    "trajectories down to $x_k$, as it is where noise is shared step by step, and where it is not shared"
+    "independent noise up to step k: for each $k$ the noise of steps $k$ to 1, the draft's as the target's, is "
+    "independent of both trajectories down to $x_k$, as it is where noise is shared step by step, and where it is not "
+    "shared"
 )
 NO_NOISE_AT_THE_END = (
     "Section 3 and App. E.2, for samplers without noise at the end",
@@ -202,16 +203,20 @@ def last_noise(seed: int) -> Finding:
     assumptions=(LAST_NOISE, INDEPENDENT_UP_TO_K),
 )
 def merging(seed: int) -> Finding:
-    r"""By "noise in the last step" all these densities exist. Given $x_k^p$ and $x_k^q$, the density of $x_0$ is the
-    mean of $p(x_0 | x_{k-1}^p)$ over $x_{k-1}^p$, and of $q(x_0 | x_{k-1}^q)$ over $x_{k-1}^q$, whatever their joint
-    law is. $\min$ is concave, so that the minimum of two means is at least the mean of the minimum: $\int \min(p(x |
-    x_k^p), q(x | x_k^q)) dx \ge E \int \min(p(x | x_{k-1}^p), q(x | x_{k-1}^q)) dx$. By "independent noise up to step
-    k" the draft follows $q(x | x_k^q)$ given both states, so that both sides are acceptances, and their means over
-    $x_k^p$ and $x_k^q$ are in the same order.
+    r"""By "noise in the last step" all these densities exist. By "independent noise up to step k", given $x_k^p$ and
+    $x_k^q$, each model's $x_{k-1}$ follows its own kernel: $p(x_0 | x_k^p)$ is the mean of $p(x_0 | x_{k-1}^p)$ over
+    $x_{k-1}^p$, and $q(x_0 | x_k^q)$ that of $q(x_0 | x_{k-1}^q)$ over $x_{k-1}^q$, whatever their joint law is.
+    $\min$ is concave, so that the minimum of two means is at least the mean of the minimum: $\int \min(p(x |
+    x_k^p), q(x | x_k^q)) dx \ge E \int \min(p(x | x_{k-1}^p), q(x | x_{k-1}^q)) dx$. The draft follows $q(x | x_k^q)$
+    given both states, so that both sides are acceptances, and their means over $x_k^p$ and $x_k^q$ are in the same
+    order.
 
     Without the second assumption it fails: let $T = 2$, let $x_1^p = e$ be the draft's own last noise, $q = N(0, 1)$
     and $p = N(x_1^p, 1)$ in the last step. At $k = 1$ the ratio is $\exp(e^2 / 2) \ge 1$ and every draft is accepted,
-    at $k = 2$ and 3 $\int \min(N(0, 2), N(0, 1)) = 0.834$ are.
+    at $k = 2$ and 3 $\int \min(N(0, 2), N(0, 1)) = 0.834$ are. Nor is it enough that the draft's noise is independent.
+    Let $T = 2$ and both last steps be $N(x_1, 1)$, let $x_1^q = x_2^q$, and let $x_1^p$ be noise of the target's that
+    is independent of its $x_2^p$, but is the draft's $x_2^q$: every draft is accepted at $k = 1$ and 3, and at $k = 2$
+    $E \int \min(N(0, 2), N(x_2^q, 1)) = 0.694$ are.
 
     So a step without noise is better merged than given up: with less and less noise in the last step its ratio accepts
     ever less, and in the limit nothing, while the merged one tends to what ``last-noise`` accepts.
@@ -261,9 +266,9 @@ def merging(seed: int) -> Finding:
     derived(*NO_NOISE_AT_THE_END),
     "With the rule that ends accepted states by the target's means, a decoder whose target looks at the drafts of its "
     "block gives sequences the target's law if it cuts a block at the first token that is not the draft, at an "
-    "accepted one as at a rejected one, and not if the block goes on after every accepted draft; with one whose target "
-    "looks at the tokens before the block alone, no block has to be cut for each token to have the law that the target "
-    "predicts for it.",
+    "accepted one as at a rejected one, and in general not if it goes on after every accepted draft; with one whose "
+    "target looks at the tokens before the block alone, no block has to be cut for each token to have the law that the "
+    "target predicts for it.",
     assumptions=(NOISE_BEFORE_THE_END, INDEPENDENT, UNBOUNDED),
     simulates="continuous tokens",
 )

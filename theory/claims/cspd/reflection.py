@@ -123,7 +123,8 @@ WRONG: dict[str, Reflection] = {
     ),
     "Accepting a draft $x = m_q + L z$ by the ratio of the last step and else emitting $m_p + L (z - 2 e (e^T z))$, "
     "with $e = D / |D|$ and $D = L^{-1} (m_q - m_p)$, is lossless and draws nothing: the token follows the target's "
-    r"law, and given the trajectories a draft is accepted with probability $2 \Phi(-|D| / 2)$, which no rule exceeds.",
+    r"law, and given the trajectories down to $x_1$ a draft is accepted with probability $2 \Phi(-|D| / 2)$, which no "
+    "rule exceeds whose token has the law of the target's last step given them.",
     assumptions=(LAST_NOISE, INDEPENDENT_LAST_NOISE, ONE_COVARIANCE),
 )
 def reflection(seed: int) -> Finding:
@@ -134,7 +135,9 @@ def reflection(seed: int) -> Finding:
     $-D$: $z' = R z$ has the density $[\varphi(z') - \varphi(z' - D)]_+$. With $y = m_p + L z'$ that is $[p(y) -
     q(y)]_+$, since $y - m_q = L (z' - D)$: what the density of kept drafts, $\min(p, q)$, is short of $p$. So the token
     follows $p(. | x_1^p)$, and $x_1^p$ is distributed as without a draft. Only the part of $z$ along $e$ decides:
-    drafts are kept with probability $\int \min(\varphi(s), \varphi(s + |D|)) ds = 2 \Phi(-|D| / 2)$, which is 1 - TV.
+    drafts are kept with probability $\int \min(\varphi(s), \varphi(s + |D|)) ds = 2 \Phi(-|D| / 2)$, which is 1 - TV:
+    no two variables with these laws are equal more often. A rule that is lossless in the mean over trajectories alone
+    can keep more: of two equal models without shared noise the ratio of marginals keeps every draft.
     """
     kept = float(np.max([abs(accepted(gap) - two_phi(gap)) for gap in GAPS]))
     return holds_if(

@@ -60,7 +60,8 @@ def accepted_step(gap: float) -> float:
     r"Gaussian steps drafted with the target's covariance, accepted with $\min(1, e^{\delta s - \delta^2/2})$ for $s$ "
     r"the noise along the difference of means and $\delta$ its size in standard deviations, and else reflected, of "
     r"which those before the first reflection and the reflected one are committed, have the law of the target's chain, "
-    r"whatever means the draft has; a step is accepted with probability $2 \Phi(-\delta/2)$, which no rule exceeds.",
+    r"whatever means the draft has; a step is accepted with probability $2 \Phi(-\delta/2)$, which no rule exceeds "
+    r"whose step has the target's law given those before.",
 )
 def diffusion(seed: int) -> Finding:
     r"""Along $e$ the draft is $s \sim N(0, 1)$ where the target has $N(\delta, 1)$, and across $e$ both agree and the

@@ -308,6 +308,7 @@ def skip_call(seed: int) -> Finding:
 # CASCADE -------------------------------------------------------------------------------------------------------
 
 Sets = dict[int, tuple[int, ...]]  # what is interchangeable with each candidate, itself among it
+EACH_OTHER: Sets = {1: (1, 2), 2: (1, 2)}
 
 
 def pooled(p: Row, candidates: Sequence[int], near: Sets, zeroed: str = "set") -> tuple[list[Fraction], Fraction]:
@@ -350,7 +351,8 @@ def excess(p: Row, candidates: Sequence[int], near: Sets, zeroed: str = "set") -
     r"For every $p$ and sets $R(x)$ of interchangeable tokens, accepting one candidate $x$ with $p(R(x))$, and else "
     r"drawing from $p$ without $R(x)$, emits a law at TV $p(R(x)) - p(x)$, the least at that acceptance. For $p = "
     r"(1/2, 3/10, 1/5)$ and the second and third token as candidates, interchangeable with each other, the law is at "
-    r"TV 3/10 at an acceptance of $1/2$, which could be had without loss, if a rejected set is taken out of the row; "
+    r"TV 3/10 if the third is tried first, and at 1/5 if the second is, at an acceptance of $1/2$, which could be had "
+    r"without loss, if a rejected set is taken out of the row; "
     r"with sets that hold one candidate each, and are disjoint, several candidates are at the least TV too.",
 )
 def interchangeable(seed: int) -> Finding:
@@ -361,7 +363,8 @@ def interchangeable(seed: int) -> Finding:
     that $A - p(C)$ is what they gain, and what the others lose.
     """
     random, (p, _) = Random(seed), PAIR
-    law, accepts = pooled(p, (2, 1), {2: (2, 1), 1: (1, 2)})
+    law, accepts = pooled(p, (2, 1), EACH_OTHER)
+    other = pooled(p, (1, 2), EACH_OTHER)
     rows = [random_row(random, size) for size in (4, 5, 6) for _ in range(5)]
 
     def off_frontier(zeroed: str) -> Fraction:
@@ -370,8 +373,14 @@ def interchangeable(seed: int) -> Finding:
         return max(excess(row, candidates, apart, zeroed) for row in rows for candidates in ((0,), (1,), (0, 1)))
 
     return holds_if(
-        off_frontier("set") == 0 and (tv(law, p), accepts) == (Fraction(3, 10), HALF) and p[1] + p[2] == accepts,
+        off_frontier("set") == 0
+        and (tv(law, p), accepts) == (Fraction(3, 10), HALF)
+        and (tv(other[0], p), other[1]) == (FIFTH, HALF)
+        and p[1] + p[2] == accepts,
         enumeration(f"one candidate, and two with disjoint sets, on {len(rows)} random rows of 4 to 6 tokens"),
-        example(f"p = {fmt_row(p)}, candidates 2 and 1: emits {fmt_row(law)}, accepts {fmt(accepts)}"),
+        example(
+            f"p = {fmt_row(p)}, candidates 2 and 1: emits {fmt_row(law)}, accepts {fmt(accepts)}; candidates 1 and 2: "
+            f"emits {fmt_row(other[0])}"
+        ),
         rejects_mutants({"the token alone is taken out": "token"}, off_frontier, "the frontier"),
     )

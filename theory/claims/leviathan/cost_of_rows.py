@@ -350,8 +350,8 @@ def break_even(seed: int) -> Finding:
     "leviathan.cost-of-rows.draft-length",
     derived(AFTER, NOTE),
     r"Let drafts be accepted independently with probability $\alpha$, a call for $n$ rows take $a + bn$ and a draft "
-    r"for $B$ sequences $e + fB$, with $\alpha < 1$ and $bB + e + fB > 0$. Then the shortest draft length $\gamma \ge "
-    r"0$ of the largest speedup does not grow with the batch $B$.",
+    r"for $B$ sequences $e + fB$, with $a, b, e, f \ge 0$, $\alpha < 1$ and $bB + e + fB > 0$. Then the shortest draft "
+    r"length $\gamma \ge 0$ of the largest speedup does not grow with the batch $B$.",
 )
 def draft_length(seed: int) -> Finding:
     r"""One draft more costs something, and less and less comes of it, so that there is a best length. Let $g(\gamma) =

@@ -106,7 +106,8 @@ def lossless(seed: int) -> Finding:
     derived(note="it is the best that a lossy rule can do: the most acceptance for its TV"),
     r"For every $p$ and $q$, a rule that accepts one draft from $q$ with probability $a$ and emits tokens of law $r$ "
     r"has $a \le \alpha + \mathrm{TV}(r, p)$, where $\alpha = 1 - \mathrm{TV}(p, q)$; it is an equality for the rules "
-    r"that accept with $\min(1, k p/q)$, $k \ge 1$, or $\min(1, (p + \epsilon)/q)$ and replace from $[p - q]^+$.",
+    r"that accept with $\min(1, k p/q)$, $k \ge 1$, or $\min(1, (p + \epsilon)/q)$, $\epsilon \ge 0$, and replace from "
+    r"$[p - q]^+$.",
 )
 def acceptance_gained_is_tv_spent(seed: int) -> Finding:
     r"""Let $m(x) = q(x) a(x)$ be the mass of accepted drafts $x$, so that $a = \sum_x m(x)$. It is part of what is

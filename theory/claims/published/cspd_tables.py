@@ -312,7 +312,7 @@ def residual_time(seed: int) -> Finding:
     \alpha^\gamma$: their quotient is the number of resamplings per token. With Table 1's $\alpha$ this rises a little
     with $\gamma$, since $\alpha$ falls. The printed times halve whenever $\gamma$ doubles: times $\gamma$ they are
     0.150 to 0.152 s in every row, as if there were one resampling for every $\gamma$ tokens (see
-    published.full-blocks-harmon). The time of one resampling may depend on $\gamma$, but would have to fall by eight
+    published.full-blocks-harmon). The time of one resampling may depend on $\gamma$, but would have to fall to a ninth
     from $\gamma = 4$ to 32; or the times are means over tokens, not of an image.
     """
     ledger = published()

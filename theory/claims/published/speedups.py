@@ -148,7 +148,7 @@ def _call(ledger: Ledger, row: Row) -> tuple[dict[str, str], list[Row]]:
 )
 def sjd_pac_overhead(seed: int) -> Finding:
     r"""A step takes $44.3 + 3.2 + 2.2 + 1.0 = 50.7$ ms, and an autoregressive one $40.8 + 1.0 = 41.8$ ms, so that a
-    step compression of 4.51 is worth $4.51 \cdot 41.8 / 50.7 = 3.72$. The printed speedups are 2 to 5 % more than that.
+    step compression of 4.51 is worth $4.51 \cdot 41.8 / 50.7 = 3.72$. The printed speedups are 2 and 4 % above that.
     Averages can do this: if the step compression is a quotient of sums and the speedup a mean over images, the mean is
     larger by about the squared coefficient of variation of the steps an image takes, and 15 to 20 % would be enough;
     the other way round the gap grows. Table 4 may also have been measured on other images than Table 1.

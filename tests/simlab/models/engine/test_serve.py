@@ -198,6 +198,13 @@ def test_a_seed_that_no_tape_has(seed: int, replicate: int) -> None:
         Request(0, make_decoder("sjd", window=2), RULE, seed=seed, replicate=replicate)
 
 
+def test_names_in_the_place_of_what_they_name() -> None:
+    with pytest.raises(ValueError, match="decoder is 'sjd'; expected a Decoder, as make_decoder gives"):
+        Request(0, "sjd", RULE)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="rule is the class Speculative; expected a Rule, as make_rule gives"):
+        Request(0, make_decoder("sjd", window=2), Speculative)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("name", ["speculative", "skipping"])
 def test_a_decoder_that_needs_a_drafter_says_so(name: str) -> None:
     """In its compiled form, and in its reference form."""
