@@ -152,6 +152,8 @@ def certified_server(request: ServerRequest, out: Path, progress: Callable[[floa
         fault,
     )
     document = dict(finite(certificate.document))
+    if certificate.verdict == "inconclusive" and request.requests - comparison.asked < 2 * len(comparison.prompts):
+        document["notes"] = [*document["notes"], f"--requests {request.requests} are made: more of them exclude more"]
     if request.logprobs:
         document["notes"] = [*document["notes"], *comparison.logprobs(engine.told, reference.told)]
     return document | {

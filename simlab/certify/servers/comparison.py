@@ -141,7 +141,7 @@ class Comparison:
                     bounds[j][k],
                     detectable[j][k],
                     test.highest / log(10),
-                    test.highest >= log(2 * sum(map(len, self.tests)) / FALSE_ALARMS),
+                    self.deviates and test.highest >= log(2 * sum(map(len, self.tests)) / FALSE_ALARMS),
                 )
                 for j, prompt in enumerate(self.prompts)
                 for k, (places, test) in enumerate(zip(self.events, self.tests[j], strict=True))

@@ -35,6 +35,7 @@ def test_a_certificate_of_two_servers(capsys: pytest.CaptureFixture[str], tmp_pa
     assert "note: logprobs of" in printed
     document = certificate(tmp_path)
     assert document["calls"] == 64 == engine.requests + reference.requests
+    assert "--requests 64 are made: more of them exclude more" in document["notes"]
     assert document["command"].startswith(f"simlab certify --url {engine.url} ")
     assert [line["calls"] for line in document["lines"]] == [8] * len(PROMPTS)
     assert not (tmp_path / "out" / "certify" / COMPLETIONS).exists()
