@@ -198,7 +198,8 @@ def _beyond(strength: float, p: np.ndarray, q: np.ndarray) -> np.ndarray:
     """``float64[V]``: the row that goes on from q to p and further, in the arithmetic of the rows."""
     further = p + p.dtype.type(strength) * (p - q)
     weights = np.where(further > 0, further, 0).astype(np.float64)
-    row: np.ndarray = weights / total(weights)
+    mass = total(weights)
+    row: np.ndarray = weights / mass if mass > 0 else p.astype(np.float64)
     return row
 
 

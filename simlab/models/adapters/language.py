@@ -114,8 +114,8 @@ class Language(nn.Module):
         turned = _turns_otherwise_beyond(text)
         if turned is not None and self.config.prefix <= turned + 1 and whole > turned:
             raise ValueError(
-                f"prompt and new tokens are {whole} and longrope turns keys otherwise beyond {turned}; expected no more "
-                "than those, since drafts would have them turned too early"
+                f"prompt and new tokens are {whole} and longrope turns keys otherwise beyond {turned}; expected no "
+                "more than those, since drafts would have them turned too early"
             )
 
 

@@ -102,7 +102,10 @@ def ratio(target: float, draft: float) -> float:
     target, draft = np.float64(target), np.float64(draft)
     if draft <= 0:
         return 1.0
-    return min(1.0, target / draft) if draft > 0 else 0.0
+    share = target / draft if draft > 0 else 0.0
+    if share >= 1:
+        return 1.0
+    return share if share < 1 else 0.0
 
 
 @njit(nogil=True, cache=True)

@@ -98,7 +98,7 @@ def _accept_any(rule: CompiledRule, p: np.ndarray, q: np.ndarray, x: int) -> flo
         target = neighbourhood_mass(rule, p, x)
         if rule.kind == LANTERN_REFERENCE and rule.first == DYNAMIC_TREE:
             draft = 1.0
-    return min(1.0, target / draft) if draft > 0 else 0.0
+    return ratio(target, draft) if draft > 0 else 0.0
 
 
 @njit(nogil=True, cache=True)

@@ -130,7 +130,7 @@ def lantern_step(rule: CompiledRule, p: np.ndarray, q: np.ndarray) -> tuple[floa
             lost = np.zeros(len(masses))
             for i in range(len(members)):
                 lost[i] = excess[members[i]]
-            share[x] = rejected / max(whole - total(lost), rejected / 2.0)
+            share[x] = over(rejected, max(whole - total(lost), rejected / 2.0))  # half of the least number is 0
             for y in members:
                 less[y] += share[x]
     return total(accepted), accepted + excess * (total(share) - less)

@@ -126,7 +126,8 @@ def accept_at(rule: CompiledRule, level: Level, target: float, draft: float, x: 
     if rule.kind == MIXTURE:
         return ratio(draft + rule.a * (target - draft), draft)
     if rule.kind == LENIENCE:
-        return ratio(target, rule.a * draft)
+        scaled = rule.a * draft  # of the smallest numbers it may be 0
+        return ratio(target, scaled) if scaled > 0 else 0.0
     if rule.kind == CACTUS:
         return ratio(_raised(rule.a, target), draft)
     if rule.kind == TRUNCATION:
@@ -186,7 +187,8 @@ def lossy_weights(rule: CompiledRule, p: np.ndarray, q: np.ndarray, x: int) -> n
 def _raised(delta: float, own: float) -> float:
     """:meth:`simlab.rules.Cactus.raised`."""
     rest = 1.0 - own if own < 1 else 0.0
-    return min(own + np.sqrt(2 * delta * own * rest), 1.0)
+    found: float = own + np.sqrt(2 * delta * own * rest)
+    return found if found < 1 else 1.0
 
 
 @njit(nogil=True, cache=True)

@@ -415,7 +415,12 @@ OTHER_MODELS = {
     "BloomForCausalLM": transformers.BloomConfig(**ONE_LAYER, n_layer=1, n_head=2),
     "CohereForCausalLM": transformers.CohereConfig(**SIZES),
     "GPTNeoForCausalLM": transformers.GPTNeoConfig(  # has a mask of its own, by slots
-        **ONE_LAYER, num_layers=2, num_heads=2, attention_types=[[["global", "local"], 1]], max_position_embeddings=40
+        **ONE_LAYER,
+        num_layers=2,
+        num_heads=2,
+        attention_types=[[["global", "local"], 1]],
+        max_position_embeddings=40,
+        initializer_range=0.5,  # who is seen matters
     ),
     "MambaForCausalLM": transformers.MambaConfig(**ONE_LAYER, num_hidden_layers=1, state_size=4),
 }
@@ -459,8 +464,8 @@ def test_who_interrupts_the_look_at_a_model_is_asked_again(monkeypatch: pytest.M
 def test_keys_that_are_turned_otherwise_beyond_a_length() -> None:
     """With longrope the library turns all keys anew where a text grows beyond it, which a draft would do too early."""
     turned = {"rope_type": "longrope", "rope_theta": 100.0, "short_factor": [1.0] * 2, "long_factor": [4.0] * 2}
-    turned |= {"original_max_position_embeddings": 8}
-    config = transformers.Phi3Config(**SIZES, sliding_window=None, rope_parameters=turned)
+    sizes = {**SIZES, "sliding_window": None, "original_max_position_embeddings": 8}
+    config = transformers.Phi3Config(**sizes, rope_parameters=turned)
     model = randomised(transformers.AutoModelForCausalLM.from_config(config, dtype=torch.float64), seed=3, spread=0.3)
     settings = {"do_sample": False, "eos_token_id": None}
     for length, new in ((4, 4), (10, 9)):
