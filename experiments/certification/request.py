@@ -85,8 +85,7 @@ class Request(Effort):
         options |= {"epsilon": self.epsilon, "confidence": self.confidence, "seed": self.seed} | self._unusual
         words = [word for name, value in options.items() for word in (f"--{name}", str(value).removesuffix(".0"))]
         shapes = [word for shape in self.shapes for word in ("--shape", shape)]
-        at_most = ["--at-most", self.at_most] if self.at_most else []
-        return shlex.join([*self._what, *shapes, *at_most, *(["--strict"] if self.strict else []), *words])
+        return shlex.join([*self._what, *shapes, *self._most, *(["--strict"] if self.strict else []), *words])
 
     def again(self, document: dict[str, Any]) -> str:
         """The command that shows a failure in a drawn shape again, for which there is no program; else empty."""
@@ -99,8 +98,13 @@ class Request(Effort):
         dtype = [f"dtype={failure['dtype']}"] if failure["dtype"] else []
         shape = [f"{name}={sizes[name]}" for name in shapes["axes"]] + dtype
         more = [word for name, value in self._unusual.items() for word in (f"--{name}", f"{value:g}")]
-        words = ["--shape", ",".join(shape), "--budget", f"{AGAIN}", "--seed", f"{self.seed}", *more]
+        words = ["--shape", ",".join(shape), *self._most, "--budget", f"{AGAIN}", "--seed", f"{self.seed}", *more]
         return shlex.join([*self._what, *words])
+
+    @property
+    def _most(self) -> list[str]:
+        """The words of a command that say which shapes it takes: what it does beyond them is no failure."""
+        return ["--at-most", self.at_most] if self.at_most else []
 
     @property
     def _what(self) -> list[str]:

@@ -1,7 +1,7 @@
 """What was brought, and something is proven of, tried at numbers: it may look at what numbers it gets.
 
-A rule or a verifier is run at a few rows, as fractions and as floats, a few times; a decoder at a few tables: of
-fractions, where it is held to its contract as well, of floats, and of floats on a tape.
+A rule or a verifier is run at a few rows, as fractions and as floats, a few times, and at all of them at once; a
+decoder at a few tables: of fractions, where it is held to its contract as well, of floats, and of floats on a tape.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from experiments.judging.decoder_in_bounds import BrokenDecoder, DecoderInBounds
 from experiments.judging.in_bounds import RuleInBounds, VerifierInBounds, fraction_near
 from simlab.arrays import is_exact
 from simlab.candidates import Verifier, verified_law
+from simlab.candidates.base import drawn_law
 from simlab.decoders import DECODERS, Decoder, make_decoder, run
 from simlab.processes import Process, TableProcess
 from simlab.randomness import Tape
@@ -68,6 +69,10 @@ def otherwise(made: Any, verified: Any, that: str, sizes: Sequence[int], zeros: 
                 return ""
             if why := _wrong_at(one, stated, p, q, count):
                 return f"{why}; p = ({', '.join(map(str, p))}), q = ({', '.join(map(str, q))})"
+        if turn == 0:
+            for size, one in brought.items():
+                if why := _wrong_together(one, _pairs(size, zeros), count):
+                    return why
     return ""
 
 
@@ -271,10 +276,39 @@ def _wrong_at(one: Rule | Verifier, stated: Statement | None, p: np.ndarray, q: 
     return "floats get other answers than fractions" if off else ""
 
 
+def _wrong_together(one: Rule | Verifier, pairs: Sequence[tuple[np.ndarray, np.ndarray]], count: int) -> str:
+    """How a class of a rule, or of a verifier, does otherwise with several rows at once than with each by itself: what
+    is proven of it is of one pair of rows.
+    """
+    if isinstance(one, UserRule):  # whose functions are given one pair of rows
+        return ""
+    rows = [np.array(each, dtype=object) for each in zip(*pairs, strict=True)]
+    try:
+        for kind in (object, np.float64):
+            given = [each.astype(kind) for each in rows]
+            if isinstance(one, Verifier):
+                laws = (list(drawn_law(usual_drawing(one), q, count)) for _, q in pairs)
+                given.append(np.array([law[k % len(law)] for k, law in enumerate(laws)]))
+            together = _parts(one, given)
+            alone = zip(*(_parts(one, [each[k : k + 1] for each in given]) for k in range(len(pairs))), strict=True)
+            if any(_apart(part, np.concatenate(each)) for part, each in zip(together, alone, strict=True)):
+                return "rows beside others get other answers than by themselves"
+    except Exception as error:
+        return f"it raises {last_line(error)}, given {len(pairs)} rows at once"
+    return ""
+
+
+def _parts(one: Rule | Verifier, given: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """What a rule makes of rows, or a verifier of rows and candidates: each of the two parts, as one list."""
+    p, q, *x = (each.copy() for each in given)
+    found = one.verify(p, q, x[0], usual_drawing(one)) if isinstance(one, Verifier) else one.step_rows(p, q)
+    return [np.ravel(part) for part in found]
+
+
 def _step(one: Rule | Verifier, p: np.ndarray, q: np.ndarray, count: int) -> Step:
     """What a rule makes of two rows ``[V]``, or a verifier of candidates drawn in the way that it takes."""
     if isinstance(one, Verifier):
         accepted, drawn = verified_law(one, usual_drawing(one), p, q, count)
         return Step(accepted.sum(), accepted + drawn)
     rule = UserRule(one.functions) if isinstance(one, RuleOnUnknowns) and not is_exact(p) else one
-    return Step(*(part[0] for part in rule.step_rows(p[None], q[None])))
+    return Step(*(part[0] for part in rule.step_rows(p[None].copy(), q[None].copy())))

@@ -63,13 +63,13 @@ class RuleInBounds(Rule):
         return _read(self.rule.law_rows(p, q), p, q)
 
     def step_rows(self, p: Array, q: Array) -> Step:
-        step = Step(*(_read(part, p, q) for part in self.rule.step_rows(p, q)))
+        step = Step(*(_read(part, p, q) for part in self.rule.step_rows(p.copy(), q.copy())))
         size = p.shape[-1]
         steps = [self._step(*rows) for rows in zip(p.reshape(-1, size), q.reshape(-1, size), strict=True)]
         for told, part in zip(step, zip(*steps, strict=True), strict=True):
             if not _alike(told, part):
                 raise BrokenRule("step_rows gives another step than accept_rows and residual_rows come to")
-        if type(self.rule).law_rows is not Rule.law_rows and not _alike(self.law_rows(p, q), step.law):
+        if type(self.rule).law_rows is not Rule.law_rows and not _alike(self.law_rows(p.copy(), q.copy()), step.law):
             raise BrokenRule("law_rows gives another law than step_rows does")
         return step
 
@@ -79,15 +79,14 @@ class RuleInBounds(Rule):
         for x in range(len(p)):
             if not q[x] > 0:
                 continue
-            asked = p[None], q[None], np.array([x])
-            (chance,) = np.broadcast_to(np.asarray(self.accept_rows(*asked)), 1).tolist()
+            (chance,) = np.broadcast_to(np.asarray(self.accept_rows(*_asked(p, q, x))), 1).tolist()
             if not chance >= 0 or not chance <= 1:
                 raise BrokenRule(f"accept_rows gives {chance} for x = {x}; expected a number from 0 to 1")
             accepted, law[x] = accepted + q[x] * chance, law[x] + q[x] * chance
             if chance < 1:
-                row = np.broadcast_to(np.asarray(self.residual_rows(*asked)), (1, len(p)))[0].tolist()
+                row = np.broadcast_to(np.asarray(self.residual_rows(*_asked(p, q, x))), (1, len(p)))[0].tolist()
                 drawn = exact_pmf(row, f"the residual for x = {x}", BrokenRule)
-                self._check_weights(drawn, asked)
+                self._check_weights(drawn, _asked(p, q, x))
                 law = [mass + q[x] * (1 - chance) * more for mass, more in zip(law, drawn, strict=True)]
         return accepted, law
 
@@ -123,13 +122,19 @@ class VerifierInBounds(Verifier):
 
     def verify(self, p: Array, q: Array, x: Array, candidates: Candidates) -> Verified:
         seen = [q] * x.shape[-1]  # one for each candidate that may be refused
-        found = Verified(*(_read(part, p, *seen) for part in self.verifier.verify(p, q, x, candidates)))
+        verified = self.verifier.verify(p.copy(), q.copy(), x.copy(), candidates)
+        found = Verified(*(_read(part, p, *seen) for part in verified))
         for accepted, drawn, tokens in zip(*(part.tolist() for part in (found.accepted, found.drawn, x)), strict=True):
             told = f"for the candidates {', '.join(map(str, tokens))}"
             exact_pmf([*accepted, *drawn], f"what is emitted {told}", BrokenRule)
             if other := [token for token, mass in enumerate(accepted) if token not in tokens and mass > 0]:
                 raise BrokenRule(f"it accepts {other[0]} {told}; expected one of them")
         return found
+
+
+def _asked(p: Array, q: Array, x: int) -> tuple[Array, Array, Array]:
+    """What a rule is asked about a draft: rows of its own, in which it may write, so that a law is compared with p."""
+    return p[None].copy(), q[None].copy(), np.array([x])
 
 
 def _alike(one: Any, other: Any) -> bool:

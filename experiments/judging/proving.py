@@ -77,7 +77,7 @@ def prove(
 
     What is brought is run on numbers that are not known, and may look at what numbers it gets, or draw some at random.
     So a rule or a verifier of which something is proven is run at a few rows as well, as fractions and as floats, a few
-    times, and a decoder at a few tables, on a tape too: it is ``unknown`` where they do otherwise there. What
+    times and at once, and a decoder at a few tables, on a tape too: it is ``unknown`` where they do otherwise. What
     they do otherwise at other rows, or once in a hundred runs, is not surely seen. A class of a rule or a verifier is
     held to its contract as two functions are (:mod:`experiments.judging.in_bounds`): what is no mass proves nothing.
     So is a decoder (:mod:`experiments.judging.decoder_in_bounds`), which keeps nothing that its state does not hold;

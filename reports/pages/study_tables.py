@@ -172,7 +172,9 @@ def signed(value: float, error: float) -> str:
 
 
 def cell_text(value: Any) -> str:
-    """A value of a table, to read."""
+    """A value of a table, to read; a dash where there is none."""
+    if pd.api.types.is_scalar(value) and pd.isna(value):
+        return "–"
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 

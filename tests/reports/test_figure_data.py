@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from fractions import Fraction
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -12,7 +13,9 @@ from matplotlib.figure import Figure
 
 from reports.data.triangle import Region, cut
 from reports.figures.cells import triangles
+from reports.figures.plot_style import use_style
 from reports.site.figure_data import HEAD, data
+from reports.site.html import svg
 from simlab.rules import Rule, make_rule
 from theory.exact import acceptance, step_law
 
@@ -112,3 +115,14 @@ def test_a_figure_has_a_polygon_a_cell_and_a_cross_where_the_law_is_another() ->
     (axes,) = figure.axes
     assert len(axes.patches) == 2 * len(regions)
     assert sum(line.get_marker() == "X" for line in axes.lines) == sum(not region.lossless for region in regions)
+
+
+@pytest.mark.parametrize(
+    "words", ['a "b" #c', 'x id="y"', "url(#none)", ' xlink:href="#none"', ' d="1.2345"', "<script> & 'c'"]
+)
+def test_names_that_read_like_attributes_are_drawn_as_they_are(words: str) -> None:
+    use_style()
+    figure = Figure()
+    figure.subplots().set(title=words, xticks=[], yticks=[])
+    (drawn,) = ElementTree.fromstring(svg(figure, words)).iter("{http://www.w3.org/2000/svg}text")
+    assert (drawn.text or "").strip() == words.strip()

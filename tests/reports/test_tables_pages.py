@@ -143,3 +143,11 @@ def test_rates_of_verified_drafts_hardly_move_and_shares_fall_by_more_than_print
     assert (fall.xs("of verified drafts", level="reading")["exact"] > 0.99).all()
     shares = fall.xs("of all drafts", level="reading")
     assert (shares["exact"] < shares["printed"]).all()
+
+
+@pytest.mark.parametrize("nothing", [np.nan, None, pd.NA, pd.NaT])
+def test_a_number_that_is_not_there_is_a_dash(nothing: object) -> None:
+    """As the costs that CSpD does not print."""
+    table = pd.DataFrame({"draft": ["MAR-B", "MAR-L"], "cost": pd.Series([nothing, 0.38], dtype="object")})
+    (sheet,) = PAGES["continuous"].tables({"walltime": table.astype({"cost": "float"} if nothing is np.nan else {})})
+    assert [list(row) for row in sheet.rows] == [["MAR-B", "–"], ["MAR-L", "0.38"]]

@@ -31,6 +31,7 @@ from tests.support.cases import (
 )
 from tests.support.small_processes import WORLDS, drafts, world
 from theory.exact import block_law, complete, sequence_law, target_law
+from theory.example_processes import random_process
 
 pytestmark = pytest.mark.exact
 DEFAULT_EVERY = 6
@@ -124,3 +125,17 @@ def test_a_decoder_that_does_not_end_is_an_error() -> None:
 
     with pytest.raises(ArithmeticError, match=r"Stuck has not finished sequences of 4 tokens after 20 steps"):
         sequence_law(Stuck(), world("line"), make_rule("speculative"))
+
+
+@pytest.mark.parametrize("vocabulary", [2, 3])
+def test_lantern_blocks_of_a_chain_grow_with_delta_as_lantern_monotone_argues(vocabulary: int) -> None:
+    target, draft = (random_process(seed, vocabulary, 3, zeros=0) for seed in (1, 2))
+    near, decoder = nearest(vocabulary), make_decoder("speculative", gamma=2)
+
+    def tokens(delta: F) -> F:
+        rule = make_rule("lantern", neighbours=near, delta=delta)
+        return sum((len(block) * mass for block, mass in block_law(decoder, target, rule, draft).items()), F(0))
+
+    means = [tokens(F(k, 6)) for k in range(7)]
+    assert means == sorted(means)
+    assert means[0] < means[-1]

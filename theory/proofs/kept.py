@@ -50,7 +50,11 @@ def sources(module: str) -> list[Path]:
     found, waiting = set[Path](), [_file(module)]
     while waiting:
         path = waiting.pop()
-        if path is not None and path not in found and not any("compiled" in part for part in path.parts):
+        if (
+            path is not None
+            and path not in found
+            and not any("compiled" in part for part in path.relative_to(ROOT).parts)
+        ):
             found.add(path)
             waiting += _imported(_tree(path))
     return sorted(found)

@@ -452,7 +452,8 @@ def matched_less(p: Any, q: Any, z: Any, *, right: bool = True) -> Stated:
     ("candidates.replacement.recursive", "traversal.top-down"),
     "[p - b q]+ <= [p - a q]+ <= [p - b q]+ + (b - a) q for a <= b, and [[p - a q]+ - c q]+ = [p - (a + c) q]+",
     "a sum over tokens: f(a), that of [p - a q]+, falls, and a + f(a) does not, as q sums to 1; induction over "
-    "candidates, each of which adds its c to a: what is at least f(a) at one b >= a is added to b, which stays above",
+    "candidates, each of which adds its c: f(a) to a, and at least f(b) to b >= a, which stays above; then over the "
+    "height of a tree",
     wrong="twice the fall",
     fall=2,
 )

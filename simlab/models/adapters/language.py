@@ -134,7 +134,8 @@ def _turns_otherwise_beyond(text: Any) -> int | None:
 
 def check_language(model: Any) -> None:
     """Raise ``ValueError`` unless the engine can run a model, and gives its own logits; seen once for each model."""
-    if not isinstance(model, nn.Module):
+    is_module = isinstance(model, nn.Module)
+    if not is_module:
         raise ValueError(f"{model!r} is no model; expected a causal language model of transformers")
     name = type(model).__name__
     if getattr(model.config, "is_encoder_decoder", False):

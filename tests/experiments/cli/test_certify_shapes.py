@@ -128,6 +128,9 @@ def test_a_failure_without_a_program_has_a_command(case: str, script: str | None
     assert here.again(document) == (f"simlab certify mine.py:verify {again} --processes 0" if again else "")
     patient = Request("mine.py:verify", seed=7, limit=0.5)  # what hangs for 2 s is not seen with the usual limit
     assert patient.again(document) == (f"simlab certify mine.py:verify {again} --limit 0.5" if again else "")
+    bounded = Request("mine.py:verify", seed=7, at_most="V=64,gamma=16")  # what it refuses beyond would break first
+    told = again.replace(" --budget", " --at-most V=64,gamma=16 --budget")
+    assert bounded.again(document) == (f"simlab certify mine.py:verify {told}" if again else "")
 
 
 # What comes of it ----------------------------------------------------------------------------------------------

@@ -190,6 +190,15 @@ class OfCandidates(Recursive):
         found = super().verify(p, q, candidates, way)
         return found if isinstance(p.flat[0], Unknown) else found._replace(drawn=p * 0)
 
+class OfTheFirst(Speculative):
+    def accept_rows(self, p, q, x):
+        first = (np.broadcast_to(row.reshape(-1, row.shape[-1])[0], row.shape) for row in (p, q))
+        return super().accept_rows(*first, x)
+
+class OfTheFirstBeside(Recursive):
+    def verify(self, p, q, candidates, way):
+        return super().verify(np.broadcast_to(p[0], p.shape), q, candidates, way)
+
 class InEnumerations(Sjd):
     def step(self, state, process, rule, randomness, *more):
         other = Amplify(2) if type(randomness) is Enumerator else rule
@@ -206,6 +215,8 @@ class InEnumerations(Sjd):
         ("InFloats", "floats get other answers than fractions"),
         ("InFractions", "lossless is false there"),
         ("OfCandidates", "lossless is false there"),
+        ("OfTheFirst", "rows beside others get other answers than by themselves"),
+        ("OfTheFirstBeside", "rows beside others get other answers than by themselves"),
         ("InEnumerations --set window=2 --length 2", "its sequences do not follow a table of V = 2"),
         ("Vague", "floats get other answers than fractions"),
         ("sometimes --size 3", "lossless is false there"),
@@ -372,6 +383,26 @@ class WithOnes(Rule):
         return np.minimum(1.0, at(p, x) / np.where(at(q, x) > 0, at(q, x), 1))
 
 
+class Overwrites(Speculative):
+    """Writes q into the row that it was given for p, and emits that."""
+
+    def step_rows(self, p: np.ndarray, q: np.ndarray) -> Step:
+        p[...] = q
+        return super().step_rows(p, q)
+
+    def accept_rows(self, p: np.ndarray, q: np.ndarray, x: np.ndarray) -> np.ndarray:
+        return np.full(x.shape, 1)
+
+
+class OverwritesBeside(Recursive):
+    """The same of a verifier, where the row can be written into."""
+
+    def verify(self, p: np.ndarray, q: np.ndarray, x: np.ndarray, candidates: Candidates) -> Verified:
+        if p.flags.writeable:
+            p[...] = q
+        return Verified(p * 0, p)
+
+
 class Everything(Rule):
     def accept_rows(self, p: np.ndarray, q: np.ndarray, x: np.ndarray) -> Any:
         return 1  # which stands for all drafts
@@ -387,6 +418,8 @@ class Everything(Rule):
         (Beyond, "accepts >= 2", "unknown", "for the candidates 0, 0 holds"),
         (Whatever, "accepts >= alpha", "unknown", "it accepts 1 for the candidates 0, 0; expected one of them"),
         (Recursive(rule=Half()), "lossless", "unknown", "expected probabilities >= 0"),
+        (Overwrites, "lossless", "counterexample", ""),
+        (OverwritesBeside, "lossless", "counterexample", ""),
         (Everything, "accepts == 1", "proven", ""),
         (WithOnes, "lossless", "proven", ""),
     ],

@@ -231,6 +231,13 @@ def test_so_is_what_it_declares_for_rows_of_float32(name: str, given: dict[str, 
     assert all(np.array_equal(q[rows], declared) for q, (rows, declared) in zip(right, found, strict=True))
 
 
+def test_a_row_that_nothing_is_left_of_beyond_it_stays_as_it_is() -> None:
+    """Rows of float32 miss 1 by rounding, so that p may be below q everywhere: then p it is, not 0/0."""
+    table = np.array([[0.5, 0.5], [0.5, 0.5]], np.float32) * np.array([[1], [1 - 2**-23]], np.float32)
+    decoder = make_decoder("sjd-vp", window=3, strength=1e9)
+    assert the_same(decoder, Speculative(), Hashed(table, (2, 5)), None, Tape(0, 9))
+
+
 def test_fixed_jacobi_is_sequential_decoding_with_the_same_noise() -> None:
     """Its fixed point does not depend on the window: with one uniform a position there is one sequence."""
     found = [

@@ -19,10 +19,12 @@ from simlab.arrays import Array
 from simlab.processes import make_process
 from simlab.rules import (
     RULES,
+    Cactus,
     DynamicGrouped,
     Grouped,
     GsdReference,
     Lantern,
+    Lenience,
     Rule,
     Step,
     codebook_distances,
@@ -30,6 +32,7 @@ from simlab.rules import (
     make_rule,
 )
 from simlab.rules.compiled import compiled_step
+from simlab.rules.compiled.base import ratio
 from simlab.rules.lantern_reference import TREES
 from tests.support.strategies import parameters
 from theory.contexts import likeliest, visited
@@ -183,3 +186,16 @@ def test_over_more_than_a_block_of_tokens_the_laws_are_those_of_the_definition()
             for step in (rule.step_rows(p, q), compiled_step(rule, p, q)):
                 np.testing.assert_allclose(step.law, right.law, rtol=0, atol=1e-14)
                 assert step.acceptance == pytest.approx(right.acceptance, rel=0, abs=1e-13)
+
+
+def test_masses_at_the_edge_of_what_a_number_holds() -> None:
+    """Compiled as NumPy has it: a factor that leaves nothing of q(x), infinity times 0, and the half of nothing."""
+    even, sure = np.array([0.5, 0.5]), np.array([0.0, 1.0])
+    for rule in (Lenience(5e-324), Lenience(5e-324, "lenient"), Cactus(1e308)):
+        for rows in ((np.array([0.375, 0.625]), even), (sure, even), (even, sure)):
+            with np.errstate(over="ignore", invalid="ignore"):
+                right = rule.step_rows(*rows)
+            assert equal(compiled_step(rule, *rows), right)
+    rows = np.array([0.0, 1.0, 0.0]), np.array([0.0, 1.0, 5e-324])
+    assert np.array_equal(compiled_step(Lantern([[2], [], []], 0.2), *rows).law, rows[0])
+    assert (ratio(np.nan, 0.5), ratio(0.5, np.nan), ratio(0.5, 0.0), ratio(0.3, 0.5)) == (0, 0, 1, 0.3 / 0.5)

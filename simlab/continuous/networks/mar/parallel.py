@@ -93,7 +93,7 @@ def sample_tokens(
         given = model(classes, known, there).gather(1, at).flatten(0, 1)
         without = model(none, known, there).gather(1, at).flatten(0, 1) if guidance != 1 else None
         made = denoised(model, given, without, scale, normals, temperature, steps)
-        tokens.scatter_(1, here[..., None].expand(-1, -1, size), made.unflatten(0, here.shape))
+        tokens.scatter_(1, here[..., None].expand(-1, -1, size), made.to(tokens).unflatten(0, here.shape))
         left = after
     return tokens
 
@@ -101,16 +101,24 @@ def sample_tokens(
 def denoised(
     model: Mar, given: Tensor, without: Tensor | None, scale: float, normals: Normals, temperature: float, steps: int
 ) -> Tensor:
-    """``[B, d]``: tokens of the conditions ``given[B, D]``, guided away from those ``without`` a class."""
+    """``[B, d]``: tokens of the conditions ``given[B, D]``, guided away from those ``without`` a class.
+
+    States are in float32 at least, whatever the head is in: the least noisy steps change less than a half can show.
+    """
     head, size = model.head, model.config.token_dim
     forward = forward_steps(schedule("cosine", TRAIN_STEPS, steps, "linspace"))
     original = torch.from_numpy(respacing(TRAIN_STEPS, steps, "linspace")).to(given.device)
-    x = normals(len(given), size).to(given)
+    wide = torch.promote_types(given.dtype, torch.float32)
+
+    def fresh() -> Tensor:
+        return normals(len(given), size).to(given.device, wide)
+
+    x = fresh()
     for t in range(steps, 0, -1):
-        at = original[t - 1 : t]
-        predicted = head(x, at, given)
+        at, seen = original[t - 1 : t], x.to(given.dtype)
+        predicted = head(seen, at, given).to(wide)
         if without is not None:
-            predicted = guided(predicted, head(x, at, without), scale, size)
+            predicted = guided(predicted, head(seen, at, without).to(wide), scale, size)
         mean, sd = kernel(predicted, x, forward, t)
-        x = mean + temperature * sd * normals(len(given), size).to(given) if t > 1 else mean
+        x = mean + temperature * sd * fresh() if t > 1 else mean
     return x

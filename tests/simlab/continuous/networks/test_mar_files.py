@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from argparse import Namespace
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,7 +16,7 @@ from safetensors.torch import load
 
 from simlab.continuous.networks.mar.files import SIZES, converted, load_kl16, load_mar
 from simlab.continuous.networks.mar.kl16 import Kl16
-from simlab.continuous.networks.mar.parallel import mask_schedule, sample_tokens
+from simlab.continuous.networks.mar.parallel import denoised, mask_schedule, sample_tokens
 from simlab.continuous.networks.mar.trunk import Mar, MarConfig
 from simlab.models.checkpoints import CheckpointError
 from tests.support.mar import (
@@ -229,3 +231,32 @@ def test_the_sampler(iterations: int, guidance: float, temperature: float, tmp_p
     assert used == taken
     assert np.isfinite(tokens).all()
     np.testing.assert_allclose(found.numpy(), tokens, rtol=1e-6, atol=1e-6 * np.abs(tokens).max())
+
+
+@pytest.mark.parametrize("guidance", [None, 2.0])
+def test_states_are_no_halves(guidance: float | None) -> None:
+    """Of a head that says 0, which is the same in every precision, so is what comes of the noise."""
+
+    def head(x: torch.Tensor, at: torch.Tensor, given: torch.Tensor) -> torch.Tensor:
+        assert x.dtype == given.dtype
+        return torch.cat([0 * x, 0 * x], dim=-1)
+
+    def drawn_by(dtype: torch.dtype) -> np.ndarray:
+        random = torch.Generator().manual_seed(3)
+        given = torch.zeros(20, SMALL.dim, dtype=dtype)
+        said = SimpleNamespace(head=head, config=SMALL)
+        return (
+            denoised(
+                said,  # type: ignore[arg-type]
+                given,
+                None if guidance is None else given,
+                guidance or 1.0,
+                partial(torch.randn, generator=random),
+                1.0,
+                20,
+            )
+            .double()
+            .numpy()
+        )
+
+    np.testing.assert_array_equal(drawn_by(torch.bfloat16), drawn_by(torch.float32))
