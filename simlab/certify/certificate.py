@@ -24,17 +24,19 @@ VERDICTS = {
 # 4 no row of two tokens, none certain of one at an end, and few vocabularies next to powers of two above 65,536, and
 # 5 seldom looked at the last position of eight or 32, and added up no counts by position or by how large a call is, and
 # 6 drew sizes by chance alone, and did not count by themselves the rows in which q lacks a class, and
-# 7 gave nearly all of the time of slow code to its largest shapes, and logits had no row certain of a token or of two
-BATTERY = 8
+# 7 gave nearly all of the time of slow code to its largest shapes, and logits had no row certain of a token or of two,
+# 8 no row that was there before, none with a likely token that is not nearly certain, few of three to five tokens, and
+# no draft from a few tokens of many, and two that are called in turn had one shape
+BATTERY = 9
 # Contracts with another number: servers are tried on texts; the rest had one more before, in which rows of a sequence
 # depend on all tokens before, trees have a nearly certain candidate, and top-k and top-p leave more than four tokens;
 # and trees two more since, with rows certain of what is no candidate, and nodes of the first token or the last, and
 # with branches as long as the position that is looked at; and candidates one more, with first ones that are refused;
 # and sequences, candidates, logits and drafters one more, where two or four tokens of few or of many may come
 OWN = (
-    {"completions": 2, "draft": 9}
-    | dict.fromkeys(("chain_logits", "chain_logits_joint", "decode", "verify_candidates"), 10)
-    | dict.fromkeys(("tree_parents", "tree_siblings"), 11)
+    {"completions": 2, "draft": 10}
+    | dict.fromkeys(("chain_logits", "chain_logits_joint", "decode", "verify_candidates"), 11)
+    | dict.fromkeys(("tree_parents", "tree_siblings"), 12)
 )
 OF_ALL = "TV: of all calls together"  # said where calls are counted by their number
 LISTED = 64  # outcomes of a failing case that are listed

@@ -32,6 +32,7 @@ EVERY = (
     Settings(0.5, 3, 0.9),
     Settings(1.0, 2, 0.72),  # where the order matters: top-p keeps more of the whole row than of what top-k has left
 )
+SHIFTS = 8  # by how much logits are shifted, at most
 CLEAR = 0.01  # how far sums of masses are from top_p, and masses from each other
 
 
@@ -72,9 +73,9 @@ class LogitsCase(BlocksCase):
         return self.logits(p), self.logits(q)
 
     def logits(self, rows: Array) -> Array:
-        """Logits of rows: shifted, for a softmax is the same after it; -inf where there is no mass."""
+        """Logits of rows: shifted, for a softmax is the same after it, and equal rows alike; -inf without mass."""
         with np.errstate(divide="ignore"):
-            return np.log(rows) + np.arange(len(rows))[:, None]
+            return np.log(rows) + (1 + rows.argmax(axis=1) % SHIFTS)[:, None]
 
     def script(self, where: str, name: str, calls: int) -> str | None:
         return None

@@ -353,12 +353,15 @@ class Region:
     def left_out(self, fault: Fault) -> bool:
         """Leave out a shape that the code under test says it does not take; not one that it has answered before."""
         index = fault.task.case
-        visit = self.visits[index]
-        asked = self._at(visit.at, visit.shape)
-        if fault.call or any(self._at(one.at, one.shape) == asked for one in self.visits.values() if one.calls):
+        visit, shapes = self.visits[index], self.drawing.shapes(index)
+        if fault.call >= len(shapes) or shapes[fault.call] in shapes[: fault.call]:
+            return False
+        shape = shapes[fault.call]
+        asked = self._at(visit.at, shape)
+        if any(self._at(one.at, one.shape) == asked for one in self.visits.values() if one.calls):
             return False
         self.visits.pop(index)
-        self.declined[visit.at].append(f"{visit.shape}: {fault.message}")
+        self.declined[visit.at].append(f"{shape}: {fault.message}")
         self.refused.add(asked)
         return True
 

@@ -1,7 +1,7 @@
 """A drawn block: drafts that are accepted nearly always up to a position, then a row that is hard.
 
 One of the rows before is often hard as well, at any distance: a coin that comes again has been looked at there, and
-what is left of it is no fair coin. And one beside them is often nearly certain of a token.
+what is left of it is no fair coin; sometimes both are one row. And one beside them is often nearly certain of a token.
 """
 
 from __future__ import annotations
@@ -18,14 +18,17 @@ from simlab.certify.contracts.events import Events
 from simlab.certify.shapes import rows
 from simlab.certify.shapes.events import (
     BEFORE,
-    CERTAIN,
     EXAMINED,
     FORCED,
     HALVES,
+    LACKING,
+    MASSES,
+    NARROW,
     NEXT,
     OF_KIND,
     ONE_OR_TWO,
     PAIR,
+    REPEATED,
     at,
     at_places,
     distance,
@@ -35,9 +38,10 @@ from simlab.certify.shapes.rows import Row
 
 SURE = 0.2  # the part of blocks with two certain drafts in turn, where a coin that is used twice is seen best
 AGAIN, AS_CERTAIN = 0.6, 2 / 3  # the part of blocks in which an earlier row is hard too, and of these with two certain
+AS_BEFORE, AT_ONCE = 0.25, 0.5  # of these the part where both rows are one, and of those where it is the one before
 CERTAINLY = 0.75  # the part of blocks in which a row before the one that is hard, or behind it, is nearly certain
 WHOLLY = 0.25  # of these the part in which it is certain
-HALF = 0.4  # of rows behind the one that is hard the part with two tokens instead
+HALF = 0.4  # of rows behind the one that is hard the part with a few tokens instead
 
 Place = tuple[int, Array]  # of an outcome, and the labels [V] of its tokens
 
@@ -46,9 +50,11 @@ Place = tuple[int, Array]  # of an outcome, and the labels [V] of its tokens
 class DrawnBlock:
     """A block, and the places that are looked at: ``at``, the next one, and one before, or ``None``.
 
-    ``kind`` says how q differs from p at the first of them; it is empty for the bonus. ``apart`` is how many positions
-    before it the other hard row is, 0 where there is none. ``beside`` is a place whose row is nearly certain,
-    certain, or of two tokens, with the name of that kind of events: a certain token has the label 0, two have 0 and 1.
+    ``kind`` says how q differs from p at the first of them, or that its row was there before; it is empty for most of
+    the bonus tokens. ``apart`` is how many positions
+    before it the other hard row is, 0 where there is none. ``beside`` is a place whose row has a likely token, is
+    nearly certain or certain, or has a few, with the name of that kind of events: a certain token has the label 0, one
+    of a few too, and the others 1.
     """
 
     block: Block
@@ -87,7 +93,7 @@ class RowMaker:
     kinds: Mapping[str, Callable[[Row, np.random.Generator], Array]] = field(default_factory=dict)
 
 
-ASKED = {kind: rows.HARD[kind] for kind in OF_KIND.values()}
+ASKED = {OF_KIND[name]: rows.HARD[OF_KIND[name]] for name in (LACKING, NARROW)}
 PLAIN = RowMaker(rows.any_row, rows.hard, rows.nearly, rows.halfway, certain=True, kinds=ASKED)
 FEW_BITS = RowMaker(rows.dyadic_row, rows.dyadic_hard, rows.same, rows.dyadic_halfway)  # for bfloat16 and float16
 # where a draft counts as the only one there could be
@@ -99,27 +105,35 @@ def drawn_block(
 ) -> DrawnBlock:
     """A block of gamma drafts over V tokens; where it mostly ends is drawn, and which rows it has."""
     wanted = maker.kinds.get(where.kind)
+    repeats = where.kind == OF_KIND[REPEATED]
     ends, one = _place(max(0, gamma - bool(wanted)), rng, where), maker.row(size, rng)
-    around = _around(ends, gamma, maker, rng)
+    ends = max(ends, min(gamma, int(repeats)))
+    around = _around(ends, gamma, maker, rng, repeats)
     anew = {ends, ends + 1, around.before, around.again, around.certain}
     p, q = np.empty((gamma + 1, size)), np.empty((gamma, size))
     labels, kinds = dict[int, Array](), dict[int, str]()
     special = _special(around.certain == ends + 1, maker.nearly, rng)
+    earlier = one
     for i in range(gamma + 1):
         of = maker.row(size, rng) if i in anew else rows.turned(one, int(rng.integers(size)))
+        earlier = of if i == around.again else earlier
+        if i == ends and around.same and not wanted:
+            of, kinds[i] = earlier, OF_KIND[REPEATED]
         if i == around.certain:
             of = SPECIAL[special](of, rng)
-        p[i], labels[i] = of.p, rows.labels_of_few(of) if i == around.certain and special in ONE_OR_TWO else of.labels
+        p[i], labels[i] = of.p, labels_of(special, of) if i == around.certain else of.labels
         if i == ends < gamma and wanted:
             kinds[i], q[i] = where.kind, wanted(of, rng)
         elif i < gamma and (i in around.sure or (i == around.certain and not (maker.alike and rng.random() < 0.5))):
-            kinds[i], q[i] = "two certain", rows.likeliest(of)
+            q[i] = rows.likeliest(of)
+            kinds.setdefault(i, "two certain")
         elif i == around.again:
             q[i] = maker.halfway(of, rng)
         elif i < ends:
             p[i], q[i] = maker.passed(of, ends, rng)
         elif i < gamma:
-            kinds[i], q[i] = maker.hard(of, rng)
+            kind, q[i] = maker.hard(of, rng)
+            kinds.setdefault(i, kind)
 
     def place(i: int | None) -> Place | None:
         return None if i is None or i > gamma else (i, labels[i])
@@ -135,18 +149,27 @@ def drawn_block(
     )
 
 
+def _heavier(mass: float) -> Callable[[Row, np.random.Generator], Row]:
+    return lambda of, rng: rows.with_heavy(mass, of)
+
+
 SPECIAL: dict[str, Callable[[Row, np.random.Generator], Row]] = {
-    CERTAIN: lambda of, rng: rows.nearly_certain(of),
+    **{name: _heavier(mass) for name, mass in MASSES.items()},
     FORCED: rows.wholly_certain,
-    HALVES: rows.two_alike,
+    HALVES: rows.half_and_half,
 }
 
 
+def labels_of(special: str, of: Row) -> Array:
+    """The labels ``[V]`` of a row of that kind."""
+    return rows.labels_of_few(of) if special in ONE_OR_TWO else of.labels
+
+
 def _special(behind: bool, nearly: bool, rng: np.random.Generator) -> str:
-    """Which row a place has beside the one where blocks mostly end; few blocks would pass one with two tokens."""
+    """Which row a place has beside the one where blocks mostly end; few blocks would pass one with a few tokens."""
     if behind and rng.random() < HALF:
         return HALVES
-    return FORCED if rng.random() < WHOLLY or not nearly else CERTAIN
+    return FORCED if rng.random() < WHOLLY or not nearly else str(rng.choice([*MASSES]))
 
 
 class _Around(NamedTuple):
@@ -156,18 +179,21 @@ class _Around(NamedTuple):
     again: int | None  # that one, where its row is hard as well
     certain: int | None  # one whose row is nearly certain of a token
     sure: set[int]  # two whose drafts are certain
+    same: bool  # whether the one where it ends has the row of that one
 
 
-def _around(ends: int, gamma: int, maker: RowMaker, rng: np.random.Generator) -> _Around:
-    """Which they are."""
-    hard = ends > 0 and rng.random() < AGAIN
-    before = ends - distance(ends, rng) if ends and (maker.alike or hard) else None
+def _around(ends: int, gamma: int, maker: RowMaker, rng: np.random.Generator, repeats: bool) -> _Around:
+    """Which they are; a row is one that was there before if it is asked for that, or now and then."""
+    hard = ends > 0 and (repeats or rng.random() < AGAIN)
+    same = hard and (repeats or rng.random() < AS_BEFORE)
+    apart = 1 if ends and same and rng.random() < AT_ONCE else distance(ends, rng) if ends else 0
+    before = ends - apart if ends and (maker.alike or hard) else None
     again, certain = before if hard else None, None
     if maker.certain and rng.random() < CERTAINLY:
         certain = _beside([i for i in range(ends) if i != again], ends, gamma, rng)
     if again is not None and rng.random() < AS_CERTAIN:
-        return _Around(before, again, certain, {again, ends})
-    return _Around(before, again, certain, {ends, ends + 1} if rng.random() < SURE else set())
+        return _Around(before, again, certain, {again, ends}, same)
+    return _Around(before, again, certain, {ends, ends + 1} if rng.random() < SURE else set(), same)
 
 
 def events_of(drawn: tuple[DrawnBlock, ...], starts: tuple[int, ...]) -> tuple[Events, ...]:
@@ -188,7 +214,7 @@ def events_of(drawn: tuple[DrawnBlock, ...], starts: tuple[int, ...]) -> tuple[E
         },
         PAIR: [(start, (block.at, block.next)) for block, start in both if block.next],
     }
-    apart = {EXAMINED: drawn[0].apart if len(drawn) == 1 else 0}
+    apart = dict.fromkeys((EXAMINED, REPEATED), drawn[0].apart if len(drawn) == 1 else 0)
     return tuple(
         at_places(
             name,

@@ -26,11 +26,13 @@ from simlab.certify.shapes.blocks import (
     FEW_BITS,
     PLAIN,
     POINTS,
+    SPECIAL,
     DrawnBlock,
     RowMaker,
     drawn_block,
     events_of,
     greedy,
+    labels_of,
 )
 from simlab.certify.shapes.copies import KeptArrays
 from simlab.certify.shapes.events import (
@@ -38,7 +40,9 @@ from simlab.certify.shapes.events import (
     FORCED,
     LAST,
     NEXT,
+    OF_KIND,
     PAIR,
+    REPEATED,
     Classify,
     at,
     at_each,
@@ -58,7 +62,11 @@ SEVERAL, WIDE = 8, 64  # tokens from which there are seven classes, and from whi
 GREEDY = 1 / 8  # the part of batches whose first sequence is greedy
 ENDED = 1 / 8  # the part of sequences that a token may end, where it is long enough before another does
 REFUSED = 1 / 2  # the part of candidates of which the first ones may be refused for certain
-GRAMMAR, OF_PLACES = 1 / 4, 1 / 3  # the part of sequences in which some tokens are certain, and about how many are
+REPEATING = 1 / 5  # the part of drafts of which some rows are those of the place before
+# the part of sequences in which some rows are certain of a token, or likely, or have a few, and about how many are
+GRAMMAR, OF_PLACES = 3 / 8, 1 / 3
+AS_MUCH_FORCED = 3  # times as often as another kind these are certain
+SPECIALLY = 1 / 8  # the part of candidates whose row is of such a kind
 
 Generator = np.random.Generator
 
@@ -126,7 +134,9 @@ def logits(layout: Layout, arrays: Arrays, shape: Shape, rng: Generator, where: 
     # top-p would take light tokens off a row that is nearly certain of another
     drawn = drawn_block(size, gamma, rng, replace(PLAIN, row=cut.row, nearly=cut.top_p == 1), where)
     p, q = ([cut.left(table[0]) for table in tables] for tables in (drawn.block.p, drawn.block.q))
-    given = (tuple(cut.given(row, rng)[None] for row in side) for side in (p, q))
+    given = [[cut.given(row, rng)[None] for row in side] for side in (p, q)]
+    if drawn.kind == OF_KIND[REPEATED]:  # what is cut off as well
+        given[0][drawn.at[0]] = given[0][drawn.at[0] - drawn.apart]
     raw_p, raw_q = (tuple(scaled(table**temperature) for table in tables) for tables in given)
     drawn = replace(drawn, block=Block(tuple(row[None] for row in p), tuple(row[None] for row in q), 0))
     name = f"{_described(shape, drawn)}, temperature {temperature:g}"
@@ -250,8 +260,18 @@ def candidates(shape: Shape, rng: Generator, where: Wanted = ANYTHING) -> Case:
     some = (rows.hard(of, rng) for _ in range(8))
     hard = ((kind, q) for kind, q in some if np.delete(q > 0, first).sum() >= 2 * (count - before))
     kind, q = next(hard, ("uniform", np.ones(size) / size))
-    events = at_places(EXAMINED, of.count, ((at(0, of.labels),),))
+    name, labels = EXAMINED, of.labels
+    if not before and rng.random() < SPECIALLY:
+        name = _special(rng)
+        of = SPECIAL[name](of, rng)
+        labels = labels_of(name, of)
+    events = at_places(name, of.count, ((at(0, labels),),))
     return CandidatesCase(str(shape), of.p, rows.behind(q, first), count, (events,), kinds=(kind,))
+
+
+def _special(rng: Generator) -> str:
+    """A kind of rows beside those that are looked at."""
+    return str(rng.choice([*SPECIAL, *[FORCED] * (AS_MUCH_FORCED - 1)]))
 
 
 def _refused(size: int, count: int, rng: Generator, where: Wanted) -> int:
@@ -264,30 +284,55 @@ def _refused(size: int, count: int, rng: Generator, where: Wanted) -> int:
     return int(rng.integers(most + 1)) if rng.random() < REFUSED else 0
 
 
+@dataclass(frozen=True, eq=False)
+class DrawnDraft(DraftCase):
+    """Rows that a drafter draws from, and whether some are those of the place before."""
+
+    kinds: tuple[str, ...] = ()
+
+
 def draft(shape: Shape, rng: Generator, where: Wanted = ANYTHING) -> Case:
     """Rows that a drafter draws from."""
     size, gamma = shape["V"], shape["gamma"]
     one = rows.any_row(size, rng)
-    every = [rows.turned(one, int(by)) for by in rng.integers(size, size=gamma)]
-    certain = _certain_places(gamma, rng)
-    q = np.stack([rows.likeliest(row) if i in certain else row.p for i, row in enumerate(every)])
-    looks = {i: at(i, row.labels) for i, row in enumerate(every) if i not in certain}
-    forced = {i: at(i, q[i] == 0) for i in sorted(certain)}
-    return DraftCase(str(shape), (positions(q),), _events_in_turn(looks, forced, one.count, rng, where))
+    turns = rng.integers(size, size=gamma)
+    again = _repeated_places(gamma, rng)
+    for i in again:
+        turns[i] = turns[i - 1]
+    every = [rows.turned(one, int(by)) for by in turns]
+    kind = _special(rng)
+    special = {i: SPECIAL[kind](every[i], rng) for i in _special_places(gamma, rng)}
+    q = np.stack([special.get(i, row).p for i, row in enumerate(every)])
+    looks = {i: at(i, row.labels) for i, row in enumerate(every) if i not in special}
+    others = {i: at(i, labels_of(kind, row)) for i, row in special.items()}
+    events = _events_in_turn(looks, kind, others, one.count, rng, where)
+    return DrawnDraft(str(shape), (positions(q),), events, kinds=("as before",) if again else ("rows",))
 
 
-def _certain_places(length: int, rng: Generator) -> frozenset[int]:
-    """Places whose row is certain of a token, as a grammar forces one: sometimes several, never all."""
+def _repeated_places(length: int, rng: Generator) -> list[int]:
+    """Places whose row is that of the place before: of some blocks about half."""
+    if rng.random() > REPEATING:
+        return []
+    return [i for i in range(1, length) if rng.random() < 0.5]
+
+
+def _special_places(length: int, rng: Generator) -> list[int]:
+    """Places whose row is of another kind, such as certain of a token, as a grammar forces one: never all."""
     if rng.random() > GRAMMAR:
-        return frozenset()
+        return []
     free = int(rng.integers(length))
-    return frozenset(np.flatnonzero(rng.random(length) < OF_PLACES).tolist()) - {free}
+    return [i for i in np.flatnonzero(rng.random(length) < OF_PLACES).tolist() if i != free]
 
 
 def _events_in_turn(
-    looks: Mapping[int, Classify], forced: Mapping[int, Classify], count: int, rng: Generator, where: Wanted
+    looks: Mapping[int, Classify],
+    kind: str,
+    others: Mapping[int, Classify],
+    count: int,
+    rng: Generator,
+    where: Wanted,
 ) -> tuple[Events, ...]:
-    """Of tokens by their places: one of them, the later one of two, both together, and each; of others none but one."""
+    """Of tokens by their places: one of them, the later one of two, both together, and each; and those of a kind."""
     places = list(looks)
     among = [place for place in where.up_to(max(places)) if place in looks]
     examined = int(rng.choice(among or places))
@@ -298,9 +343,9 @@ def _events_in_turn(
         one, other = places[first], places[first + apart]
         found.append(at_places(NEXT, count, ((looks[other],),), places=[other]))
         found.append(at_places(PAIR, count, ((looks[one], looks[other]),), other - one))
-        found.append(at_each(count, len(looks) + len(forced), looks))
-    if forced:
-        found.append(at_places(FORCED, count, ((look,) for look in forced.values()), places=forced))
+        found.append(at_each(count, len(looks) + len(others), looks))
+    if others:
+        found.append(at_places(kind, count, ((look,) for look in others.values()), places=others))
     return tuple(found)
 
 
@@ -309,13 +354,13 @@ class TurningModel:
     """After a prefix comes a row that is turned by its tokens, in their order: all have one law in classes.
 
     It is turned by all of them, by the last one, or by none. Only where old tokens do not turn it are they any guess at
-    the next: code that drafts from them is wrong there if it takes them for drawn from something else. At places that
-    are ``certain`` comes the likeliest token of the row, and no other.
+    the next: code that drafts from them is wrong there if it takes them for drawn from something else. ``others`` are
+    at some places instead, turned in the same way.
     """
 
     base: rows.Row
     steps: tuple[int, int, int]  # a turn is a times the one before, b times the token, and c; V and a have no divisor
-    certain: frozenset[int] = frozenset()
+    others: Mapping[int, rows.Row] = field(default_factory=dict)
 
     def __call__(self, prefix: Any) -> Array:
         """The row ``[V]`` after ``prefix``; as of other models, whatever holds whole numbers is welcome."""
@@ -326,11 +371,7 @@ class TurningModel:
 
     def _row(self, place: int) -> Array:
         """The row at a place, as it is before it is turned."""
-        return self._likeliest if place in self.certain else self.base.p
-
-    @cached_property
-    def _likeliest(self) -> Array:
-        return rows.likeliest(self.base)
+        return self.others.get(place, self.base).p
 
     def _turn(self, tokens: list[Any]) -> Any:
         """By how many places the row is turned after these tokens.
@@ -374,17 +415,9 @@ class TurningModel:
         """The last outcomes, and their turns at each place up to one: all places of the same ones are asked for."""
         return [(None, [])]
 
-    def label(self, place: int, tokens: Array) -> Array:
-        """The classes of tokens at a place, in the row that they were drawn from."""
-        return np.asarray(self.base.labels[self._unturned(place, tokens)])
-
-    def missed(self, place: int, tokens: Array) -> Array:
-        """Whether tokens at a place are others than the only one that there can be."""
-        return np.asarray(self._likeliest[self._unturned(place, tokens)] == 0)
-
-    def _unturned(self, place: int, tokens: Array) -> Array:
-        """Which tokens those at a place are in the row that is turned."""
-        return np.asarray((tokens[:, place] - self._turns(place, tokens)) % len(self.base.p))
+    def label(self, place: int, labels: Array, tokens: Array) -> Array:
+        """The classes of tokens at a place, by the labels ``[V]`` that they have in the row that is turned."""
+        return np.asarray(labels[(tokens[:, place] - self._turns(place, tokens)) % len(self.base.p)])
 
     def completed(self, tokens: Array, rng: Generator) -> Array:
         """``tokens[n, length]`` with draws in place of every -1."""
@@ -436,14 +469,15 @@ def decode(shape: Shape, rng: Generator, where: Wanted = ANYTHING) -> Case:
     """A sequence, which a token of the first row may end where others that do are rare."""
     size, length = shape["V"], shape["length"]
     turning = TURNING[int(rng.choice(len(TURNING), p=TURNED))](_prime_to(size, rng))
-    base, steps, certain = rows.any_row(size, rng), (*turning, int(rng.integers(size))), _certain_places(length, rng)
-    model = TurningModel(base, steps, certain)
-    looks = {i: partial(model.label, i) for i in range(length) if i not in certain}
-    forced = {i: partial(model.missed, i) for i in sorted(certain)}
-    ends = rng.random() < ENDED and size >= 2 * length and not certain
+    base, steps, kind = rows.any_row(size, rng), (*turning, int(rng.integers(size))), _special(rng)
+    special = dict.fromkeys(_special_places(length, rng), SPECIAL[kind](base, rng))
+    model = TurningModel(base, steps, special)
+    looks = {i: partial(model.label, i, base.labels) for i in range(length) if i not in special}
+    others = {i: partial(model.label, i, labels_of(kind, row)) for i, row in special.items()}
+    ends = rng.random() < ENDED and size >= 2 * length and not special
     eos = int(rng.choice(size, p=model.base.p)) if ends else None
     name = str(shape) if eos is None else f"{shape}, which token {eos} ends"
-    return DrawnDecode(name, model, length, _events_in_turn(looks, forced, base.count, rng, where), eos)
+    return DrawnDecode(name, model, length, _events_in_turn(looks, kind, others, base.count, rng, where), eos)
 
 
 def _prime_to(size: int, rng: Generator) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 
@@ -12,11 +12,13 @@ from simlab.certify.contracts.base import Case
 from simlab.certify.shapes.events import OF_KIND
 from simlab.certify.shapes.positions import ANYTHING, LAST_AND_NEXT, POSITIONS, Wanted
 from simlab.certify.shapes.ranges import MOST, Axis, Band, Ranges, Shape, numbers
+from simlab.certify.shapes.rows import classes
 from simlab.certify.shapes.turns import TwoInTurn
 
 Drawn = Callable[[Shape, np.random.Generator, Wanted], Case]  # what makes a drawn case, and what it looks at
 
-IN_TURN = 0.25  # the part of cases that are two in turn
+IN_TURN, OF_TWO_SHAPES = 0.25, 0.5  # the part of cases that are two in turn, and of these the part of another shape
+MOST_TIMES = 2  # as many numbers as the first shape the other one has at most
 AT_EDGES = 0.2  # the part of them that look at an edge, if their sequences reach one
 PURPOSE = 13  # of the generator of a drawn case, beside those of calls
 # of the axes, from a case to the next: of n cases, of a band or of one cell alone of up to 11 that have it, no gap is
@@ -85,13 +87,26 @@ class Drawing(Sequence[Case]):
             self._last = i, self._made(i)
         return self._last[1]
 
+    def shapes(self, i: int) -> tuple[Shape, ...]:
+        """The shapes of a drawn case, in the turn in which they are called: one, or two."""
+        case = self[i]
+        return (self.shape(i), case.other or self.shape(i)) if isinstance(case, TwoInTurn) else (self.shape(i),)
+
     def _made(self, i: int) -> Case:
-        """The drawn case of a number; some of those whose rows fit memory twice are two in turn."""
+        """The drawn case of a number; some of those whose rows fit memory twice are two in turn.
+
+        The other one may have the shape of the first case of the range, which was called by itself before: whoever
+        takes that has to take it here.
+        """
         shape, rng = self._drawn(i)
-        make = partial(self.make(self.range_of(i)), shape, rng, self._where(i, rng))
-        if numbers(self.axes, shape) > MOST // 2 or rng.random() > IN_TURN:
-            return make()
-        return TwoInTurn((make(), make()))
+        make, where, count = self.make(self.range_of(i)), self._where(i, rng), numbers(self.axes, shape)
+        if count > MOST // 2 or rng.random() > IN_TURN:
+            return make(shape, rng, where)
+        first = self._drawn(len(self.fixed) + (i - len(self.fixed)) % len(self.ranges))[0]
+        alike = classes(first["V"]) == classes(shape["V"]) and numbers(self.axes, first) <= MOST_TIMES * count
+        any_other = where == ANYTHING and alike and first != shape  # one that is looked for may not be there
+        other = first if any_other and rng.random() < OF_TWO_SHAPES else None
+        return TwoInTurn((make(shape, rng, where), make(other or shape, rng, where)), other)
 
     def _where(self, i: int, rng: np.random.Generator) -> Wanted:
         """What a drawn case looks at: what it was asked to, sometimes edges, or anything."""

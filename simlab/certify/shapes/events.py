@@ -11,23 +11,31 @@ import numpy as np
 from simlab.arrays import Array
 from simlab.certify.contracts.events import Events, Look, label_at
 from simlab.certify.shapes import rows
-from simlab.certify.shapes.rows import EASY, HEAVY, LAWS, certain_law
+from simlab.certify.shapes.rows import EASY, HEAVY, LAWS, law_with
 
 EXAMINED, NEXT, BEFORE, LAST = "the token looked at", "the next token", "an earlier token", "the last sequence"
 PAIR, NEIGHBOURS = PARTED = "both together", "neighbours in the batch"  # two tokens each
 BRANCH = "an earlier token of the branch"  # of a tree: the next one of the branch, or another
 CERTAIN = "a token that is nearly certain"  # next to the token looked at, or before it
-FORCED, HALVES = "a token that is certain", "one token of two"
-LACKING = "a token where q is p without a class"  # of those looked at: each draft is accepted with one probability
+LIKELY = "a token that is likely"  # there as well
+MASSES = {CERTAIN: rows.CERTAINTY, LIKELY: rows.LIKELIHOOD}  # of the heavy tokens of their rows
+FORCED, HALVES = "a token that is certain", "a token of a few"
+# of those looked at: where each draft is accepted with one probability, where there are few drafts, and where p and
+# mostly the draft are those of an earlier position
+LACKING, NARROW, REPEATED = (
+    "a token where q is p without a class",
+    "a token where q has few",
+    "a token whose row was there before",
+)
 # of kinds that tell a token or two from all others, what there is, and how often it comes
 ONE_OR_TWO = {
     BRANCH: (("the branch", "another"), (1 - EASY, EASY)),
     FORCED: (("it", "another"), (1.0, 0.0)),
-    HALVES: (("one", "the other", "neither"), (0.5, 0.5, 0.0)),
+    HALVES: (("one", "the others", "none of them"), (0.5, 0.5, 0.0)),
 }
 EACH = "each token, place by place"  # where all tokens of a call have the law of those looked at
-OF_KIND = {LACKING: rows.WITHOUT}  # how q differs from p there
-EVENTS = (EXAMINED, NEXT, BEFORE, LAST, *PARTED, BRANCH, CERTAIN, FORCED, HALVES, LACKING, EACH)
+OF_KIND = {LACKING: rows.WITHOUT, NARROW: rows.FEW_TOKENS, REPEATED: "an earlier row"}  # what there is at those
+EVENTS = (EXAMINED, NEXT, BEFORE, LAST, *PARTED, BRANCH, *MASSES, FORCED, HALVES, *OF_KIND, EACH)
 PLACES = 128  # that are counted one by one, at most
 CLASSES = {
     2: ("one half", "the other half"),
@@ -47,8 +55,8 @@ def law_of(name: str, count: int) -> Array:
     """The law of a kind of events, of tokens in so many classes."""
     if name in ONE_OR_TWO:
         return np.array(ONE_OR_TWO[name][1])
-    if name == CERTAIN:
-        return certain_law(count)
+    if name in MASSES:
+        return law_with(MASSES[name], count)
     if name not in PARTED:
         return LAWS[count]
     heavy = float(LAWS[count][HEAVY[count]])

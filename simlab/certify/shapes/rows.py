@@ -4,8 +4,8 @@ Every row of p gives its classes of tokens the same masses (``LAWS``). Two are p
 wrong: an *end*, such as the first token or the last tile, and a *part*, such as the indices that pass 16 bits. The
 others are a heavy token or a few, many light ones in two kinds, rare ones that q may never draw, and tokens without
 mass. Which token is in which is drawn for each row. So what comes out of shapes that are all different can be counted
-together, and compared with one law. Rows with a token that is nearly certain have a law of their own
-(:func:`nearly_certain`).
+together, and compared with one law. Rows with a token that is likely, or nearly certain, have laws of their own
+(:func:`with_heavy`).
 """
 
 from __future__ import annotations
@@ -32,10 +32,11 @@ DRAFTS = {  # masses of classes under q in rows that are hard: what p has more o
     ),
 }
 RARE = 5  # the class of rare tokens, of seven
-CERTAINTY = 61 / 64  # the mass of heavy tokens in a row that is nearly certain
+CERTAINTY, LIKELIHOOD = 61 / 64, 13 / 16  # the mass of heavy tokens in rows that are nearly certain, and in likely ones
 FEW, LEAST_KEPT = 1 / 4, 6  # the part of rows of which few tokens have mass, and how many at least: one of each class
 AT_AN_END = 1 / 2  # of the only tokens of a row the part that are the first of the vocabulary, or the last
 BOTH_ENDS = 3 / 4  # of two of which the first is so, the part where the other is the other end
+SEVERAL = (2, 2, 2, 3, 4, 5)  # only tokens of a row, as often as they are drawn
 EASY = 1 / 32  # the most that is rejected at a position before the one that is looked at
 
 
@@ -75,9 +76,9 @@ def any_row(size: int, rng: np.random.Generator) -> Row:
     return kept_row(round(exp(rng.uniform(log(LEAST_KEPT), log(size / 2)))), size, rng)
 
 
-def nearly_certain(of: Row) -> Row:
-    """The same row with :data:`CERTAINTY` of its mass in heavy tokens."""
-    return Row(_massed(of.labels, of.weights, certain_law(of.count)), of.labels, of.weights)
+def with_heavy(mass: float, of: Row) -> Row:
+    """The same row with so much of its mass in heavy tokens."""
+    return Row(_massed(of.labels, of.weights, law_with(mass, of.count)), of.labels, of.weights)
 
 
 def wholly_certain(of: Row, rng: np.random.Generator) -> Row:
@@ -85,12 +86,18 @@ def wholly_certain(of: Row, rng: np.random.Generator) -> Row:
     return _only(of, [_anywhere(of, rng)])
 
 
-def two_alike(of: Row, rng: np.random.Generator) -> Row:
-    """The same row with half of its mass in a token, the only one that is heavy, and half in another."""
+def half_and_half(of: Row, rng: np.random.Generator) -> Row:
+    """The same row with half of its mass in a token, the only one that is heavy, and half in another, or in a few.
+
+    No more tokens have mass than had, for a filter would cut them.
+    """
     first, other = _anywhere(of, rng), _anywhere(of, rng)
     if first in (0, len(of.p) - 1) and rng.random() < BOTH_ENDS:
         other = len(of.p) - 1 - first
-    return _only(of, [first, other if other != first else (first + 1) % len(of.p)])
+    count = min(int(rng.choice(SEVERAL)), int(np.count_nonzero(of.p)))
+    others = dict.fromkeys([other, *(_anywhere(of, rng) for _ in range(count - 2))])
+    others.pop(first, None)
+    return _only(of, [first, *(others or [(first + 1) % len(of.p)])])
 
 
 def _anywhere(of: Row, rng: np.random.Generator) -> int:
@@ -101,17 +108,19 @@ def _anywhere(of: Row, rng: np.random.Generator) -> int:
 
 
 def _only(of: Row, tokens: list[int]) -> Row:
-    """The same row with all of its mass in these tokens, alike; the first of them is heavy, and no other is."""
+    """The same row with all of its mass in the first of these tokens, which alone is heavy, or half of it, and half in
+    the others, alike."""
     heavy, labels, p = HEAVY[of.count], of.labels.copy(), np.zeros_like(of.p)
     labels[labels == heavy] = len(LAWS[of.count]) - 1
-    labels[tokens[0]], p[tokens] = heavy, 1 / len(tokens)
+    p[tokens[1:]] = 1 / (2 * max(1, len(tokens) - 1))
+    labels[tokens[0]], p[tokens[0]] = heavy, 1 / min(2, len(tokens))
     return Row(p, labels, of.weights)
 
 
-def certain_law(count: int) -> Array:
-    """The masses of so many classes in rows that are nearly certain of heavy tokens."""
+def law_with(mass: float, count: int) -> Array:
+    """The masses of so many classes where heavy tokens have so much of it."""
     law, heavy = LAWS[count], HEAVY[count]
-    return np.where(np.arange(count) == heavy, CERTAINTY, law * (1 - CERTAINTY) / (1 - law[heavy]))
+    return np.where(np.arange(count) == heavy, mass, law * (1 - mass) / (1 - law[heavy]))
 
 
 def turned(of: Row, by: int) -> Row:
@@ -172,8 +181,9 @@ def _massed(labels: Array, weights: Array, masses: Array) -> Array:
 
 
 def labels_of_few(of: Row) -> Array:
-    """Labels ``[V]`` of a row of which few tokens have mass: 0 of heavy ones, 1 of others, of the rest their number."""
-    return np.where(of.p > 0, of.labels != HEAVY[of.count], np.count_nonzero(of.p)).astype(np.int8)
+    """Labels ``[V]`` of a row of which few tokens have mass: 0 of heavy ones, 1 of others, of the rest the next."""
+    others = min(2, int(np.count_nonzero(of.p)))
+    return np.where(of.p > 0, of.labels != HEAVY[of.count], others).astype(np.int8)
 
 
 def likeliest(of: Row) -> Array:
@@ -219,6 +229,14 @@ def _certain(of: Row, rng: np.random.Generator) -> Array:
     return found
 
 
+def _of_few(of: Row, rng: np.random.Generator) -> Array:
+    """Two to five tokens alike, or as p has them: the likeliest, and others that p has as well."""
+    there, found = np.flatnonzero(of.p), np.zeros_like(of.p)
+    chosen = [int(of.p.argmax()), *there[rng.integers(len(there), size=int(rng.integers(1, 5)))].tolist()]
+    found[chosen] = of.p[chosen] if rng.random() < 0.5 else 1.0
+    return scaled(found)
+
+
 def _flat(of: Row, rng: np.random.Generator) -> Array:
     return np.full(len(of.p), 1 / len(of.p))
 
@@ -233,11 +251,12 @@ def _other(of: Row, rng: np.random.Generator) -> Array:
     return np.roll(of.p, int(rng.integers(1, len(of.p))))
 
 
-WITHOUT = "without a class"
+WITHOUT, FEW_TOKENS = "without a class", "few tokens"
 HARD = {
     "by classes": _by_classes,
     WITHOUT: _without,
     "certain": _certain,
+    FEW_TOKENS: _of_few,
     "flat": _flat,
     "tempered": _tempered,
     "another row": _other,
@@ -261,9 +280,13 @@ def dyadic_row(size: int, rng: np.random.Generator) -> Row:
 
 
 def dyadic_hard(of: Row, rng: np.random.Generator) -> tuple[str, Array]:
-    """As :func:`hard`, with a row of q that few bits hold: other masses of the classes of p, or one certain token."""
+    """As :func:`hard`, with a row of q that few bits hold: other masses of the classes of p, or one token or two."""
     if rng.random() < 0.25:
         return "certain", _certain(of, rng)
+    if rng.random() < 0.125:
+        found = np.zeros_like(of.p)
+        found[rng.choice(np.flatnonzero(of.p), 2, replace=False)] = 1 / 2
+        return FEW_TOKENS, found
     return "by classes", _massed(of.labels, of.weights, _template(of, rng))
 
 

@@ -31,7 +31,8 @@ MASSLESS = 0.2  # the part of nodes that have a candidate without mass
 BROAD = 0.3  # the part of trees most of whose nodes have one parent
 WHOLLY = 0.25  # the part of long branches with a node whose row is certain of the next token
 FINAL = 0.125  # the part of trees in which a candidate of the node looked at has a row that is certain of another token
-AT_AN_END = 0.25  # the part of trees in which the node looked at has the first token of the vocabulary, or the last
+# the part of trees in which the node looked at has the first token of the vocabulary, the last, or that of its parent
+RENAMED = 3 / 8
 MANY = 4  # children from which on a node is looked at
 OFF = float(law_of(BRANCH, 7)[1])  # the mass of all but the candidate at the earlier place that is looked at
 
@@ -189,8 +190,9 @@ def drawn_tree(size: int, nodes: int, rng: Generator, where: Wanted = ANYTHING) 
         children = np.flatnonzero(parents == node)
         if len(children):
             tokens[children] = _candidates(p[node], len(children), rng)
-    if rng.random() < AT_AN_END:
-        _renamed(tokens, parents == parents[spine[place]], spine[place], int(rng.choice([0, size - 1])))
+    if rng.random() < RENAMED:
+        parent = tokens[spine[max(0, place - 1)]]
+        _renamed(tokens, parents == parents[spine[place]], spine[place], int(rng.choice([0, size - 1, parent])))
     branch = [int(tokens[node]) for node in spine[1:]]
     for k in range(place):
         p[spine[k]] = rows.certainly(p[spine[k]], branch[k], place)

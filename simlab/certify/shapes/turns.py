@@ -1,4 +1,4 @@
-"""Two drawn cases of one shape that are called in turn: a row that is kept from the call before is another's."""
+"""Two drawn cases that are called in turn, mostly of one shape: what is kept from the call before is another's."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from simlab.certify.contracts.base import Case, Function
 from simlab.certify.contracts.blocks import Tokens
 from simlab.certify.contracts.events import Events
 from simlab.certify.shapes.events import of_both
+from simlab.certify.shapes.ranges import Shape
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,10 +20,11 @@ class TwoInTurn(Case):
     """Calls of two cases, the first of which is called first."""
 
     of: tuple[Case, Case]
+    other: Shape | None = None  # that of the second, where it has not that of the first
 
     @property
     def name(self) -> str:  # type: ignore[override]
-        return f"{self.of[0].name}, in turn with another"
+        return f"{self.of[0].name}, in turn with {self.other or 'another'}"
 
     @property
     def length(self) -> int:  # type: ignore[override]
@@ -35,9 +37,10 @@ class TwoInTurn(Case):
 
     @property
     def events(self) -> tuple[Events, ...]:  # type: ignore[override]
-        """The kinds that both have."""
+        """The kinds that both have, with as many outcomes."""
         first, second = ({events.name: events for events in case.events} for case in self.of)
-        return tuple(of_both(first[name], second[name]) for name in first if name in second)
+        both = (name for name in first if name in second and len(first[name].law) == len(second[name].law))
+        return tuple(of_both(first[name], second[name]) for name in both)
 
     def inputs(self, n: int, rng: np.random.Generator) -> tuple[Any, Any]:
         return self.of[0].inputs(n, rng), self.of[1].inputs(n, rng)

@@ -23,7 +23,7 @@ from simlab.certify.engine.tallies import Pool, Tally, Visit
 from simlab.certify.engine.tasks import Fault, Sample
 from simlab.certify.shapes import rows
 from simlab.certify.shapes.drawing import cells
-from simlab.certify.shapes.events import EXAMINED, LACKING
+from simlab.certify.shapes.events import EXAMINED, OF_KIND
 from simlab.certify.shapes.positions import Positions
 from simlab.certify.shapes.ranges import Ranges
 from simlab.certify.shapes.turns import TwoInTurn
@@ -404,16 +404,17 @@ def test_more_is_drawn_of_positions_whose_counts_look_odd(name: str, shape: str,
 
 
 @pytest.mark.exact
+@pytest.mark.parametrize("kind", OF_KIND)
 @pytest.mark.parametrize("positions", [None, Positions(6, 8)])
-def test_more_is_drawn_of_rows_whose_q_lacks_a_class_where_their_counts_look_odd(positions: Positions | None) -> None:
+def test_more_is_drawn_of_rows_of_a_kind_where_their_counts_look_odd(positions: Positions | None, kind: str) -> None:
     """Of those alone that add to them: of as many classes, and of the same precision."""
     region = region_of("V=2..64,gamma=9..30", "V=9..64,gamma=9,dtype=float16", name="chain_uniforms")
     for _ in range(3):
         call(region, asked_next(region), reference("chain_uniforms"), 0.001)
-    asked = _asked_of(region, positions.key if positions else WHOLE, 1e-9, 12, LACKING)
+    asked = _asked_of(region, positions.key if positions else WHOLE, 1e-9, 12, kind)
     looked = [next(_of_block(region.drawing[visit.index])) for visit in asked if visit.suspected]
     assert len(looked) == 6
-    assert {one.kind for one in looked} == {rows.WITHOUT}
+    assert {one.kind for one in looked} == {OF_KIND[kind]}
     assert min(visit.shape["V"] for visit in asked if visit.suspected) >= 8
     assert positions is None or all(one.at[0] in positions.up_to(one.at[0]) for one in looked)
 
