@@ -5,10 +5,11 @@ Rich is imported where it is used: ``simlab --help`` does without.
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -60,6 +61,32 @@ def check_writable(option: str, folder: Path) -> None:
             pass
     except OSError as error:
         raise UsageError(f"{option} {folder}: {error.strerror}; expected a folder that can be written") from None
+
+
+def check_manifest(option: str, folder: Path, key: str) -> None:
+    """Raise :class:`UsageError` where another command has left a manifest, without ``key``, that would be replaced."""
+    try:
+        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return  # none, or none that can be read
+    if isinstance(manifest, dict) and key not in manifest:
+        raise UsageError(f"{option} {folder}: manifest.json there is of another command; expected another folder")
+
+
+@contextmanager
+def holding(given: str, folder: Path) -> Iterator[None]:
+    """Hold the folder of an option, as it was ``given``; raises :class:`UsageError` where another command does, or nothing
+    can be held."""
+    from experiments.locks import Busy, locked
+
+    with ExitStack() as held:
+        try:
+            held.enter_context(locked(folder))
+        except Busy as error:
+            raise UsageError(f"{given}: {error}") from None
+        except OSError as error:
+            raise UsageError(f"{given}: {error.strerror}; expected a folder that can be locked") from None
+        yield
 
 
 @contextmanager

@@ -9,7 +9,16 @@ import typer
 
 from experiments.cli.options import Device, Models, Small
 from experiments.options import option, out_option
-from experiments.terminal import UsageError, check_writable, error_output, output, plain_table, print_text, wrong_usage
+from experiments.terminal import (
+    UsageError,
+    check_writable,
+    error_output,
+    holding,
+    output,
+    plain_table,
+    print_text,
+    wrong_usage,
+)
 
 
 def device_day_command(
@@ -30,7 +39,6 @@ def device_day_command(
     step has found is put beside that of the others at once, as NAME-...; one that fails stops no other. The same
     command goes on where it was. Exit status: 0 if all is done, 3 if something is left. Needs torch.
     """
-    from experiments.locks import Busy, locked
     from experiments.models.device_day import prepare, run_day, steps
     from experiments.models.session import check_device
 
@@ -47,15 +55,13 @@ def device_day_command(
         raise UsageError(f"--step {unknown[0]}: is no step; expected {', '.join(step.name for step in asked)}")
     errors = error_output()
     try:
-        with locked(folder):
+        with holding(f"--out {out}", folder):
             with wrong_usage("--models "):
                 prepare(folder, models)
             found = run_day(
                 [step for step in asked if not only or step.name in only],
                 name, folder, results, seconds, lambda step: print_text(errors, f"simlab: {step}"),
             )["steps"]  # fmt: skip
-    except Busy as error:
-        raise UsageError(f"--out {out}: {error}") from None
     except KeyboardInterrupt:
         print_text(errors, f"simlab: interrupted; what was found is in {results}, the same command goes on")
         return 130

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -15,6 +14,7 @@ from experiments.cli import large
 from experiments.options import option
 from experiments.terminal import (
     UsageError,
+    check_manifest,
     check_writable,
     error_output,
     output,
@@ -115,7 +115,7 @@ def _run(path: Path, out: Path | None, seeds: list[int], workers: int | None, sc
     try:
         with _pool(workers, scheduler, len(work)) as pool, progress_bar(counted=False) as progress:
             check_writable("--out", out)
-            _check_own(out)
+            check_manifest("--out", out, "spec")
             done = run_sweep(spec, work, out, pool, _Display(progress, spec, work))
     except Unreachable as error:
         raise UsageError(f"--scheduler {scheduler}: {error}") from None
@@ -136,18 +136,6 @@ def _run(path: Path, out: Path | None, seeds: list[int], workers: int | None, sc
         return _stopped("interrupted", out, status=130)
     _print(spec, work, done, out)
     return 0
-
-
-def _check_own(out: Path) -> None:
-    """Raise :class:`UsageError` where another command has left a manifest, which a run would replace by its own."""
-    try:
-        manifest = json.loads((out / "manifest.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return  # none, or none that can be read
-    if isinstance(manifest, dict) and "spec" not in manifest:
-        raise UsageError(
-            f"--out {out}: manifest.json there is of another command, as simlab verify; expected another folder"
-        )
 
 
 def _pool(workers: int | None, scheduler: str | None, cells: int) -> AbstractContextManager[Pool]:

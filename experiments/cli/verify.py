@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,8 +12,10 @@ from experiments.options import file_option, option, out_option, seed_option
 from experiments.terminal import (
     UsageError,
     check_copy,
+    check_manifest,
     check_writable,
     drawn,
+    holding,
     output,
     plain_table,
     print_text,
@@ -62,7 +64,21 @@ def verify_command(
         if _is_written(out.resolve(), copy.resolve()):
             raise UsageError(f"--json {copy}: has the name of a file that is written there; expected another")
         check_copy("--json", copy)
+    check_manifest("--out", out, "measured")
+    with holding(f"--out {out}", out):
+        return _decide(chosen, not (paper or claim), bool(claim) and not paper, out, seed, copy, old)
 
+
+def _decide(
+    chosen: list[str],
+    measure: bool,
+    single: bool,
+    out: Path,
+    seed: int,
+    copy: Path | None,
+    old: Mapping[str, tuple[str, str]] | None,
+) -> int:
+    """Decide the ``chosen`` claims and ``measure`` if asked for, print and draw; ``single`` where one may be named."""
     from experiments.results import write_json
     from experiments.verification.claims import with_parts
     from experiments.verification.pool import WorkerLost
@@ -83,7 +99,7 @@ def verify_command(
             progress.update(bar, description=done.name, completed=count, total=total)
 
         try:
-            document, seconds, gone = verify(ids, seed, out, not (paper or claim), show)
+            document, seconds, gone = verify(ids, seed, out, measure, show)
         except WorkerLost as error:
             print(f"simlab: {error}; nothing was written", file=sys.stderr)
             return 1
@@ -104,7 +120,7 @@ def verify_command(
     complete = _is_drawn(out) or drawn(out, "verify")
     if not complete:
         print_text(console, "the report could not be drawn; the verdicts are saved", "bold red")
-    pages = {"page": out / "claims" / f"{chosen[0]}.html"} if claim and len(claim) == 1 and not paper else {}
+    pages = {"page": out / "claims" / f"{chosen[0]}.html"} if single and len(chosen) == 1 else {}
     print_text(console, where(verdicts=out / "verdicts.json", report=out / "report.html", **pages))
     return 0 if complete and not failed else 1
 

@@ -40,18 +40,19 @@ function show() {
   if (kept || location.hash.startsWith("#?")) history.replaceState(null, "", location.pathname + (kept && "#?" + kept));
 }
 
-function read() {  // what the address asks for: some claims, or a place, which may be folded away
+function read() {  // what the address asks for: some claims, or a place, which may be folded away or not be asked for
   const place = document.getElementById(location.hash.slice(1));
   for (let fold = place?.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
-  place?.scrollIntoView();
+  if (place?.hidden) form.reset();
   const given = location.hash.startsWith("#?") ? location.hash.slice(2) : location.hash ? "" : location.search.slice(1);
   for (const [name, value] of new URLSearchParams(given)) if (form.elements[name]) form.elements[name].value = value;
-  if (given) form.scrollIntoView();
+  show();
+  if (place) place.hidden = false;
+  (place ?? (given && form))?.scrollIntoView?.();
 }
 
 form.hidden = false;
 form.addEventListener("input", show);
 form.addEventListener("submit", event => event.preventDefault());
-addEventListener("hashchange", () => { read(); show(); });
+addEventListener("hashchange", read);
 read();
-show();

@@ -15,6 +15,7 @@ REASONS: dict[str, str] = {
         "renewal theorem (limit of infinitely many sequences) and costs, not a statement about rows; for one "
         "table it is arithmetic on the law of steps"
     ),
+    "leviathan.expected-tokens.regions": "a chain of kinds of positions, and blocks of any length: roots and powers",
     "gsd.speed": "calls of sequences of any length: a coupling of positions; acceptance is gsd.theorem-1",
     "gsd.single-token": "a quotient of two masses, in which no other occurs: nothing to prove",
     "gsd.avoids-explosion": "one quotient, bounded by one term of its denominator",
@@ -121,6 +122,11 @@ PARTLY: dict[str, str] = {  # claims of which solvers prove a part: what is left
     "typical.law": "that the likeliest token is in A: the threshold is the exponential of an entropy",
     "cspd.prefill.raises": "that rates rise along the sequence: the normal distribution function",
     "scd.gumbel-repeats": "that the coupling has this probability: a race of exponentials, whose laws are volumes",
+    "pac.combined": "full trees, and either shape without a bonus token, which are enumerated",
+    "traversal.lossless": "siblings that are each drawn without those before it, which are enumerated",
+    "truncation.law": "its TV to p cut to A, which follows from the law",
+    "gsd.naive-lossy.explode": "that there are such rows, which are given",
+    "cspd.mixtures.aligned-components": "that tokens follow the mixture, and the bias with weights: normal densities",
     "candidates.eagle-2": (
         "trees of more than two nodes, longer sequences, V > 2 and rows with zeros: the ranking of products of draft "
         "probabilities makes many cells"

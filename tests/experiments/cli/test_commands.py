@@ -25,6 +25,7 @@ from rich.console import Console
 
 from experiments.cli import claims
 from experiments.cli.main import main, run_process
+from experiments.locks import locked
 from experiments.results import write_json
 from experiments.terminal import numbers_table, plain_math, plain_table
 from experiments.verification import pool
@@ -32,7 +33,7 @@ from experiments.verification.claims import with_parts
 from experiments.verification.pool import Done, Task
 from experiments.verification.verify import verify
 from simlab.rules import make_rule
-from tests.support.cli import simlab
+from tests.support.cli import simlab, usage_error
 from theory.acceptance import alpha
 from theory.claims import CLAIMS, VERDICTS, CheckFailed, Finding
 from theory.exact import acceptance, step_law
@@ -92,7 +93,7 @@ def test_a_counterexample_can_be_recomputed_from_the_file(document: dict[str, An
 def test_whole_files_are_written_and_nothing_else(verified: tuple[Path, Any]) -> None:
     folder, _ = verified
     names = {path.name for path in (folder / "results").iterdir()}
-    assert names == {"verdicts.json", "manifest.json", "report.html", "claims"}
+    assert names == {".lock", "verdicts.json", "manifest.json", "report.html", "claims"}
     assert (folder / "copy.json").read_bytes() == (folder / "results" / "verdicts.json").read_bytes()
 
 
@@ -101,13 +102,28 @@ def test_a_claim_decided_again_leaves_the_report_of_all_and_names_its_page(
 ) -> None:
     out = tmp_path / "results"
     shutil.copytree(verified[0] / "results", out)
+    (out / ".lock").unlink()
     before = {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in out.rglob("*") if path.is_file()}
     assert main(["verify", "--claim", "gsd.speed", "--out", str(out), "--seed", "3"]) == 0
     printed = capsys.readouterr().out
     assert str(out / "claims" / "gsd.speed.html") in printed
     assert "gsd.dynamic.centred" not in printed  # the table is of what was asked for
     assert {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in before} == before
-    assert len(before) == len([path for path in out.rglob("*") if path.is_file()])
+    assert len(before) == len([path for path in out.rglob("[!.]*") if path.is_file()])
+
+
+def test_verdicts_are_not_written_into_the_folder_of_a_run_or_where_another_verify_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A manifest says what a folder holds: a run's would be gone, and of two verify the last would win."""
+    write_json(tmp_path / "manifest.json", {"spec": {"name": "one"}})
+    given = ["verify", "--claim", "gsd.speed", "--out", str(tmp_path)]
+    assert "manifest.json there is of another command" in usage_error(given, capsys)
+    assert json.loads((tmp_path / "manifest.json").read_text()) == {"spec": {"name": "one"}}
+    (tmp_path / "manifest.json").unlink()
+    with locked(tmp_path):
+        assert f"--out {tmp_path}: {tmp_path} is in use by process" in usage_error(given, capsys)
+    assert [path.name for path in tmp_path.iterdir()] == [".lock"]
 
 
 def test_the_table_names_every_claim_and_verdict(verified: tuple[Path, Any], document: dict[str, Any]) -> None:
@@ -455,7 +471,7 @@ def test_a_worker_that_is_lost_is_told_and_nothing_is_written(
     claims = ["--claim", "gsd.accumulation", "--claim", "gsd.speed"]
     assert main(["verify", *claims, "--out", str(tmp_path)]) == 1
     assert "gsd." in capsys.readouterr().err
-    assert list(tmp_path.iterdir()) == []
+    assert [path.name for path in tmp_path.iterdir()] == [".lock"]
 
 
 WAITING = """
