@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -76,7 +76,7 @@ def _decide(
     out: Path,
     seed: int,
     copy: Path | None,
-    old: Mapping[str, tuple[str, str]] | None,
+    old: dict[str, tuple[str, str]] | None,
 ) -> int:
     """Decide the ``chosen`` claims and ``measure`` if asked for, print and draw; ``single`` where one may be named."""
     from experiments.results import write_json

@@ -214,9 +214,7 @@ def test_the_guide_tells_what_was_found() -> None:
     for told in (
         f"held against {len(rows)} (",
         f"{share(many)} were found ({100 * low:.1f} to {100 * high:.1f} %)",
-        f"{share(row for row in rows if row['single'])} whose gate is a single shape",
         f"0.15 or more it is {share(row for row in many if row['deviation'] >= 0.15)}.",
-        f"of `draft`, it is {share(row for row in many if row['number'] > 1085)}: that is the better estimate",
         f"one block {share(blocks)} were found, of trees and loops {share(others)}, of batches",
         f"of batches and logits {share(batches)}.",
         f"{sum(row['verdict'] == 'lossless' for row in many)} of the {len(many)} were `lossless`",

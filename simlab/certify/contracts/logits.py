@@ -32,7 +32,7 @@ EVERY = (
     Settings(0.5, 3, 0.9),
     Settings(1.0, 2, 0.72),  # where the order matters: top-p keeps more of the whole row than of what top-k has left
 )
-SHIFTS = 8  # by how much logits are shifted, at most
+SHIFTS, APART = 8, 13.0  # how logits are shifted: exp of the largest is no number in single precision
 CLEAR = 0.01  # how far sums of masses are from top_p, and masses from each other
 
 
@@ -75,7 +75,7 @@ class LogitsCase(BlocksCase):
     def logits(self, rows: Array) -> Array:
         """Logits of rows: shifted, for a softmax is the same after it, and equal rows alike; -inf without mass."""
         with np.errstate(divide="ignore"):
-            return np.log(rows) + (1 + rows.argmax(axis=1) % SHIFTS)[:, None]
+            return np.log(rows) + APART * (rows.argmax(axis=1) % SHIFTS)[:, None]
 
     def script(self, where: str, name: str, calls: int) -> str | None:
         return None

@@ -181,10 +181,10 @@ class Region:
         first = []
         self.most[[at for at in range(len(self.most)) if at not in self.own]] = FEW
         for at in range(len(self.slow)):
-            for _ in range(ceil(calls / CALLS)):
-                visit = self._new(at)
-                if visit:
-                    first.append(self._asked(visit, min(calls, CALLS)))
+            missing = ceil(calls / CALLS)
+            while missing and (visit := self._new(at)):
+                first.append(self._asked(visit, min(calls, CALLS)))
+                missing -= EXAMINED in {events.name for events in self.drawing[visit.index].events}
         yield first
         while again := [asked for asked in iter(self._again, None) if asked]:
             yield again
@@ -326,7 +326,8 @@ class Region:
         """Take in the counts of a batch."""
         visit = self.visits[found.task.case]
         visit.calls += found.calls
-        self._plan(visit, found.task.number, found.calls - found.task.calls)
+        of_those = found.calls if EXAMINED in found.names else 0  # calls that are evidence of a range
+        self._plan(visit, found.task.number, of_those - found.task.calls)
         self.seconds[visit.at] += found.seconds
         self.widening += found.seconds * visit.widens
         self.calls[visit.at] += found.calls
@@ -361,8 +362,9 @@ class Region:
         if any(self._at(one.at, one.shape) == asked for one in self.visits.values() if one.calls):
             return False
         self.visits.pop(index)
-        self.declined[visit.at].append(f"{shape}: {fault.message}")
-        self.refused.add(asked)
+        if asked not in self.refused:  # it may come again, in turn with others
+            self.declined[visit.at].append(f"{shape}: {fault.message}")
+            self.refused.add(asked)
         return True
 
     def _count(self, visit: Visit, name: str, seen: Array) -> float:

@@ -64,7 +64,7 @@ class DrawnBlock:
     kind: str = ""
     apart: int = 0
     beside: tuple[str, Place] | None = None
-    greedy: bool = False  # whether each token is certain; then none is looked at
+    greedy: bool = False  # whether each token is certain; then one beside is looked at alone
 
     @property
     def places(self) -> tuple[Place, ...]:
@@ -95,7 +95,12 @@ class RowMaker:
 
 ASKED = {OF_KIND[name]: rows.HARD[OF_KIND[name]] for name in (LACKING, NARROW)}
 PLAIN = RowMaker(rows.any_row, rows.hard, rows.nearly, rows.halfway, certain=True, kinds=ASKED)
-FEW_BITS = RowMaker(rows.dyadic_row, rows.dyadic_hard, rows.same, rows.dyadic_halfway)  # for bfloat16 and float16
+FEW_BITS = RowMaker(  # for bfloat16 and float16
+    *(rows.dyadic_row, rows.dyadic_hard, rows.same, rows.dyadic_halfway),
+    certain=True,
+    nearly=False,
+    kinds={rows.FEW_TOKENS: rows.dyadic_few},
+)
 # where a draft counts as the only one there could be
 POINTS = RowMaker(rows.any_row, rows.point, rows.certain, lambda of, rng: rows.likeliest(of), alike=False, certain=True)
 
@@ -106,8 +111,7 @@ def drawn_block(
     """A block of gamma drafts over V tokens; where it mostly ends is drawn, and which rows it has."""
     wanted = maker.kinds.get(where.kind)
     repeats = where.kind == OF_KIND[REPEATED]
-    ends, one = _place(max(0, gamma - bool(wanted)), rng, where), maker.row(size, rng)
-    ends = max(ends, min(gamma, int(repeats)))
+    ends, one = _place(min(gamma, int(repeats)), max(0, gamma - bool(wanted)), rng, where), maker.row(size, rng)
     around = _around(ends, gamma, maker, rng, repeats)
     anew = {ends, ends + 1, around.before, around.again, around.certain}
     p, q = np.empty((gamma + 1, size)), np.empty((gamma, size))
@@ -199,13 +203,14 @@ def _around(ends: int, gamma: int, maker: RowMaker, rng: np.random.Generator, re
 def events_of(drawn: tuple[DrawnBlock, ...], starts: tuple[int, ...]) -> tuple[Events, ...]:
     """What is counted of blocks whose tokens begin at ``starts``: all blocks together, each kind where there is one."""
     count = rows.classes(drawn[0].block.vocabulary)
-    both = [(block, start) for block, start in zip(drawn, starts, strict=True)]
+    every = list(zip(drawn, starts, strict=True))
+    both = [(block, start) for block, start in every if not block.greedy]
     kinds: dict[str, list[tuple[int, tuple[Place, ...]]]] = {  # where a block begins, and places of it
         EXAMINED: [(start, (block.at,)) for block, start in both],
         NEXT: [(start, (block.next,)) for block, start in both if block.next],
         BEFORE: [(start, (block.before,)) for block, start in both if block.before],
         **{
-            kind: [(start, (block.beside[1],)) for block, start in both if block.beside and block.beside[0] == kind]
+            kind: [(start, (block.beside[1],)) for block, start in every if block.beside and block.beside[0] == kind]
             for kind in SPECIAL
         },
         **{
@@ -233,7 +238,9 @@ def greedy(size: int, gamma: int, rng: np.random.Generator) -> DrawnBlock:
     best = rng.integers(size, size=gamma + 1)
     drafted = np.where(rng.random(gamma) < 0.75, best[:-1], rng.integers(size, size=gamma))
     p, q = (tuple(np.eye(1, size, int(token)) for token in side) for side in (best, drafted))
-    return DrawnBlock(Block(p, q, 0), (0, np.zeros(size, np.int8)), None, None, greedy=True)
+    place = int(rng.integers(gamma + 1))
+    beside = FORCED, (place, (np.arange(size) != best[place]).astype(np.int8))
+    return DrawnBlock(Block(p, q, 0), (0, np.zeros(size, np.int8)), None, None, beside=beside, greedy=True)
 
 
 def _beside(earlier: list[int], ends: int, gamma: int, rng: np.random.Generator) -> int | None:
@@ -243,14 +250,15 @@ def _beside(earlier: list[int], ends: int, gamma: int, rng: np.random.Generator)
     return int(rng.choice(earlier)) if earlier else None
 
 
-def _place(last: int, rng: np.random.Generator, where: Wanted) -> int:
+def _place(least: int, last: int, rng: np.random.Generator, where: Wanted) -> int:
     """Where a block mostly ends: at once, late, at the last place, next to a power of two, or anywhere.
 
     At one of some positions, if it is asked for and there are any.
     """
-    if where.up_to(last):
-        return int(rng.choice(where.up_to(last)))
+    among = [place for place in where.up_to(last) if place >= least]
+    if among:
+        return int(rng.choice(among))
     powers = 1 << int(rng.integers(0, max(1, last.bit_length())))
     choices = (0, last, last - 1, powers + int(rng.integers(-1, 2)), int(rng.integers(last + 1)))
     chosen = choices[int(rng.choice(len(choices), p=(0.15, 0.2, 0.15, 0.15, 0.35)))]
-    return min(last, max(0, chosen))
+    return min(last, max(least, chosen))

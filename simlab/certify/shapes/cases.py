@@ -219,7 +219,7 @@ def _drawn_blocks(
 ) -> tuple[DrawnBlock, ...]:
     """A block for each sequence, a few that differ, in any turn; one at least has all drafts of the shape.
 
-    The first sequence is sometimes a greedy one.
+    One sequence is sometimes a greedy one.
     """
     size, gamma, count = shape["V"], shape["gamma"], shape.batch
     kinds = [drawn_block(size, gamma, rng, maker, where)]
@@ -232,18 +232,19 @@ def _drawn_blocks(
     rng.shuffle(turn)
     found = tuple(kinds[k] for k in turn)
     if count > 1 and rng.random() < GREEDY:
-        return (greedy(size, found[0].block.gamma, rng), *found[1:])
+        k = int(rng.integers(count))
+        return (*found[:k], greedy(size, found[k].block.gamma, rng), *found[k + 1 :])
     return found
 
 
 def _events_of(drawn: tuple[DrawnBlock, ...], rng: Generator) -> tuple[Events, ...]:
-    """All sequences together but greedy ones, the last one, and pairs."""
+    """All sequences together, the last one that is not greedy, and pairs."""
     ends = np.cumsum([len(one.block.p) for one in drawn]).tolist()
-    looked = [(one, end - len(one.block.p)) for one, end in zip(drawn, ends, strict=True) if not one.greedy]
-    found = events_of(*zip(*looked, strict=True))
+    every = [(one, end - len(one.block.p)) for one, end in zip(drawn, ends, strict=True)]
+    found = events_of(*zip(*every, strict=True))
     if len(drawn) == 1:
         return found
-    looks = [at(start + one.at[0], one.at[1]) for one, start in looked]
+    looks = [at(start + one.at[0], one.at[1]) for one, start in every if not one.greedy]
     count = rows.classes(drawn[0].block.vocabulary)
     return (*found, at_places(LAST, count, ((looks[-1],),)), *pairs_of(looks, count, rng))
 

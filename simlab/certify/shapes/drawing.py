@@ -18,7 +18,6 @@ from simlab.certify.shapes.turns import TwoInTurn
 Drawn = Callable[[Shape, np.random.Generator, Wanted], Case]  # what makes a drawn case, and what it looks at
 
 IN_TURN, OF_TWO_SHAPES = 0.25, 0.5  # the part of cases that are two in turn, and of these the part of another shape
-MOST_TIMES = 2  # as many numbers as the first shape the other one has at most
 AT_EDGES = 0.2  # the part of them that look at an edge, if their sequences reach one
 PURPOSE = 13  # of the generator of a drawn case, beside those of calls
 # of the axes, from a case to the next: of n cases, of a band or of one cell alone of up to 11 that have it, no gap is
@@ -95,18 +94,23 @@ class Drawing(Sequence[Case]):
     def _made(self, i: int) -> Case:
         """The drawn case of a number; some of those whose rows fit memory twice are two in turn.
 
-        The other one may have the shape of the first case of the range, which was called by itself before: whoever
-        takes that has to take it here.
+        The other one may have the sizes of the first case of the range, where it has no more numbers and is in the same
+        ranges; but the batch of this one, for a call is an outcome of a range however many sequences it has.
         """
         shape, rng = self._drawn(i)
         make, where, count = self.make(self.range_of(i)), self._where(i, rng), numbers(self.axes, shape)
         if count > MOST // 2 or rng.random() > IN_TURN:
             return make(shape, rng, where)
-        first = self._drawn(len(self.fixed) + (i - len(self.fixed)) % len(self.ranges))[0]
-        alike = classes(first["V"]) == classes(shape["V"]) and numbers(self.axes, first) <= MOST_TIMES * count
-        any_other = where == ANYTHING and alike and first != shape  # one that is looked for may not be there
-        other = first if any_other and rng.random() < OF_TWO_SHAPES else None
+        other = self._other(i, shape) if where == ANYTHING and rng.random() < OF_TWO_SHAPES else None
         return TwoInTurn((make(shape, rng, where), make(other or shape, rng, where)), other)
+
+    def _other(self, i: int, shape: Shape) -> Shape | None:
+        """Another shape for the second of two in turn, if there is one."""
+        first = dict(self._drawn(len(self.fixed) + (i - len(self.fixed)) % len(self.ranges))[0].sizes)
+        found = Shape(tuple((first | {name: size for name, size in shape.sizes if name == "batch"}).items()))
+        few = numbers(self.axes, found) <= numbers(self.axes, shape) and classes(found["V"]) == classes(shape["V"])
+        there = all((found in one) == (shape in one) for one in self.ranges)
+        return found if few and there and found != shape else None
 
     def _where(self, i: int, rng: np.random.Generator) -> Wanted:
         """What a drawn case looks at: what it was asked to, sometimes edges, or anything."""

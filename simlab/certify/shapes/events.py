@@ -121,17 +121,22 @@ def pairs_of(looks: Sequence[Classify], count: int, rng: np.random.Generator) ->
     return (at_places(NEIGHBOURS, count, ((looks[b], looks[b + apart]) for b in firsts), apart),)
 
 
-def of_both(first: Events, second: Events) -> Events:
-    """The same kind of events of two cases that are called in turn; their distance is that of both, if it is one."""
-    halves = Half(0), Half(1)
+def of_halves(both: Sequence[Events | None]) -> Events:
+    """One kind of events of two cases that are called in turn, or of one of them; their distance, if it is one."""
+    found = [(Half(k), events) for k, events in enumerate(both) if events]
     groups = tuple(
         tuple(replace(look, label=partial(_of_half, look, half)) for look in group)
-        for half, events in zip(halves, (first, second), strict=True)
+        for half, events in found
         for group in events.groups
     )
-    distance = first.distance if first.distance == second.distance else 0
-    places = (*first.places, *second.places) if first.places and second.places else ()
-    return Events(first.name, first.law, groups, distance=distance, parts=first.parts, places=places)
+    first, apart = found[0][1], {events.distance for _, events in found}
+    places = tuple(place for _, events in found for place in events.places)
+    return Events(
+        *(first.name, first.law, groups),
+        distance=first.distance if len(apart) == 1 else 0,
+        parts=first.parts,
+        places=places if len(places) == len(groups) else (),
+    )
 
 
 class Half:

@@ -33,6 +33,7 @@ WHOLLY = 0.25  # the part of long branches with a node whose row is certain of t
 FINAL = 0.125  # the part of trees in which a candidate of the node looked at has a row that is certain of another token
 # the part of trees in which the node looked at has the first token of the vocabulary, the last, or that of its parent
 RENAMED = 3 / 8
+BY_DEPTH = 0.5  # the part of trees whose nodes are in the order of their depth
 MANY = 4  # children from which on a node is looked at
 OFF = float(law_of(BRANCH, 7)[1])  # the mass of all but the candidate at the earlier place that is looked at
 
@@ -243,7 +244,7 @@ def _candidates(row: Array, count: int, rng: Generator) -> Array:
 
 
 def _parents(size: int, nodes: int, rng: Generator, least: int = 0) -> tuple[Array, list[int]]:
-    """The parent of every node, in the order of their depth, and the nodes of the branch that is followed.
+    """The parent of every node, in the order of their depth or any, and the nodes of the branch that is followed.
 
     It is at least so long, if there are as many nodes.
     """
@@ -260,7 +261,13 @@ def _parents(size: int, nodes: int, rng: Generator, least: int = 0) -> tuple[Arr
     depths = [0] * nodes
     for node in range(1, nodes):
         depths[node] = depths[parents[node]] + 1
-    order = sorted(range(nodes), key=lambda node: (depths[node], rng.random()))
+    if rng.random() < BY_DEPTH:
+        order = sorted(range(nodes), key=lambda node: (depths[node], rng.random()))
+    else:  # any in which parents come first
+        when = [0.0] * nodes
+        for node in range(1, nodes):
+            when[node] = when[parents[node]] + rng.random()
+        order = sorted(range(nodes), key=when.__getitem__)
     number = {node: k for k, node in enumerate(order)}
     return np.array([-1 if node == 0 else number[parents[node]] for node in order]), [
         number[k] for k in range(depth + 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,7 @@ from simlab.arrays import Array
 from simlab.certify.contracts.base import Case, Function
 from simlab.certify.contracts.blocks import Tokens
 from simlab.certify.contracts.events import Events
-from simlab.certify.shapes.events import of_both
+from simlab.certify.shapes.events import EXAMINED, of_halves
 from simlab.certify.shapes.ranges import Shape
 
 
@@ -37,10 +38,16 @@ class TwoInTurn(Case):
 
     @property
     def events(self) -> tuple[Events, ...]:  # type: ignore[override]
-        """The kinds that both have, with as many outcomes."""
-        first, second = ({events.name: events for events in case.events} for case in self.of)
-        both = (name for name in first if name in second and len(first[name].law) == len(second[name].law))
-        return tuple(of_both(first[name], second[name]) for name in both)
+        """The kinds that either has; the token looked at if both have it, for what is told of it is of all calls."""
+        every = dict.fromkeys(events.name for case in self.of for events in case.events)
+        having = {name: [self._of(k, name) for k in (0, 1)] for name in every}
+        return tuple(of_halves(having[name]) for name in every if name != EXAMINED or all(having[name]))
+
+    def _of(self, half: int, name: str) -> Events | None:
+        """Events of a half; of places that are counted one by one those of the first, where the other has others."""
+        found = [next((events for events in case.events if events.name == name), None) for case in self.of]
+        first, own = found[0], found[half]
+        return own if own and (not first or len(own.law) == len(first.law)) else None
 
     def inputs(self, n: int, rng: np.random.Generator) -> tuple[Any, Any]:
         return self.of[0].inputs(n, rng), self.of[1].inputs(n, rng)
@@ -63,3 +70,6 @@ class TwoInTurn(Case):
 
     def call_arguments(self, inputs: Any, i: int) -> dict[str, Any]:
         return self.of[i % 2].call_arguments(inputs[i % 2], i)
+
+    def once(self, contract: str, given: Sequence[str], uniforms: Sequence[float]) -> tuple[str, ...]:
+        return self.of[0].once(contract, given, uniforms)

@@ -426,6 +426,42 @@ def _of_block(case: Any) -> Iterator[Any]:
 
 
 @pytest.mark.exact
+def test_a_shape_that_is_declined_is_told_once_however_often_it_comes_in_turn_with_others() -> None:
+    """The sizes of the first shape of a range come again, as those of the second of two."""
+    region = region_of("V=20..60,gamma=3..9")
+    first = region.drawing.shape(region.drawing.number(0, 0))
+    assert region.left_out(Fault(Sample(*asked_next(region)), "declines", "not this one", 0))
+    again = 0
+    for _ in range(300):
+        asked = asked_next(region)
+        if first in region.drawing.shapes(asked[0])[1:]:
+            again += 1
+            assert region.left_out(Fault(Sample(*asked), "declines", "not this one", 1))
+            assert asked[0] not in region.visits
+        else:
+            call(region, asked, verifier(), 0.001)
+    assert again >= 3
+    assert region.declined[0] == [f"{first}: not this one"]
+    assert region.evidence_of(0).seen
+
+
+@pytest.mark.exact
+def test_of_two_in_turn_the_second_one_that_fails_is_no_shape_that_was_answered() -> None:
+    region = region_of("V=20,gamma=3")
+    assert not region.left_out(Fault(Sample(*asked_next(region)), "declines", "not this one", 1))
+
+
+@pytest.mark.exact
+@pytest.mark.parametrize("seed", range(8))
+def test_calls_that_are_asked_for_of_a_range_are_evidence_of_it(seed: int) -> None:
+    """Of candidates some cases look at a row of another kind alone."""
+    region = searched(reference("verify_candidates"), "V=50,K=3", 3 * CALLS, seed, "verify_candidates")
+    assert region.pools[("range", 0), EXAMINED, 7].calls >= 3 * CALLS
+    assert region.evidence_of(0).seen
+    assert region.planned[0][7] == region.pools[("range", 0), EXAMINED, 7].calls
+
+
+@pytest.mark.exact
 def test_own_shapes_have_their_half_of_the_time_also_while_others_look_odd() -> None:
     region = region_of("V=7,gamma=1", *cells(CONTRACTS["verify"].axes, {"V": 64, "gamma": 8}))
     asked_next(region)
