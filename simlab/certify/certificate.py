@@ -25,8 +25,8 @@ VERDICTS = {
 # 5 seldom looked at the last position of eight or 32, and added up no counts by position or by how large a call is, and
 # 6 drew sizes by chance alone, and did not count by themselves the rows in which q lacks a class, and
 # 7 gave nearly all of the time of slow code to its largest shapes, and logits had no row certain of a token or of two,
-# 8 no row that was there before, none with a likely token that is not nearly certain, few of three to five tokens, and
-# no draft from a few tokens of many, and two that are called in turn had one shape
+# 8 no row that was there before, none with a likely token that is not nearly certain, few of three to five tokens, no
+# draft from a few tokens of many, greedy sequences in the first place alone, and one shape for two in turn
 BATTERY = 9
 # Contracts with another number: servers are tried on texts; the rest had one more before, in which rows of a sequence
 # depend on all tokens before, trees have a nearly certain candidate, and top-k and top-p leave more than four tokens;

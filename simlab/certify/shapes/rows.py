@@ -285,7 +285,10 @@ def dyadic_hard(of: Row, rng: np.random.Generator) -> tuple[str, Array]:
         return "certain", _certain(of, rng)
     if rng.random() < 0.125:
         return FEW_TOKENS, dyadic_few(of, rng)
-    return "by classes", _massed(of.labels, of.weights, _template(of, rng))
+    found = _massed(of.labels, of.weights, _template(of, rng))
+    if found.sum() != 1:  # a row of a few tokens has not all classes
+        return "certain", likeliest(of)
+    return "by classes", found
 
 
 def dyadic_few(of: Row, rng: np.random.Generator) -> Array:
