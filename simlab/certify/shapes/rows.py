@@ -292,9 +292,10 @@ def dyadic_hard(of: Row, rng: np.random.Generator) -> tuple[str, Array]:
 
 
 def dyadic_few(of: Row, rng: np.random.Generator) -> Array:
-    """A row of q of two tokens alike, both of which p has."""
-    found = np.zeros_like(of.p)
-    found[rng.choice(np.flatnonzero(of.p), 2, replace=False)] = 1 / 2
+    """A row of q of two tokens alike, both of which p has, or of the only one."""
+    there, found = np.flatnonzero(of.p), np.zeros_like(of.p)
+    count = min(2, len(there))
+    found[rng.choice(there, count, replace=False)] = 1 / count
     return found
 
 
