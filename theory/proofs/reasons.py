@@ -124,8 +124,6 @@ PARTLY: dict[str, str] = {  # claims of which solvers prove a part: what is left
     "scd.gumbel-repeats": "that the coupling has this probability: a race of exponentials, whose laws are volumes",
     "pac.combined": "full trees, and either shape without a bonus token, which are enumerated",
     "traversal.lossless": "siblings that are each drawn without those before it, which are enumerated",
-    "truncation.law": "its TV to p cut to A, which follows from the law",
-    "gsd.naive-lossy.explode": "that there are such rows, which are given",
     "cspd.mixtures.aligned-components": "that tokens follow the mixture, and the bias with weights: normal densities",
     "candidates.eagle-2": (
         "trees of more than two nodes, longer sequences, V > 2 and rows with zeros: the ranking of products of draft "

