@@ -75,8 +75,7 @@ def check_manifest(option: str, folder: Path, key: str) -> None:
 
 @contextmanager
 def holding(given: str, folder: Path) -> Iterator[None]:
-    """Hold the folder of an option, as it was ``given``; raises :class:`UsageError` where another command does, or nothing
-    can be held."""
+    """Hold the folder of an option, as it was ``given``; raises :class:`UsageError` where another command does."""
     from experiments.locks import Busy, locked
 
     with ExitStack() as held:
