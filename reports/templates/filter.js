@@ -43,11 +43,13 @@ function show() {
 function read() {  // what the address asks for: some claims, or a place, which may be folded away or not be asked for
   const place = document.getElementById(location.hash.slice(1));
   for (let fold = place?.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
-  if (place?.hidden) form.reset();
+  if (place?.hidden) {
+    form.reset();
+    for (const row of all) row.hidden = false;  // at once: what appears above it later would push it away
+  }
   const given = location.hash.startsWith("#?") ? location.hash.slice(2) : location.hash ? "" : location.search.slice(1);
   for (const [name, value] of new URLSearchParams(given)) if (form.elements[name]) form.elements[name].value = value;
   show();
-  if (place) place.hidden = false;
   (place ?? (given && form))?.scrollIntoView?.();
 }
 
