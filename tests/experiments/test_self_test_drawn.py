@@ -208,12 +208,15 @@ def test_the_guide_tells_what_was_found() -> None:
     guide = " ".join((Path(simlab.certify.__file__).parent / "README.md").read_text("utf-8").split())
     many = [row for row in rows if not row["single"]]  # whose gate is not a single shape
     low, high = wilson(sum(row["found"] for row in many), len(many))
+    before = kept["before"]  # of the battery before
+    least, most = wilson(before["found"], before["count"])
     batches = [row for row in many if row["contract"].startswith(("verify_batch", "batch", "flat", "chain_logits"))]
     others = [row for row in many if row["contract"].startswith(("tree", "decode"))]
     blocks = [row for row in many if row not in batches and row not in others]
     for told in (
         f"held against {len(rows)} (",
         f"{share(many)} were found ({100 * low:.1f} to {100 * high:.1f} %)",
+        f"{before['found']:,} of {before['count']:,} were found ({100 * least:.1f} to {100 * most:.1f} %)",
         f"0.15 or more it is {share(row for row in many if row['deviation'] >= 0.15)}.",
         f"one block {share(blocks)} were found, of trees and loops {share(others)}, of batches",
         f"of batches and logits {share(batches)}.",

@@ -263,14 +263,14 @@ def candidates(shape: Shape, rng: Generator, where: Wanted = ANYTHING) -> Case:
     kind, q = next(hard, ("uniform", np.ones(size) / size))
     name, labels = EXAMINED, of.labels
     if not before and rng.random() < SPECIALLY:
-        name = _special(rng)
+        name = _kind(rng)
         of = SPECIAL[name](of, rng)
         labels = labels_of(name, of)
     events = at_places(name, of.count, ((at(0, labels),),))
     return CandidatesCase(str(shape), of.p, rows.behind(q, first), count, (events,), kinds=(kind,))
 
 
-def _special(rng: Generator) -> str:
+def _kind(rng: Generator) -> str:
     """A kind of rows beside those that are looked at."""
     return str(rng.choice([*SPECIAL, *[FORCED] * (AS_MUCH_FORCED - 1)]))
 
@@ -301,7 +301,7 @@ def draft(shape: Shape, rng: Generator, where: Wanted = ANYTHING) -> Case:
     for i in again:
         turns[i] = turns[i - 1]
     every = [rows.turned(one, int(by)) for by in turns]
-    kind = _special(rng)
+    kind = _kind(rng)
     special = {i: SPECIAL[kind](every[i], rng) for i in _special_places(gamma, rng)}
     q = np.stack([special.get(i, row).p for i, row in enumerate(every)])
     looks = {i: at(i, row.labels) for i, row in enumerate(every) if i not in special}
@@ -470,7 +470,7 @@ def decode(shape: Shape, rng: Generator, where: Wanted = ANYTHING) -> Case:
     """A sequence, which a token of the first row may end where others that do are rare."""
     size, length = shape["V"], shape["length"]
     turning = TURNING[int(rng.choice(len(TURNING), p=TURNED))](_prime_to(size, rng))
-    base, steps, kind = rows.any_row(size, rng), (*turning, int(rng.integers(size))), _special(rng)
+    base, steps, kind = rows.any_row(size, rng), (*turning, int(rng.integers(size))), _kind(rng)
     special = dict.fromkeys(_special_places(length, rng), SPECIAL[kind](base, rng))
     model = TurningModel(base, steps, special)
     looks = {i: partial(model.label, i, base.labels) for i in range(length) if i not in special}

@@ -36,7 +36,7 @@ CERTAINTY, LIKELIHOOD = 61 / 64, 13 / 16  # the mass of heavy tokens in rows tha
 FEW, LEAST_KEPT = 1 / 4, 6  # the part of rows of which few tokens have mass, and how many at least: one of each class
 AT_AN_END = 1 / 2  # of the only tokens of a row the part that are the first of the vocabulary, or the last
 BOTH_ENDS = 3 / 4  # of two of which the first is so, the part where the other is the other end
-SEVERAL = (2, 2, 2, 3, 3, 5)  # only tokens of a row, as often as they are drawn: few bits hold their masses
+A_FEW = (2, 2, 2, 3, 3, 5)  # only tokens of a row, as often as they are drawn: few bits hold their masses
 EASY = 1 / 32  # the most that is rejected at a position before the one that is looked at
 
 
@@ -94,7 +94,7 @@ def half_and_half(of: Row, rng: np.random.Generator) -> Row:
     first, other = _anywhere(of, rng), _anywhere(of, rng)
     if first in (0, len(of.p) - 1) and rng.random() < BOTH_ENDS:
         other = len(of.p) - 1 - first
-    count = min(int(rng.choice(SEVERAL)), int(np.count_nonzero(of.p)))
+    count = min(int(rng.choice(A_FEW)), int(np.count_nonzero(of.p)))
     drawn = dict.fromkeys([other, *(_anywhere(of, rng) for _ in range(count - 2))])
     others = [token for token in drawn if token != first] or [(first + 1) % len(of.p)]
     return _only(of, [first, *others[: 1 << (len(others).bit_length() - 1)]])
