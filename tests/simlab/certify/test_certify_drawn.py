@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import deepcopy
 from types import SimpleNamespace
 from typing import Any
@@ -80,6 +81,31 @@ def _eight_siblings(p: Array, tokens: Array, parents: Array, coins: Array, coin:
         path.append(int(tokens[took]))
 
 
+def _unverified(where: Callable[[Array, Array, Array, int], bool]) -> Function:
+    """Speculative sampling that keeps a draft whatever the coin ``where`` p, q, the drafts and its position say."""
+
+    def verify(p: Array, q: Array, drafts: Array, rng: np.random.Generator) -> list[int]:
+        coins = [-1.0 if where(p, q, drafts, i) else rng.random() for i in range(len(drafts))]
+        return speculated(p, q, drafts, coins.__getitem__, lambda i: rng.random())
+
+    return verify
+
+
+def _after_another_shape() -> Function:
+    """The same in the first call after one with rows of another shape."""
+    last: list[tuple[int, ...]] = [()]
+
+    def verify(p: Array, q: Array, drafts: Array, rng: np.random.Generator) -> list[int]:
+        before, last[0] = last[0], p.shape
+        return _unverified(lambda *at: before != last[0])(p, q, drafts, rng)  # type: ignore[no-any-return]
+
+    return verify
+
+
+def _tokens(row: Array) -> int:
+    return int(np.count_nonzero(row))
+
+
 Wrong = tuple[str, str, Function, int]  # contract, shapes, and how many of them are drawn
 # What is wrong in all cases of its shapes, for half of the kinds of rows by TV 0.1 or more.
 OF_SHAPES: dict[str, Wrong] = {
@@ -128,6 +154,18 @@ IN_SOME_CASES: dict[str, Wrong] = {  # what is wrong in a part of its shapes tha
         implementation("drafts unverified", FEW_TOKENS, "verify"),
         64,
     ),
+    "another shape before": ("verify", "V=100..300,gamma=2..6", _after_another_shape(), 96),
+    **{
+        name: ("verify", "V=100..300,gamma=2..6", _unverified(where), 96)
+        for name, where in {
+            "a draft as the one before": lambda p, q, drafts, i: i > 0 and drafts[i] == drafts[i - 1],
+            "a draft as any before": lambda p, q, drafts, i: drafts[i] in drafts[:i],
+            "a row as the one before": lambda p, q, drafts, i: i > 0 and (p[i] == p[i - 1]).all(),
+            "a likely token": lambda p, q, drafts, i: 0.6 < p[i].max() < 0.9,
+            "few drafts": lambda p, q, drafts, i: 2 <= _tokens(q[i]) <= 5 < _tokens(p[i]),
+            "three to five tokens": lambda p, q, drafts, i: 3 <= _tokens(p[i]) <= 5,
+        }.items()
+    },
     "certain tokens": ("draft", "V=300,gamma=9", implementation("the token before repeated", FEW_TOKENS, "draft"), 64),
 }
 
