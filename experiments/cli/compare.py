@@ -14,6 +14,7 @@ from experiments.terminal import (
     advancing,
     check_writable,
     error_output,
+    holding,
     numbers_table,
     output,
     print_text,
@@ -80,7 +81,6 @@ def compare_command(
     check_kind(model, rows, vectors, drafts=drafts)
 
     from experiments.kept import remove_empty
-    from experiments.locks import locked
     from experiments.models.compare import Comparison, Outcome, Request, compare, sizes, table
     from experiments.models.grid import write_grid
     from experiments.models.own import load_models
@@ -122,7 +122,7 @@ def compare_command(
             request = Request(names, count, run.batch, batches, run.seed, sampling, data, settings)
             asked, done = comparison(loaded, request), 0
             until = [n * len(asked.draws) for n in sizes(count)]  # images until each table
-            with locked(out), advancing(total=until[0]) as advance:
+            with holding(f"--out {out}", out), advancing(total=until[0]) as advance:
 
                 def watch(what: str, n: int = 0) -> None:
                     nonlocal done

@@ -39,15 +39,15 @@ class TwoInTurn(Case):
     @property
     def events(self) -> tuple[Events, ...]:  # type: ignore[override]
         """The kinds that either has; the token looked at if both have it, for what is told of it is of all calls."""
-        every = dict.fromkeys(events.name for case in self.of for events in case.events)
-        having = {name: [self._of(k, name) for k in (0, 1)] for name in every}
-        return tuple(of_halves(having[name]) for name in every if name != EXAMINED or all(having[name]))
-
-    def _of(self, half: int, name: str) -> Events | None:
-        """Events of a half; of places that are counted one by one those of the first, where the other has others."""
-        found = [next((events for events in case.events if events.name == name), None) for case in self.of]
-        first, own = found[0], found[half]
-        return own if own and (not first or len(own.law) == len(first.law)) else None
+        first, second = ({events.name: events for events in case.events} for case in self.of)
+        found = []
+        for name in first | second:
+            one, other = first.get(name), second.get(name)
+            if one and other and len(one.law) != len(other.law):  # counted place by place, and longer
+                other = None
+            if name != EXAMINED or (one and other):
+                found.append(of_halves((one, other)))
+        return tuple(found)
 
     def inputs(self, n: int, rng: np.random.Generator) -> tuple[Any, Any]:
         return self.of[0].inputs(n, rng), self.of[1].inputs(n, rng)
