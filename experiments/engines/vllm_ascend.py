@@ -2,8 +2,8 @@
 
 ``simlab certify experiments/engines/vllm_ascend.py:scored --contract flat_exponential --arrays torch`` certifies the
 usual verification, ``:blockwise`` the block verification that is turned on by ``enable_block_verify``, ``:unscored``
-with ``flat_tokens`` drafts without q. The file is that of the sources in ``$VLLM_ASCEND_SOURCE``. Pinned memory, which
-a CPU has not, is left out.
+with ``flat_tokens`` drafts without q. The file is that of the installed package, or of the sources in
+``$VLLM_ASCEND_SOURCE``. Pinned memory, which a CPU has not, is left out.
 """
 
 from __future__ import annotations
