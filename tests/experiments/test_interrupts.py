@@ -100,13 +100,6 @@ def fail_after(things: list[Dropping]) -> None:
     raise RuntimeError("no compiled object yet")
 
 
-def test_what_a_library_raises_before_a_dropped_interrupt_comes_back_is_the_interrupt() -> None:
-    with pytest.raises(KeyboardInterrupt), lasting_interrupts():
-        fail_after([Dropping()])
-    with pytest.raises(RuntimeError), lasting_interrupts():
-        fail_after([])
-
-
 def test_an_interrupt_dropped_in_a_compiler_ends_a_command_with_its_line_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,4 +1,4 @@
-"""Files of results: whole or not there, wherever they are asked for."""
+"""Files of results: whole or not there, wherever they are asked for; and the journal a long command goes on from."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from experiments.journal import Journal
 from experiments.results import write_table, write_text
 from experiments.terminal import UsageError, check_copy
 
@@ -46,3 +47,39 @@ def test_names_of_tables_need_not_be_text(tmp_path: Path) -> None:
     path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/x\xff.parquet"))
     write_table(path, pd.DataFrame({"a": [1]}))
     assert path.stat().st_size
+
+
+# The journal of a long command --------------------------------------------------------------------------------------
+
+
+def test_what_was_kept_is_read_again_without_a_line_that_was_cut_off(tmp_path: Path) -> None:
+    path = tmp_path / "out" / "journal.jsonl"
+    first = Journal(path, {"seed": 0})
+    assert first.earlier == []
+    assert not path.exists()
+    first.add([1, "one"])
+    first.add({"two": 2.5})
+    path.write_text(path.read_text() + '{"three')
+    second = Journal(path, {"seed": 0})
+    assert second.earlier == [[1, "one"], {"two": 2.5}]
+    second.add(3)
+    assert Journal(path, {"seed": 0}).earlier == [[1, "one"], {"two": 2.5}, 3]
+    second.close()
+    assert not path.exists()
+
+
+def test_one_that_was_killed_while_it_began_is_empty(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    path.write_text('{"se')
+    journal = Journal(path, {"seed": 0})
+    journal.add(1)
+    assert Journal(path, {"seed": 0}).earlier == [1]
+
+
+@pytest.mark.parametrize("text", ['{"seed": 1}\n2\n', "no JSON\n", "\n"])
+def test_that_of_another_command_is_refused_and_left_alone(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "journal.jsonl"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=r"journal.jsonl holds what was found when a command that asked otherwise"):
+        Journal(path, {"seed": 0})
+    assert path.read_text() == text

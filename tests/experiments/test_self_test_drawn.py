@@ -29,6 +29,7 @@ from simlab.mutants.gated.deviations import ENOUGH, deviation
 from simlab.mutants.gated.gates import GATES
 
 FEW = ("verify", "draft")
+GUIDE = " ".join((Path(simlab.certify.__file__).parent / "README.md").read_text("utf-8").split())
 
 
 def a_row(found: bool, fault: str = "a", verdict: str = "inconclusive", **more: Any) -> dict[str, Any]:
@@ -67,14 +68,6 @@ def test_what_is_drawn_deviates_and_depends_on_its_number_alone() -> None:
     for one in ones:
         assert CONTRACTS[one.contract].fits(CONTRACTS[one.contract].faults[one.fault], GATES[one.gate])
         assert deviation(one.fault, GATES[one.gate], one.contract).tv >= ENOUGH
-
-
-@pytest.mark.parametrize(
-    ("found", "count", "low", "high"), [(0, 10, 0, 0.2775), (5, 10, 0.2366, 0.7634), (10, 10, 0.7225, 1)]
-)
-def test_wilson_s_interval(found: int, count: int, low: float, high: float) -> None:
-    """Brown, Cai and DasGupta, Statistical Science 16, 2001: z = 1.96."""
-    assert wilson(found, count) == pytest.approx((low, high), abs=1e-4)
 
 
 def test_shares_are_told_with_the_worst_first() -> None:
@@ -184,7 +177,6 @@ def share(rows: Iterable[dict[str, Any]]) -> str:
 
 @pytest.mark.exact
 def test_the_guide_tells_the_numbers_of_today_s_batteries() -> None:
-    guide = " ".join((Path(simlab.certify.__file__).parent / "README.md").read_text("utf-8").split())
     families = {
         "trees": ("tree_parents", "tree_siblings"),
         "`decode`": ("decode",),
@@ -196,7 +188,7 @@ def test_the_guide_tells_the_numbers_of_today_s_batteries() -> None:
     numbers = {what: {battery_of(name) for name in names} for what, names in families.items()}
     told = ", ".join(f"{number} for {what}" for what, (number,) in numbers.items())
     (rest,) = {battery_of(name) for name in others}
-    assert f"{told}, and {rest} for all others." in guide
+    assert f"{told}, and {rest} for all others." in GUIDE
 
 
 @pytest.mark.exact
@@ -205,7 +197,6 @@ def test_the_guide_tells_what_was_found() -> None:
     kept = json.loads(Path(self_test_drawn.__file__).with_name("drawn.json").read_text("utf-8"))
     rows, right = kept["rows"], kept["right"]
     assert all(row["battery"] == battery_of(row["contract"]) for row in rows), "the guide calls it today's"
-    guide = " ".join((Path(simlab.certify.__file__).parent / "README.md").read_text("utf-8").split())
     many = [row for row in rows if not row["single"]]  # whose gate is not a single shape
     low, high = wilson(sum(row["found"] for row in many), len(many))
     before = kept["before"]  # of the battery before
@@ -226,6 +217,6 @@ def test_the_guide_tells_what_was_found() -> None:
         f"{right['verdicts']['lossless']} came to `lossless`",
         f"{right['since']:,} of these runs are of today's battery",
     ):
-        assert told in guide, told
+        assert told in GUIDE, told
     assert right["alarms"] == 0
     assert 1 - 0.05 ** (1 / right["runs"]) < 0.001  # as the guide says

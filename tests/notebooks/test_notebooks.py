@@ -42,11 +42,6 @@ def this_interpreter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MPLBACKEND", raising=False)  # figures are drawn as JupyterLab draws them
 
 
-def test_there_are_notebooks() -> None:
-    papers = {"base_rule", "cspd", "gsd", "lantern", "sjd", "sjd_pac"}
-    assert {path.stem for path in NOTEBOOKS} >= papers | {"at_scale", "proofs_for_all_rows"}
-
-
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=[path.stem for path in NOTEBOOKS])
 def test_a_notebook_is_saved_as_it_was_written_and_has_a_proof_that_breaks(path: Path) -> None:
     notebook = read(path)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -128,16 +126,6 @@ def test_a_case_is_called_the_smallest_only_where_a_smaller_one_was_found(
         assert ("A case that fails</h2>" in text) != smallest
 
 
-@pytest.mark.slow
-def test_it_is_drawn_from_the_file_alone(certificates: dict[str, Certificate], tmp_path: Path) -> None:
-    text = page(tmp_path, certificates["lossy"])
-    (tmp_path / "certificate.html").unlink()
-    command = [sys.executable, "-P", "-m", "reports", str(tmp_path), "certify"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert (tmp_path / "certificate.html").read_text(encoding="utf-8") == text
-
-
 EXACT, ACCEPTED = 0.0123, Acceptance(kept=0.53, within=0.026, most=0.52, matching=0.4, cases=14, enumerated=2)
 
 
@@ -204,15 +192,3 @@ def test_own_shapes_that_were_not_seen_are_named_and_a_failure_has_a_command(
     assert "raises &lt;b&gt;" in text
     assert 'id="where"' not in text
     assert not (tmp_path / "reproduce.py").exists()
-
-
-def test_a_page_of_an_earlier_certificate_is_drawn_without_shapes(
-    certificates: dict[str, Certificate], tmp_path: Path
-) -> None:
-    page(tmp_path, certificates["lossless"])
-    path = tmp_path / "certificate.json"
-    document = json.loads(path.read_text(encoding="utf-8"))
-    for name in ("battery", "shapes", "edge", "again"):
-        del document[name]
-    path.write_text(json.dumps(document), encoding="utf-8")
-    assert 'id="where"' not in build(tmp_path).read_text(encoding="utf-8")

@@ -154,13 +154,6 @@ def test_a_measurement_that_cannot_be_read_is_told(measured: Path, tmp_path: Pat
     assert FILE in built.pages
 
 
-def test_all_that_comes_along_can_be_read() -> None:
-    found = read_measured()
-    for document in (*found.devices.values(), *found.comparisons.values()):
-        assert document["versions"]["simlab"]
-        assert document["device"]
-
-
 @pytest.mark.slow
 def test_comparisons_that_come_along_are_drawn_where_nothing_was_compared(tmp_path: Path) -> None:
     built = site.build(empty(tmp_path))

@@ -14,7 +14,6 @@ import pytest
 from experiments.measurements import candidates, codebook, digits, digits_pac, small_processes
 from experiments.verification import measurements, pool, verify
 from experiments.verification.pool import Done, Task
-from reports.data.files import Unreadable
 from reports.figures.plot_style import RULE_STYLES, rule_style
 from reports.pages import article
 from reports.pages.report import build, papers
@@ -161,18 +160,6 @@ def test_article_and_poster_are_written_and_typeset_where_there_is_a_latex(resul
             path.write_text(text.replace(r"\begin{document}", r"\nothing\begin{document}"))
             with pytest.raises(ValueError, match="Undefined control sequence"):
                 article.typeset(path)
-
-
-def test_a_measurement_that_cannot_be_read_is_named(results: Path, tmp_path: Path) -> None:
-    shutil.copytree(results, tmp_path / "copy")
-    path = tmp_path / "copy" / "steps.parquet"
-    path.write_bytes(path.read_bytes()[:100])
-    with pytest.raises(Unreadable, match=r"steps\.parquet .*`simlab verify`"):
-        build(tmp_path / "copy")
-    path.unlink()
-    with pytest.raises(FileNotFoundError) as missing:
-        build(tmp_path / "copy")
-    assert missing.value.filename == str(path)
 
 
 def test_every_rule_has_one_look_in_all_figures(results: Path) -> None:

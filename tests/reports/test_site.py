@@ -125,9 +125,8 @@ def test_figures_that_another_spec_has_no_numbers_for_leave_the_site_whole(tmp_p
     save_study(tmp_path / "others", "relabel")
     assert site.build(tmp_path, [tmp_path / "mine", tmp_path / "others"]).problems == []
     text = Page(tmp_path / "studies" / "tree.html").text
-    assert "The figures of this study cannot be drawn: they are for the spec of this name" in text
-    assert "The tables of this study" not in text  # it is the same reason
-    assert "All settings" in text
+    assert text.count("cannot be drawn") == 1  # of figures and tables it is the same reason
+    assert "cannot be made" not in text
     with pytest.raises(ValueError, match="NA"):
         study_pages.study(Run("tree", "", spec.written | {"title": spec.title}, {}, table, tmp_path), published())
 
@@ -136,7 +135,7 @@ def test_a_table_that_cannot_be_made_leaves_the_figures() -> None:
     table = table_of("lengths").drop(columns="loglik_std")
     made = study_pages.study(Run("lengths", "", {}, {}, table, Path()), published())
     assert len(made.pictures) == len(STUDIES["lengths"].figures)
-    assert made.note == "The tables of this study cannot be made: the table has no column loglik_std."
+    assert "loglik_std" in made.note
 
 
 def test_a_run_called_as_another_page_does_not_say_what_stands_there(tmp_path: Path) -> None:

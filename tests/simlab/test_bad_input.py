@@ -46,6 +46,8 @@ from simlab.statistics import (
     ProportionTest,
     Sequential,
     TwoSampleG,
+    clustered,
+    estimate,
     mean_interval,
     paired,
     proportion_interval,
@@ -279,7 +281,7 @@ STATISTICS: Bad = [
     (lambda law: GTest(law), {"law": ([0.5, 0.4], [[0.5, 0.5]])}),
     (G.p_value, {"counts": ([1, 2], [1, 2, -1], {0: 1, "x": -1}, [1, 2, 0.5], [1, 2, NAN], [0, 0, 0])}),
     (G.p_value, {"counts": ([[1, 0, 0], [1, 1, 0]],)}),
-    (GTest([0.5, 0.5, 0, 0]).p_value, {"counts": ([5, 5, 1, -1],)}),
+    (GTest([0.5, 0.5, 0, 0]).p_value, {"counts": ([5, 5, 1, -1], [5, 5, INF, 0])}),
     (partial(G.power_against, 100, 0.01), {"wrong": ([0.5, 0.5], [0.5, 0.5, 0.5])}),
     (partial(G.detectable, 100), {"level": (1.0, 0.0, "0.1")}),
     (partial(G.detectable, level=0.01), {"n": (0,)}),
@@ -356,16 +358,22 @@ OF_SEVERAL: list[tuple[Callable[[], Any], tuple[str, ...]]] = [  # and what a me
         (partial(law, "speculative", HALF, HALF), ("rule", "'speculative'", "expected a Rule"))
         for law in (acceptance, step_law)
     ),
+    (partial(step_law, SPECULATIVE, EXACT, EXACT, drawn=HALF), ("p and drawn", "fractions")),
+    (partial(acceptance, SPECULATIVE, HALF, HALF, drawn=THREE), ("p ", "(2,)", "drawn (3,)")),
     *(
         (call, ())
         for call in (
-            *(partial(TwoSampleG().p_value, [1, 2], other) for other in ({0: 1}, [1, 2, 3], [0, 0], [3, -2])),
+            *(partial(TwoSampleG().p_value, [1, 2], other) for other in ({0: 1}, [1, 2, 3], [0, 0], [3, -2], [1, INF])),
             *(
                 partial(call, 11, 10)
                 for call in (ProportionTest(0.5).p_value, partial(proportion_interval, confidence=0.9))
             ),
-            *(partial(ProportionTest(0.5).p_value, count, 10) for count in (2.5, float("nan"))),
+            *(partial(ProportionTest(0.5).p_value, count, 10) for count in (2.5, NAN, "x", None, F(1, 2))),
+            *(partial(ask, value) for ask in (estimate, G.p_value) for value in ({"a": None}, 1j, [None, 1j, 2])),
+            *(partial(MeanTest, 0.5, *bounds) for bounds in ((None, 1), (0, [1]), (-INF, 1), (-1e308, 1e308))),
+            *(partial(mean_interval, [0.1, 0.2], 0.9, *bounds) for bounds in ((None, 1), (0, "x"), (-1e308, 1e308))),
             *(partial(mean_interval, [0.5], 0.9, 0, 1), partial(paired, [1, 2], [1, 2, 3])),
+            *(partial(clustered, *of) for of in (([0], [1.0, 2.0]), ([], []), ([0, 1], [1.0, NAN]))),
             partial(tv_upper, [[1, 2, 3]], THREE, 0.9),
         )
     ),
@@ -555,10 +563,10 @@ def test_a_run_over_continuous_tokens_of_what_is_none_of_its_parts(
     refused(lambda: RUNS[form](**(GOOD | change)), *told)
 
 
-@pytest.mark.parametrize("decoder", [tokens.Truncating(1, limit=70_000), tokens.InPlace(1, limit=70_000)])
+@pytest.mark.parametrize("decoder", [tokens.Truncating(1, limit=1 << 16), tokens.InPlace(1, limit=1 << 16)])
 def test_a_limit_beyond_the_tape(decoder: Any) -> None:
     for form in (decoder.run, partial(simulate_tokens, decoder)):
-        refused(lambda form=form: form(**GOOD), "limit is 70000", "65535")
+        refused(lambda form=form: form(**GOOD), "limit is 65536", "65535")
 
 
 # What looks odd and is fine ------------------------------------------------------------------------------------

@@ -161,20 +161,12 @@ def emu3_files(home: Path) -> Weights:
     """As Emu3-Gen is published: a Llama's names, byte pairs and names of vision tokens in two files."""
     home.mkdir()
     described = {
-        "_name_or_path": "",
         "architectures": ["Emu3ForCausalLM"],
-        "attention_dropout": 0.1,
-        "auto_map": {"AutoConfig": "configuration_emu3.Emu3Config"},
-        "boi_token_id": VISUAL - 2,
         "bos_token_id": PAIRS + 206,
-        "eof_token_id": PAIRS + 204,
-        "eoi_token_id": VISUAL - 1,
-        "eol_token_id": PAIRS + 203,
         "eos_token_id": PAIRS + 207,
         "hidden_act": "silu",
         "hidden_size": DIM,
-        "image_area": 518400,
-        "img_token_id": VISUAL - 3,
+        "image_area": 518400,  # one of many that nobody here reads
         "intermediate_size": INNER,
         "max_position_embeddings": 512,
         "model_type": "Emu3",
@@ -182,12 +174,10 @@ def emu3_files(home: Path) -> Weights:
         "num_hidden_layers": LAYERS,
         "num_key_value_heads": KEYS,
         "pad_token_id": PAIRS,
-        "pretraining_tp": 1,
         "rms_norm_eps": 1e-5,
         "rope_scaling": None,
         "rope_theta": 1000000.0,
         "tie_word_embeddings": False,
-        "torch_dtype": "bfloat16",
         "vocab_size": EMU3_VOCABULARY,
     }
     (home / "config.json").write_text(json.dumps(described))
@@ -251,21 +241,16 @@ def emu3_tokenizer_files(home: Path) -> Weights:
     """As Emu3-VisionTokenizer is published."""
     home.mkdir(parents=True)
     described = {
-        "architectures": ["Emu3VisionVQModel"],
         "attn_resolutions": [len(LEVELS) - 1],
-        "auto_map": {"AutoModel": "modeling_emu3visionvq.Emu3VisionVQModel"},
         "ch": WIDTH,
         "ch_mult": list(LEVELS),
         "codebook_size": ENTRIES,
-        "double_z": False,
-        "dropout": 0.0,
+        "double_z": False,  # one of those that nobody here reads
         "embed_dim": CODE_DIM,
-        "in_channels": 3,
         "model_type": "Emu3VisionVQ",
         "num_res_blocks": 1,
         "out_channels": 3,
         "temporal_downsample_factor": 4,
-        "torch_dtype": "float32",
         "z_channels": LATENT,
     }
     (home / "config.json").write_text(json.dumps(described))

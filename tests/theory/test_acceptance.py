@@ -115,16 +115,6 @@ def test_a_constant_cost_gives_equation_51(alpha: F, gamma: int, batch: int, pri
     assert found == speedup(alpha, gamma, c)
 
 
-@given(st.integers(1, 40), shares, batches, prices, prices)
-def test_it_lies_between_the_share_of_rows_that_become_tokens_and_tokens(
-    rows: int, share: F, batch: int, fixed: F, per_row: F
-) -> None:
-    tokens = 1 + (rows - 1) * share
-    found = speedup_by_rows(tokens, rows, batch, affine(fixed, per_row))
-    assert tokens / rows <= found <= tokens
-    assert speedup_by_rows(tokens, rows, batch, affine(F(0), per_row)) == tokens / rows
-
-
 @given(st.integers(2, 40), st.integers(1, 11), prices, prices)
 def test_at_the_break_even_batch_it_is_as_fast_as_plain_decoding(
     rows: int, twelfths: int, fixed: F, per_row: F
@@ -241,15 +231,6 @@ def test_the_frontier_for_one_candidate_is_alpha_plus_tv() -> None:
 def test_bad_input(call: Any, told: str) -> None:
     with pytest.raises(ValueError, match=told.replace("(", r"\(")):
         call()
-
-
-def test_tv_of_a_lossy_rule_with_candidates_is_paid_for() -> None:
-    """With K = 2 the optimal lossy rule spends TV, and stays within the optimum plus that."""
-    p, q = rows(9, 4, least=1)
-    law, kept = candidates_law(make_rule("optimal-lossy", tv=F(1, 5)), p, q, 2)
-    spent = tv(tuple(law), p)
-    assert spent > 0
-    assert kept <= candidates_frontier(p, candidate_sets(q, 2), spent)
 
 
 # Given candidates ----------------------------------------------------------------------------------------------

@@ -164,16 +164,6 @@ def test_the_gates_are_commands_of_the_program(gate: int, torch_folder: Path, mo
     assert main(shlex.split(GATES[gate])) == 0
 
 
-def test_the_test_of_the_guide_asks_for_what_its_command_without_a_file_does() -> None:
-    asked = re.search(r"`pytest --simlab-certify (\S+)` is the same without a file", OPERATOR_GUIDE)
-    assert asked
-    where, contract, arrays = asked[1].split("@")
-    assert where == "chain:verify"
-    call = f'assert_lossless(verify, "{contract}", arrays="{arrays}")\n'  # with no precision of its own
-    for page in (OPERATOR_GUIDE, (ROOT / "docs" / "engine-examples.md").read_text(encoding="utf-8")):
-        assert call in page
-
-
 @pytest.mark.slow
 def test_the_test_of_the_guide_passes(torch_folder: Path) -> None:
     asked = ["--certify-at-most", "V=8,gamma=2", "--certify-budget", "20"]  # several times what a slow machine needs

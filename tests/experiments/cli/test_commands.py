@@ -18,25 +18,20 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
 from experiments.cli import claims
 from experiments.cli.main import main, run_process
-from experiments.locks import locked
 from experiments.results import write_json
 from experiments.terminal import numbers_table, plain_math, plain_table
 from experiments.verification import pool
 from experiments.verification.claims import with_parts
 from experiments.verification.pool import Done, Task
 from experiments.verification.verify import verify
-from simlab.rules import make_rule
 from tests.support.cli import simlab, usage_error
-from theory.acceptance import alpha
-from theory.claims import CLAIMS, VERDICTS, CheckFailed, Finding
-from theory.exact import acceptance, step_law
+from theory.claims import CLAIMS, CheckFailed, Finding
 
 pytestmark = pytest.mark.cli
 
@@ -59,35 +54,17 @@ def document(verified: tuple[Path, Any]) -> dict[str, Any]:
     return json.loads((verified[0] / "results" / "verdicts.json").read_text(encoding="utf-8"))
 
 
-def test_it_decides_the_claims_asked_for_and_their_parts(document: dict[str, Any]) -> None:
+def test_it_decides_the_claims_asked_for_and_their_parts_and_prints_them(
+    verified: tuple[Path, Any], document: dict[str, Any]
+) -> None:
     ids = [entry["id"] for entry in document["claims"]]
     assert set(ids) == {*QUICK, *CLAIMS["gsd.unbiased"].parts}
     assert ids == [id for id in CLAIMS if id in ids]
     assert document["seed"] == 3
     assert document["failed"] == {}
-
-
-def test_entries_have_what_the_contract_names(document: dict[str, Any]) -> None:
     for entry in document["claims"]:
-        assert {"id", "paper", "where", "statement", "verdict", "assumptions", "evidence"} <= entry.keys()
-        assert entry["verdict"] in VERDICTS
-        assert entry["evidence"]
-        for piece in entry["evidence"]:
-            assert piece["kind"]
-            assert piece["summary"]
-        if entry["verdict"] == "refuted":
-            assert any("counterexample" in piece for piece in entry["evidence"])
-
-
-def test_a_counterexample_can_be_recomputed_from_the_file(document: dict[str, Any]) -> None:
-    entry = next(e for e in document["claims"] if e["id"] == "gsd.dynamic.centred")
-    found = entry["evidence"][0]["counterexample"]
-    names = ("size", "max_gap", "max_distance", "distances", "window")
-    rule = make_rule(found["rule"], **{name: found[name] for name in names})
-    p, q = np.array(found["p"]), np.array(found["q"])
-    assert acceptance(rule, p, q) == pytest.approx(found["acceptance"])
-    assert acceptance(rule, p, q) < alpha(p, q) - 1e-6
-    np.testing.assert_allclose(step_law(rule, p, q), found["law"])
+        line = next(line for line in verified[1].stdout.splitlines() if line.startswith(entry["id"] + " "))
+        assert entry["verdict"] in line
 
 
 def test_whole_files_are_written_and_nothing_else(verified: tuple[Path, Any]) -> None:
@@ -112,25 +89,12 @@ def test_a_claim_decided_again_leaves_the_report_of_all_and_names_its_page(
     assert len(before) == len([path for path in out.rglob("[!.]*") if path.is_file()])
 
 
-def test_verdicts_are_not_written_into_the_folder_of_a_run_or_where_another_verify_is(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """A manifest says what a folder holds: a run's would be gone, and of two verify the last would win."""
+def test_verdicts_are_not_written_into_the_folder_of_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A manifest says what a folder holds: a run's would be gone."""
     write_json(tmp_path / "manifest.json", {"spec": {"name": "one"}})
     given = ["verify", "--claim", "gsd.speed", "--out", str(tmp_path)]
     assert "manifest.json there is of another command" in usage_error(given, capsys)
     assert json.loads((tmp_path / "manifest.json").read_text()) == {"spec": {"name": "one"}}
-    (tmp_path / "manifest.json").unlink()
-    with locked(tmp_path):
-        assert f"--out {tmp_path}: {tmp_path} is in use by process" in usage_error(given, capsys)
-    assert [path.name for path in tmp_path.iterdir()] == [".lock"]
-
-
-def test_the_table_names_every_claim_and_verdict(verified: tuple[Path, Any], document: dict[str, Any]) -> None:
-    _, done = verified
-    for entry in document["claims"]:
-        line = next(line for line in done.stdout.splitlines() if line.startswith(entry["id"] + " "))
-        assert entry["verdict"] in line
 
 
 def test_against_prints_what_changed(
@@ -350,23 +314,10 @@ def test_claims_decided_one_after_the_other_are_all_there_as_if_decided_together
 
 
 @pytest.mark.usefixtures("in_turn")
-def test_files_that_would_say_the_same_are_left_as_they_are(tmp_path: Path) -> None:
-    decided(tmp_path, *FEW)
-    written = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
-    decided(tmp_path, FEW[0])
-    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == written
-
-
-@pytest.mark.usefixtures("in_turn")
-def test_verdicts_of_another_seed_of_other_code_or_unreadable_do_not_stay(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_verdicts_of_another_seed_or_of_other_code_do_not_stay(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     alone = decided(tmp_path / "alone", FEW[1])
     decided(tmp_path / "seed", FEW[0], seed=1)
     assert decided(tmp_path / "seed", FEW[1]) == alone
-    decided(tmp_path / "broken", FEW[0])
-    (tmp_path / "broken" / "manifest.json").write_text("{", encoding="utf-8")
-    assert decided(tmp_path / "broken", FEW[1]) == alone
     decided(tmp_path / "versions", FEW[0])
     with monkeypatch.context() as patched:
         patched.setattr("experiments.verification.verify.versions", lambda: {"simlab": "0"})
@@ -402,8 +353,9 @@ def test_after_a_run_that_ended_between_its_files_none_says_what_is_of_another_s
 def test_verdicts_that_cannot_be_read_do_not_go_untold(damaged: str, tmp_path: Path) -> None:
     assert verify([FEW[1]], 0, tmp_path, measure=False, progress=lambda *_: None).gone == ""
     (tmp_path / damaged).write_text("{", encoding="utf-8")
-    gone = verify([FEW[0]], 0, tmp_path, measure=False, progress=lambda *_: None).gone
-    assert gone == "the verdicts that stood there went: verdicts.json or manifest.json there could not be read"
+    found = verify([FEW[0]], 0, tmp_path, measure=False, progress=lambda *_: None)
+    assert "verdicts.json or manifest.json there could not be read" in found.gone
+    assert [entry["id"] for entry in found.document["claims"]] == [FEW[0]]
 
 
 @pytest.mark.usefixtures("in_turn")
@@ -453,10 +405,6 @@ def test_a_claim_that_is_not_decided_has_no_program(monkeypatch: pytest.MonkeyPa
     monkeypatch.setitem(CLAIMS, FEW[1], replace(CLAIMS[FEW[1]], decide=fails))
     assert witness() == ""
     assert not program.exists()
-
-
-def test_a_claim_with_parts_brings_them() -> None:
-    assert with_parts(["gsd.dynamic"]) == ["gsd.dynamic", *CLAIMS["gsd.dynamic"].parts]
 
 
 def ended(jobs: object) -> None:

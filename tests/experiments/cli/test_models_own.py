@@ -185,11 +185,6 @@ def test_where_tokens_go_is_tried_before_they_are_drawn(
     assert told == f"simlab: --tokens {Path('out', 'tokens.npz')}: is a folder; expected a file\n"
 
 
-def test_no_choice_is_made_by_costs_for_a_model_of_ones_own(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    told = usage_error(["generate", "--model", "mine.py:make", "--curve", "f"], capsys)
-    assert told == "simlab: --curve f: is not for --model mine.py:make; expected none\n"
-
-
 def test_a_check_of_what_is_no_model(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["model", "check", "mine.py:Mine"]) == 0
     (folder / "linear.py").write_text("import torch\nlayer = torch.nn.Linear(2, 2)\n")

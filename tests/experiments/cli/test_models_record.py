@@ -63,11 +63,6 @@ def test_a_replay_is_printed_and_written(rows: Path, tmp_path: Path, capsys: pyt
     assert table["kept"].notna().all()
 
 
-def test_all_models_that_are_recorded_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    told = usage_error(["record", "--model", "other", "--out", str(tmp_path / "rows.npz")], capsys)
-    assert "'other' is no model; expected fashion, fashion-continuous, or one's own" in told
-
-
 # Errors -----------------------------------------------------------------------------------------------------------
 
 

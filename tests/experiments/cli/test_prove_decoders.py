@@ -33,9 +33,7 @@ class Line(Decoder[Any]):
         tokens = process.buffer(batch, process.length + 2)
         return SpeculativeState(tokens, tokens[:, 0])
 
-    def step(
-        self, state: Any, process: Process, rule: Rule, randomness: Randomness, draft: Process | None = None
-    ) -> tuple[Any, Info]:
+    def step(self, state: Any, process: Process, rule: Rule, randomness: Randomness, *_: Any) -> tuple[Any, Info]:
         row = self.row(state, process, randomness)
         tokens = splice(state.tokens, state.length, randomness.draw(row, state.length, Purpose.TARGET))
         length, info = advance(process, state.length, state.length * 0)
@@ -190,9 +188,7 @@ class Again(Twice):
 class Fixed(Line):
     """Draws all tokens with the one number that is fixed for the first position."""
 
-    def step(
-        self, state: Any, process: Process, rule: Rule, randomness: Randomness, draft: Process | None = None
-    ) -> tuple[Any, Info]:
+    def step(self, state: Any, process: Process, rule: Rule, randomness: Randomness, *_: Any) -> tuple[Any, Info]:
         row = self.row(state, process, randomness)
         unit = np.array([[[row[0, 0, 0] * 0, row[0, 0, 0] * 0 + 1]]] * len(row))
         drawn, _ = randomness.draw_fixed(row, state.length * 0, unit)
@@ -223,10 +219,8 @@ class OfFirst(Line):
 class NeverEnds(Line):
     """Commits nothing on a tape."""
 
-    def step(
-        self, state: Any, process: Process, rule: Rule, randomness: Randomness, draft: Process | None = None
-    ) -> tuple[Any, Info]:
-        after, info = super().step(state, process, rule, randomness, draft)
+    def step(self, state: Any, process: Process, rule: Rule, randomness: Randomness, *_: Any) -> tuple[Any, Info]:
+        after, info = super().step(state, process, rule, randomness)
         return (state if isinstance(randomness, Tape) else after), info
 
 
@@ -381,11 +375,6 @@ def test_a_decoder_of_this_house_that_is_given_a_function_is_held() -> None:
     found = prove(decoder, length=2)
     assert found.outcome == "unknown", found
     assert "expected masses >= 0" in found.why
-
-
-def test_a_decoder_is_no_rule_to_verify_by() -> None:
-    with pytest.raises(ValueError, match="expected a rule, which has accept and residual"):
-        prove(Sjd(1), length=2, rule=Line())
 
 
 def test_coins_that_nobody_looks_at_may_be_anything() -> None:

@@ -95,10 +95,9 @@ def judged(folder: Path, spec: str, seed: int = 0) -> dict[str, Any]:
 
 
 def test_a_lossless_rule_is_judged_so_beside_every_built_in_one(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    folder: Path, undrawn: None, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Two functions in a module. Its page is drawn here, from the files alone."""
-    monkeypatch.setattr("experiments.cli.judging.drawn", lambda out, command: True)
     files = ["--out", "results", "--json", "copy.json"]
     assert cli.main(["prove", "plain", "--judge", "--size", "2", "--seed", "3", *files]) == 0
     printed = capsys.readouterr()
@@ -199,10 +198,7 @@ def test_a_broken_contract_returns_1_and_is_drawn_without_markup_of_the_user(
     assert "[red]more[/red]" in printed
 
 
-def test_nothing_that_was_proven_before_is_left_of_a_rule_that_breaks(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("experiments.cli.judging.drawn", lambda out, command: True)
+def test_nothing_that_was_proven_before_is_left_of_a_rule_that_breaks(folder: Path, undrawn: None) -> None:
     assert cli.main(["prove", "mine:rule", "--size", "2", "--out", "here"]) == 0
     assert cli.main(["prove", "mine:raises", "--judge", "--out", "here", "--json", "copy.json"]) == 1
     answer = json.loads((folder / "here" / "answer.json").read_text(encoding="utf-8"))
@@ -212,8 +208,7 @@ def test_nothing_that_was_proven_before_is_left_of_a_rule_that_breaks(
     assert not list((folder / "here").glob("*.smt2"))
 
 
-def test_a_rule_is_judged_with_its_settings(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("experiments.cli.judging.drawn", lambda out, command: True)
+def test_a_rule_is_judged_with_its_settings(folder: Path, undrawn: None) -> None:
     assert cli.main(["prove", "mine:Scaled", "--judge", "--set", "k=1.5", "--size", "2", "--out", "here"]) == 1
     document = json.loads((folder / "here" / "judge.json").read_text(encoding="utf-8"))
     assert document["rule"] == "mine:Scaled --set k=1.5"
@@ -222,9 +217,8 @@ def test_a_rule_is_judged_with_its_settings(folder: Path, monkeypatch: pytest.Mo
 
 
 def test_what_is_proven_of_small_rows_and_lossy_at_larger_ones_is_no_success(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    folder: Path, undrawn: None, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("experiments.cli.judging.drawn", lambda out, command: True)
     assert cli.main(["prove", "mine:wide", "--judge", "--size", "2"]) == 1
     printed = capsys.readouterr().out
     assert printed.startswith("lossy: ")
@@ -238,10 +232,7 @@ def test_in_rationals_nothing_is_too_small_to_be_seen(folder: Path) -> None:
     assert 0 < document["counterexample"]["tv"] < 1e-9
 
 
-def test_a_lossy_rule_is_refuted_and_its_page_shows_the_counterexample(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("experiments.cli.judging.drawn", lambda out, command: True)
+def test_a_lossy_rule_is_refuted_and_its_page_shows_the_counterexample(folder: Path, undrawn: None) -> None:
     assert cli.main(["prove", "mine:built_in", "--judge", "--size", "2", "--out", "page"]) == 1
     page = build(folder / "page").read_text(encoding="utf-8")
     document = json.loads((folder / "page" / "judge.json").read_text(encoding="utf-8"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import inspect
 import json
-import os
 import random
 import re
 import resource
@@ -29,7 +28,6 @@ from rich.console import Console
 from experiments import sweeps, terminal
 from experiments.cli.main import main
 from experiments.cli.run import SHIPPED
-from experiments.locks import locked
 from experiments.sweeps import Lost, Pool, cells, local, read_spec, spec
 from experiments.sweeps import cluster as cluster_module
 from experiments.sweeps.cluster import cluster
@@ -160,13 +158,6 @@ def test_progress_with_a_time_estimate_on_a_terminal(tmp_path: Path, monkeypatch
 
 
 # What it refuses ---------------------------------------------------------------------------------------------------
-
-
-def test_two_runs_in_one_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with locked(tmp_path / "o"):
-        told = usage_error(["run", spec_file(tmp_path, MANY), "--out", str(tmp_path / "o"), "--workers", "1"], capsys)
-    assert f"process {os.getpid()} on {socket.gethostname()}" in told
-    assert [path.name for path in (tmp_path / "o").iterdir()] == [".lock"]  # which is no lock by being there
 
 
 # Killed ------------------------------------------------------------------------------------------------------------

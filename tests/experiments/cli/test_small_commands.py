@@ -17,7 +17,6 @@ from experiments.cli import doctor, large
 from experiments.cli.compiling import compiling
 from experiments.cli.main import main
 from simlab.continuous.networks.mar.files import load_kl16, load_mar
-from tests.support.cli import usage_error
 from tests.support.mar import SMALL, write_kl16, write_mar
 
 pytestmark = pytest.mark.cli
@@ -57,11 +56,6 @@ def test_a_table_that_cannot_be_written_is_told_and_those_before_it(
     assert main(["run", "large", "--out", str(tmp_path)]) == 1
     one, two = (tmp_path / "large" / f"{name}.parquet" for name in made)
     assert capsys.readouterr().err == f"simlab: {two}: Is a directory; {one} was written before\n"
-
-
-def test_a_vocabulary_that_no_memory_holds_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    told = usage_error(["run", "large", "blocks", "--vocabulary", str(10**14), "--out", str(tmp_path)], capsys)
-    assert "expected a vocabulary that fits the memory" in told
 
 
 def test_both_files_are_converted(tmp_path: Path) -> None:

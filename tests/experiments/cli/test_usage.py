@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import re
 import shlex
+import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
@@ -12,9 +16,17 @@ import pytest
 from typer.main import get_command
 
 from experiments.cli.main import MOVED, app, main
+from experiments.locks import locked
+from experiments.models.discrete.methods import METHODS
+from experiments.options import run_module
+from simlab.decoders import DECODERS
+from simlab.registry import meant
+from simlab.rules import RULES as KNOWN_RULES
 from tests.support.callables import MINE, RULES
 from tests.support.cli import files_of, usage_error, written
 from tests.support.sweeps import MANY
+from theory.claims import CLAIMS
+from theory.words import distance
 
 pytestmark = pytest.mark.cli
 
@@ -230,6 +242,7 @@ WRONG = [
     ("bench --json /dev/null/bench.json", "--json /dev/null"),
     ("run large nave", "did you mean naive? expected one of naive, neighbours"),
     ("run large naive --vocabulary 4", "--vocabulary 4"),
+    ("run large blocks --vocabulary 100000000000000", "expected a vocabulary that fits the memory"),
     ("run large neighbours --vocabulary 64", "--vocabulary 64: vocabulary is 64; expected a whole number >= 101"),
     ("run large --seed 1", "--seed, --workers and --scheduler are for specs"),
     ("run good.toml naive", "TABLE and --vocabulary are for large"),
@@ -265,6 +278,15 @@ WRONG = [
     ("prove amplify --set kk=2", "did you mean k?"),
     ("prove rules.py:Scaled --set j=1", "raises TypeError"),
     ("prove speculative --judge", "--judge"),
+    ("prove rules.py --seed 2", "--seed 2: is of --judge; expected --judge as well, or no --seed"),
+    ("prove rules.py --judge --count 3", "--count: is not of a rule; expected none beside --judge"),
+    ("prove rules.py --judge --rule speculative", "--rule: is not of a rule; expected none beside --judge"),
+    ("prove rules.py --length 2", "length is 2; expected none"),
+    ("prove rules.py --count 3", "count is 3; expected none"),
+    ("prove --decoder sjd --set window=2 --rule rules.py:wide", "rule is Sjd(window=2"),
+    ("prove rules.py --out here --json here/answer.json", "here/answer.json: has the name of a file that is written"),
+    ("prove rules.py --out here --json here/proof-2.smt2", "here/proof-2.smt2: has the name of a file that is written"),
+    ("prove rules.py --out here --json here/../here/answer.json", "answer.json: has the name of a file that is written"),
     ("prove speculative --at 1/2,1/3 1/2,1/2", "sums to 5/6"),
     ("prove speculative --at 1/2,x 1/2,1/2", "P 1/2,x: expected probabilities"),
     ("prove speculative --at 1/2,1/2 1/3,1/3,1/3", "expected one shape"),
@@ -304,10 +326,22 @@ WRONG = [
     ("certify mine:good --tokens 3", "--tokens belongs to --url"),
     ("certify mine:good --quick", "--quick belongs to --self-test"),
     ("certify --list --strict", "--strict belongs to a SPEC or --command"),
+    ("certify --list --calls 3", "--calls belongs to a SPEC or --command"),
+    ("certify --list --processes 0", "--processes belongs to a SPEC or --command"),
+    ("certify --list --json a.json", "--json belongs to a certificate"),
+    ("certify --self-test --baseline a.json", "--baseline belongs to a certificate"),
     ("certify --self-test --shape V=9", "--shape belongs to a SPEC or --command"),
     ("certify --url http://a --at-most V=9", "--at-most belongs to a SPEC or --command"),
+    ("certify --url http://a --contract draft", "--contract belongs to a SPEC or --command"),
+    ("certify --url http://a --arrays torch", "--arrays belongs to a SPEC or --command"),
+    ("certify --url http://[::1 --reference http://a/completion", "--url http://[::1: "),
     ("certify --url http://a/completion", "--url needs --reference URL"),
     ("certify --url http://a --reference http://a/completion", "ends with /completion"),
+    ("certify transformers-generate --arrays torch", "which the contract decode does not take"),
+    ("certify --command true --processes 0", "--processes 0: a command is a process of its own"),
+    ("certify mine:good --at-most ''", "--at-most is ''; expected sizes such as V=65536,gamma=16"),
+    ("certify mine:good --json o/certificate.html --out o", "is written by --out "),
+    ("certify mine:good --junit o/z --sarif o/y/../z", "is written by --junit "),
     ("certify mine:good --contract verily", "contract is 'verily'; did you mean verify? expected one of verify, "),
     ("certify transformers --contract verify_candidates", "the adapter transformers is for the contract verify"),
     ("certify mine:good --budget 0", "--budget is 0.0; expected"),
@@ -345,6 +379,7 @@ WRONG = [
     ("compare --model own.py:make", "fashion"),
     ("record --models models --method ar", "expected a method that does, such as sjd"),
     ("record --models /nowhere", "/nowhere"),
+    ("record --model other", "'other' is no model; expected fashion, fashion-continuous, or one's own"),
     ("record --models models --out rows.parquet", ".npz"),
     ("replay none.npz", "there is no such file"),
     ("replay /dev/null", "/dev/null: is no file"),
@@ -394,6 +429,7 @@ WRONG = [
     ("generate --model own.py:Mine.condition", "raises TypeError"),
     ("generate --model own.py:make --label bird", "unknown label 'bird'; expected one of cat, dog, or all"),
     ("generate --model own.py:make --models .", "--models ."),
+    ("generate --model own.py:make --curve f", "--curve f: is not for --model own.py:make"),
     ("generate --model own.py:make --method speculative", "has no draft"),
     ("generate --model own.py:make --method eagle", "heads are made for the models that come along"),
     ("generate --model own.py:make --method gsd+grouped", "rule 'grouped' asks how near tokens are"),
@@ -405,6 +441,26 @@ WRONG = [
 @pytest.mark.parametrize(("line", "told"), WRONG)
 def test_wrong_usage_is_told_and_nothing_is_written(line: str, told: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert told in usage_error(shlex.split(line), capsys)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "verify --claim gsd.speed",
+        "run good.toml --workers 1",
+        "compare --models models --count 10",
+        "model device-day busy --device cpu --small --results results",
+    ],
+)
+def test_a_folder_that_another_command_is_at_work_in_is_left_alone(
+    line: str, workplace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Their pieces and tables would be one heap; the file alone is no lock."""
+    out = workplace / ("." if "device-day" in line else "busy")
+    with locked(workplace / "busy"):
+        told = usage_error([*line.split(), "--out", str(out)], capsys)
+    assert f"--out {out}: {workplace / 'busy'} is in use by process {os.getpid()} on {socket.gethostname()}; " in told
+    assert [path.name for path in (workplace / "busy").iterdir()] == [".lock"]
 
 
 @pytest.mark.usefixtures("nothing_written")
@@ -425,3 +481,71 @@ def test_an_interrupt_ends_with_130_and_leaves_nothing_half_written(
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
     assert "simlab: model device needs torch: pip install 'simlab[torch]'" in usage_error(["model", "device"], capsys)
+
+
+# Names that are mistyped --------------------------------------------------------------------------------------------
+
+
+def mistyped(name: str) -> set[str]:
+    """A name with the letter in its middle left out, put in twice or swapped with the next, in capitals, and spelled
+    as in Python."""
+    k = len(name) // 2
+    wrong = {
+        name[:k] + name[k + 1 :],
+        name[:k] + name[k] + name[k:],
+        name[: k - 1] + name[k] + name[k - 1] + name[k + 1 :],
+    }
+    return {each for each in wrong | {name.upper(), name.replace("-", "_")} if len(each) > 3}
+
+
+@pytest.mark.parametrize("known", [KNOWN_RULES, DECODERS, METHODS, CLAIMS])
+def test_the_nearest_name_was_meant(known: Iterable[str]) -> None:
+    known = list(known)
+    some = known[:: 1 + len(known) // 40]  # forty of each table, or a little fewer
+    for name, wrong in ((each, wrong) for each in some for wrong in mistyped(each) - set(known)):
+        told = re.fullmatch(r"did you mean (\S+)\? ", meant(wrong, known))
+        assert told, wrong
+        plain = wrong.lower().replace("_", "-")
+        assert distance(plain, told[1].lower().replace("_", "-")) <= distance(plain, name.lower().replace("_", "-")) + 1
+
+
+def test_what_is_near_to_nothing_is_told_nothing() -> None:
+    assert not meant("qqqq", KNOWN_RULES)
+    assert not meant("", KNOWN_RULES)
+
+
+# Commands that are modules ------------------------------------------------------------------------------------------
+
+
+MODULES = {  # a module, and the options that its documents name
+    "certification.self_test_drawn": ("--count", "--runs", "--budget", "--seed", "--processes", "--contract", "--out"),
+    "engines.record": ("--budget", "NAME"),
+    "measurements.image_methods": ("--steps", "--timed", "BESIDE"),
+    "models.partly_verified": ("--images", "OUT"),
+    "models.continuous.denoising": ("--images", "OUT"),
+    "models.continuous.measurement": ("--images", "--seed", "--out"),
+}
+WRONG_OF_MODULES = {
+    "--nope": "No such option: --nope",
+    "--images 0": "--images 0: expected a whole number >= 1",
+    "--seed x": "--seed x: expected a whole number",
+    "--contract verfy": "--contract verfy: did you mean verify? expected one of verify",
+}
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_options_are_spelled_and_errors_told_in_one_way(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    if name.startswith("models"):
+        pytest.importorskip("torch")
+    module = import_module(f"experiments.{name}")
+    command = getattr(module, f"{name.rpartition('.')[2]}_command")
+    assert run_module(command, ["--help"]) == 0
+    shown = capsys.readouterr().out
+    assert f"python -m experiments.{name}" in shown
+    assert all(each in shown for each in MODULES[name])
+    wrong = [words for words in WRONG_OF_MODULES if words.split()[0] in ("--nope", *MODULES[name])]
+    for words in wrong:
+        assert run_module(command, ["out.json", *words.split()] if "OUT" in MODULES[name] else words.split()) == 2
+        told = capsys.readouterr()
+        assert told.out == ""
+        assert told.err.startswith(f"experiments.{name}: {WRONG_OF_MODULES[words]}")

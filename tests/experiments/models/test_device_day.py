@@ -14,11 +14,10 @@ import pytest
 pytest.importorskip("torch")
 from experiments.cli.device_day import device_day_command
 from experiments.cli.main import main
-from experiments.locks import locked
 from experiments.models.device_day import Step, prepare, run_day, steps
 from reports.data.measured import read_measured
 from reports.pages import device_tables
-from tests.support.cli import alive, usage_error
+from tests.support.cli import alive
 
 pytestmark = pytest.mark.cli
 
@@ -137,11 +136,3 @@ def test_a_dry_run_of_all_of_it(tmp_path: Path, capsys: pytest.CaptureFixture[st
         "Continuous tokens, dry-compare-continuous", "What auto takes, dry-map", "A day on dry"
     ]  # fmt: skip
     assert len(tables[-1].rows) == len(states)
-
-
-def test_two_days_in_one_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    given = ["model", "device-day", "box", "--device", "cpu", "--small", "--results", str(tmp_path / "results")]
-    with locked(tmp_path / "box"):
-        told = usage_error([*given, "--out", str(tmp_path)], capsys)
-    assert f"--out {tmp_path}: {tmp_path / 'box'} is in use by process" in told
-    assert [path.name for path in (tmp_path / "box").iterdir()] == [".lock"]

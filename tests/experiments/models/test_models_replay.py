@@ -215,16 +215,6 @@ def test_a_header_that_is_no_python_is_told_and_a_piece_with_one_made_again(tmp_
     assert opened(path)[1] == {}
 
 
-@pytest.mark.parametrize("name", ["vocabulary", "rows", "blocks"])
-def test_an_infinite_number_in_a_manifest_is_none(name: str, tmp_path: Path) -> None:
-    recorded(DECODERS["sjd"], tmp_path)
-    with np.load(tmp_path / "rows.npz") as file:
-        arrays = {each: file[each] for each in file.files}
-    manifest = json.loads(str(arrays["manifest"])) | {name: float("inf")}
-    write_arrays(tmp_path / "rows.npz", arrays | {"manifest": np.array(json.dumps(manifest))})
-    refused(lambda: Rows(tmp_path / "rows.npz"), "rows.npz", "infinity", error=RecordingError)
-
-
 def test_rounding_costs_what_is_said() -> None:
     rows = np.random.default_rng(1).dirichlet(np.full(1000, 0.02), size=20)
     half, lost = halved(rows)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import tomllib
 from dataclasses import replace
 from math import log2
 from pathlib import Path
@@ -73,25 +72,6 @@ def test_saved_cells_stay_those_of_the_spec(path: Path) -> None:
 def test_the_name_of_a_cell_stays() -> None:
     cell = cells(parse_spec(GOOD, "spec"))[0]
     assert cell.key == "6234e04cde1f1e1d770d4c9423935a96"
-
-
-def image_blocks() -> dict[tuple[str, ...], list[str]]:
-    """The parameters of the image-like process in all specs, and where each of them is so written."""
-    found: dict[tuple[str, ...], list[str]] = {}
-    for path in PATHS:
-        for process in tomllib.loads(path.read_text(encoding="utf-8"))["process"]:
-            if process.get("label") == "image":
-                own = {k: v for k, v in process.items() if k not in ("grid", "image")}
-                found.setdefault(tuple(f"{k} = {v}" for k, v in sorted(own.items())), []).append(path.stem)
-    return found
-
-
-def test_the_image_like_process_is_one_and_the_same() -> None:
-    found = image_blocks()
-    assert len(found) == 1, found
-    ((parameters, where),) = found.items()
-    assert len(where) >= 9
-    assert any(parameter.startswith("jitter") for parameter in parameters)
 
 
 def shrunk(spec: Spec) -> Spec:

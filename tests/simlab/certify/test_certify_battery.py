@@ -7,6 +7,7 @@ the whole battery: a correct one is with probability at most 1e-6, over all case
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -21,7 +22,7 @@ from simlab.certify.battery import batches, decoding, drafting, trees, verifying
 from simlab.certify.contracts.arrays import SINGLE, Arrays
 from simlab.certify.contracts.base import Case, Function
 from simlab.certify.contracts.trees import PARENTS, SIBLINGS, TreeLayout
-from simlab.certify.engine.evidence import FALSE_ALARMS, calls_needed
+from simlab.certify.engine.evidence import FALSE_ALARMS
 from simlab.certify.registry import CONTRACTS
 from simlab.mutants.gated.base import Block, Source, Wrong, excess
 from simlab.mutants.gated.chains import RIGHT as RIGHTLY
@@ -153,7 +154,7 @@ KEEPING = "candidates of 0.95 or more accepted whatever the coin"
 LIKELY = ("a certain candidate, accepted with 0.995", "a chain of 16 candidates, each nearly certain")
 AT_11 = kept_where("position", lambda at: at.position == 11)
 OF_4, OF_7 = kept_where("shape", lambda at: at.gamma == 4), kept_where("shape", lambda at: at.gamma == 7)
-IN_64, IN_50 = kept_where("call", lambda at: at.call % 64 == 46), kept_where("call", lambda at: at.call % 50 == 46)
+IN_64 = kept_where("call", lambda at: at.call % 64 == 46)
 SHARED = partial(implementation, "the coins of the first sequence", GATES["position > 0"], "verify_batch")
 STALE, OLDEST = "all tokens but the last two of a long cache stale", "14 tokens of two, by all before them"
 
@@ -174,7 +175,6 @@ WRONG: dict[str, tuple[Sequence[Case], str, Callable[[], Function], int]] = {
     "the rarest hundredth lost": (V, "1000 tokens", lambda: of_rows(without_tail), 6000),
     "the upper half of the vocabulary": (V, "1000 tokens", lambda: of_rows(half), 4000),
     "wrong in every 64th call": (V, "many calls in turn", IN_64, 25_600),
-    "wrong in every 50th call": (V, "many calls in turn", IN_50, 25_600),
     "everything kept beside a certain row": (
         *(V, FORCED),
         lambda: Gated(
@@ -239,11 +239,15 @@ RIGHT: list[tuple[Sequence[Case], Function]] = [
     "number", [*(pytest.param(number, marks=pytest.mark.slow) for number in (0, 6, 7)), *range(1, 6)]
 )
 def test_the_same_code_without_the_bug_passes(number: int) -> None:
-    """Each of the cases above, with the same calls; a false alarm has probability 1e-6 at most."""
+    """Each of the cases above, with the most calls there; a false alarm has probability 1e-6 at most."""
     cases, function = RIGHT[number]
+    most = Counter[str]()
     for tried, case, _, calls in WRONG.values():
         if tried is cases:
-            assert not found(cases, case, function, calls)
+            most |= Counter({case: calls})
+    assert most
+    for case, calls in most.items():
+        assert not found(cases, case, function, calls)
 
 
 def test_uniforms_used_two_calls_later_are_found_from_any_call_on() -> None:
@@ -268,21 +272,6 @@ LEVEL = FALSE_ALARMS / sum(len(case.events) for case in L)  # of one test, so th
 def test_correct_decoders_pass(name: str) -> None:
     """150 calls of every case; there are about 20."""
     assert evidence(L, CORRECT["decode"][name], 150, SEED).finding is None
-
-
-@pytest.mark.slow
-def test_most_bugs_of_decoders_are_found_as_soon_as_planned() -> None:
-    """Those that 2000 calls of a case show with power 0.999."""
-    missed, planned = list[str](), set[str]()
-    for case in L:
-        for name, law in case.known_laws.items():
-            if abs(law - case.events[0].law).sum() > 0.1 and name not in planned:
-                calls = calls_needed(case, law, LEVEL, 0.999)
-                if calls is not None and calls <= 2000:
-                    planned.add(name)
-                    missed += [name] * (evidence([case], wrong("decode", name), calls, SEED).finding is None)
-    assert len(planned) >= 25
-    assert missed == []
 
 
 @pytest.mark.slow

@@ -14,7 +14,6 @@ from scipy.special import softmax
 from simlab.arrays import Array
 from simlab.certify import Certificate, certify
 from simlab.certify.battery import verifying
-from simlab.certify.battery.blocks import large_blocks, long_blocks
 from simlab.certify.contracts.base import Function
 from simlab.certify.contracts.blocks import Block
 from simlab.certify.contracts.events import Events, Places, joint, windows
@@ -316,7 +315,7 @@ def test_what_raises_next_to_the_end_of_a_coin_alone_is_an_edge() -> None:
         assert found.verdict == "inconclusive"  # so few calls are too few for more
         assert found.edge
         assert "raises ValueError" in found.edge.told
-        assert small(function, "V=3,gamma=1", strict=True).verdict == "breaks"
+    assert small(_refuses_zero, "V=3,gamma=1", strict=True).verdict == "breaks"
 
 
 def test_what_raises_elsewhere_as_well_is_no_edge() -> None:
@@ -356,17 +355,6 @@ def test_what_goes_wrong_once_is_no_edge() -> None:
     case = CONTRACTS["verify"].cases()[0]
     with pytest.raises(AtTheEdge, match="once"):
         enumerate_law(0, case, verify, np.random.default_rng(0))
-
-
-# The battery ---------------------------------------------------------------------------------------------------
-
-
-def test_laws_of_long_and_large_blocks_sum_to_one() -> None:
-    for named in (*long_blocks(), *large_blocks()):
-        for events in named.events:
-            law = events.law(named.block)
-            assert law.sum() == pytest.approx(1)
-            assert len(law) <= 64
 
 
 def test_possible_edges_hold_the_ratios_and_the_steps_of_cdfs() -> None:

@@ -135,7 +135,6 @@ def test_a_large_shape_of_ones_own_is_called_within_two_gibibytes(tmp_path: Path
         ("V=5,gamma=0", "gamma is 0"),
         ("gamma=8..4", "the smaller one first"),
         ("V=many", "expected a whole number"),
-        ("K=3", "'K' in shape 'K=3'; expected V, gamma or dtype"),
         ("V=5,dtype=float80", "expected one of float64"),
         ("V=5,dtype=bfloat16", "takes float64 alone"),
         ("llama-9", "expected sizes such as V=151936,gamma=7, or one of llama-3"),
@@ -144,7 +143,6 @@ def test_a_large_shape_of_ones_own_is_called_within_two_gibibytes(tmp_path: Path
         ("dtype=float32", "which has no size"),
         ("gama=3", "'gama' in shape 'gama=3'; did you mean gamma? expected V, gamma or dtype"),
         ("gamma=7,gamma=9", "gamma is given twice in shape 'gamma=7,gamma=9'; expected it once"),
-        ("V=9,dtype=float64,dtype=float32", "dtype is given twice"),
         ("V=9,gamma=4..5000", "gamma is 5000 in shape 'V=9,gamma=4..5000'; expected at most 4096: cases beyond that"),
         ("V=8,K=6", "K is 6 and V 8 in shape 'V=8,K=6'; expected K at most half of V"),
         ("V=4..9,K=6..8", "V of at least 12, or K of at most 4"),
@@ -182,7 +180,7 @@ def test_what_numpy_has_not_and_what_is_beyond_a_limit_is_refused() -> None:
         limits("V=9,V=50", CONTRACTS["verify"].axes)
     with pytest.raises(ValueError, match="shapes is 'V=9,gamma=2'; expected a list of such texts"):
         certify(verifier(), calls=1, shapes="V=9,gamma=2")
-    with pytest.raises(ValueError, match="beyond at-most"):
+    with pytest.raises(ValueError, match="is beyond at-most"):
         certify(verifier(), calls=1, shapes=["V=100"], at_most="V=50")
     with pytest.raises(ValueError, match=r"'V=2..64' reaches beyond at-most 'V=50'; expected V of at most 50"):
         certify(verifier(), calls=1, shapes=["V=2..64"], at_most="V=50")
@@ -237,11 +235,3 @@ def test_ranges_know_their_shapes() -> None:
     assert cells(CONTRACTS["verify"].axes, {"V": 64}) == tuple(
         cell for cell in cells(CONTRACTS["verify"].axes, {}) if cell.of["V"][1] <= 64
     )
-
-
-@pytest.mark.exact
-def test_a_large_vocabulary_is_often_next_to_a_power_of_two() -> None:
-    """Each of the edges of the uppermost band comes among a few sizes, where indices pass 16 bits and 17."""
-    rng, band = np.random.default_rng(0), Ranges({"V": (65_537, 262_144)})
-    drawn = {any_shape(band, (V,), rng)["V"] for _ in range(200)}
-    assert drawn >= {65_537, *(131_072 + by for by in (-1, 0, 1)), 262_143, 262_144}

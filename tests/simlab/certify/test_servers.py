@@ -13,7 +13,6 @@ from contextlib import closing, contextmanager, suppress
 import numpy as np
 import pytest
 
-from simlab.certify.certificate import Certificate
 from simlab.certify.engine.evidence import FALSE_ALARMS
 from simlab.certify.servers import comparison as comparing
 from simlab.certify.servers.client import ENDED, Completion, Dropped, Endpoint, Request, Unanswered
@@ -88,36 +87,22 @@ def test_the_mean_of_all_stakes_is_fair() -> None:
     assert mean == pytest.approx(1.0, abs=1e-12)
 
 
-def over_http(
-    engine: Server, reference: Server, request: Request, budget: float, openai: bool = False, concurrency: int = 8
-) -> Certificate:
-    found, sides = Comparison(PROMPTS, request), []
-    for server, together in ((engine, concurrency), (reference, 1)):
-        sides.append(Asker(Endpoint(server.openai if openai else server.url, 10.0), request, together, 1e6))
-    try:
-        compared(
-            found,
-            *sides,
-            budget=budget,
-            most=100_000,
-            rng=np.random.default_rng(0),
-            keep=lambda round: None,
-            progress=lambda share: None,
-        )
-    finally:
-        for side in sides:
-            side.close()
-    return found.certificate(engine.url, reference.url, 0.1, 0.999, 0, budget, "")
-
-
 @pytest.mark.slow
 @pytest.mark.statistical
 def test_draws_from_wrong_rows_at_concurrency_eight_are_found_over_http() -> None:
     """Within three minutes on any machine; some 7,000 requests, which is 20 s on a busy core."""
-    with Server(WRONG[MIXING]) as engine, Server(Toy()) as reference:
-        found = over_http(engine, reference, Request(tokens=2), 180)
-    assert found.verdict == "lossy"
-    assert found.false_alarms == FALSE_ALARMS
+    request = Request(tokens=2)
+    found, rounds, progress = Comparison(PROMPTS, request), list[Round](), list[float]()
+    with (
+        Server(WRONG[MIXING]) as engine,
+        Server(Toy()) as reference,
+        closing(Asker(Endpoint(engine.url, 10.0), request, 8, 1e6)) as one,
+        closing(Asker(Endpoint(reference.url, 10.0), request, 1, 1e6)) as other,
+    ):
+        rng, keep = np.random.default_rng(0), rounds.append
+        compared(found, one, other, budget=180, most=100_000, rng=rng, keep=keep, progress=progress.append)
+    certificate = found.certificate("engine", "reference", 0.1, 0.999, 0, 180.0, "")
+    assert (certificate.verdict, certificate.false_alarms) == ("lossy", FALSE_ALARMS)
 
 
 def completed(request: Request, answer: Answer | None = None, openai: bool = False, seed: int = 0) -> Completion:

@@ -272,4 +272,3 @@ def test_what_has_no_compiled_form_is_told() -> None:
     refused(lambda: simulate(cut, *exact, Other(), tape), "rule is a Other", "LastStep")
     refused(lambda: simulate("truncating", *exact, rule, tape), "decoder is a str", "Truncating")  # type: ignore[arg-type]
     refused(lambda: simulate(cut, *exact, rule, tape, threads=0), "threads is 0")
-    refused(lambda: simulate(Truncating(1, 0, 1 << 16), *exact, rule, tape), "limit is 65536", "65535")

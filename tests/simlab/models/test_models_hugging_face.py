@@ -56,20 +56,13 @@ SIZES: dict[str, Any] = {
     "max_position_embeddings": 32,
 }
 SMALL = {**SIZES, "hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "num_key_value_heads": 1}
+IMAGES: dict[str, Any] = {"base_channels": 32, "channel_multiplier": [1], "num_res_blocks": 1}  # of their tokenizers
 LOADERS = {"chameleon": load_chameleon, "emu3": load_emu3, "draft": load_chameleon}
 models = pytest.mark.parametrize("kind", ["chameleon", "emu3"])
 
 
 def chameleon(sizes: dict[str, Any]) -> Any:
-    tokenizer = {
-        "embed_dim": 4,
-        "num_embeddings": 6,
-        "latent_channels": 4,
-        "resolution": 8,
-        "base_channels": 32,
-        "channel_multiplier": [1],
-        "num_res_blocks": 1,
-    }
+    tokenizer = {**IMAGES, "embed_dim": 4, "num_embeddings": 6, "latent_channels": 4, "resolution": 8}
     names = {"<image>": 63, **{f"IMGIMG{letter}Z": token for letter, token in zip("ABCDEF", LAYOUT.image, strict=True)}}
     return transformers.ChameleonForConditionalGeneration(
         transformers.ChameleonConfig(**sizes, vq_config=tokenizer, vocabulary_map=names)
@@ -77,14 +70,7 @@ def chameleon(sizes: dict[str, Any]) -> Any:
 
 
 def emu3(sizes: dict[str, Any]) -> Any:
-    tokenizer = {
-        "codebook_size": 6,
-        "base_channels": 32,
-        "channel_multiplier": [1],
-        "num_res_blocks": 1,
-        "hidden_size": 32,
-        "attn_resolutions": [],
-    }
+    tokenizer = {**IMAGES, "codebook_size": 6, "hidden_size": 32, "attn_resolutions": []}
     names = {f"<|visual token {index:06d}|>": token for index, token in enumerate(LAYOUT.image)}
     special = {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 51}
     return transformers.Emu3ForConditionalGeneration(
@@ -194,15 +180,6 @@ def test_a_header_alone_and_no_ends_of_lines(
 # errors --------------------------------------------------------------------------------------------------------
 
 
-def copied(folder: Path, home: Path, weights: dict[str, Tensor | None]) -> Path:
-    """A checkpoint with some weights changed, or left out."""
-    home.mkdir()
-    (home / "config.json").write_bytes((folder / "config.json").read_bytes())
-    held = {**load_file(folder / "model.safetensors"), **weights}
-    save_file({name: t for name, t in held.items() if t is not None}, home / "model.safetensors", {"format": "pt"})
-    return home
-
-
 TOKENIZER = {"chameleon": "model.vqmodel.", "emu3": "vqmodel."}
 
 
@@ -211,10 +188,11 @@ def test_the_image_tokenizer_may_be_missing(
     folders: dict[str, Path], loaded: dict[str, HuggingFace], tmp_path: Path, kind: str
 ) -> None:
     held, prefix = load_file(folders[kind] / "model.safetensors"), TOKENIZER[kind]
-    changes: dict[str, Tensor | None] = {name: None for name in held if name.startswith(prefix)}
-    assert changes
-    folder = copied(folders[kind], tmp_path / "copy", {**changes, f"{prefix}another.weight": torch.ones(2)})
-    model = LOADERS[kind](folder, LAYOUT, PREFIX, dtype=torch.float64)
+    kept = {name: tensor for name, tensor in held.items() if not name.startswith(prefix)}
+    assert len(kept) < len(held)
+    save_file({**kept, f"{prefix}another.weight": torch.ones(2)}, tmp_path / "model.safetensors", {"format": "pt"})
+    (tmp_path / "config.json").write_bytes((folders[kind] / "config.json").read_bytes())
+    model = LOADERS[kind](tmp_path, LAYOUT, PREFIX, dtype=torch.float64)
     given, tokens = padded(PROMPTS, PREFIX), allowed(BATCH)
     assert torch.equal(logits_of(model, given, tokens), logits_of(loaded[kind], given, tokens))
 

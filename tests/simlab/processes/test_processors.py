@@ -32,6 +32,11 @@ def tensor(row: Any) -> torch.Tensor:
     return torch.tensor([list(map(float, row))], dtype=torch.float64)
 
 
+def close(found: Any, wanted: Any, rtol: float = 1e-14) -> None:
+    """The one row of ``found`` is this, in floats."""
+    np.testing.assert_allclose(np.asarray(found[0], dtype=float), np.array(wanted, dtype=float), rtol=rtol, atol=0)
+
+
 by_library = pytest.mark.parametrize("make", [exact, floats, tensor], ids=["fractions", "numpy", "torch"])
 
 
@@ -40,7 +45,7 @@ by_library = pytest.mark.parametrize("make", [exact, floats, tensor], ids=["frac
 def test_temperature_by_hand(temperature: F, weights: tuple[int, ...], make: Any) -> None:
     """It squares, or takes the likeliest."""
     found, wanted = processors.tempered(make(ROW), temperature), [F(weight, sum(weights)) for weight in weights]
-    np.testing.assert_allclose(np.asarray(found[0], dtype=float), np.array(wanted, dtype=float), rtol=1e-14, atol=0)
+    close(found, wanted)
     assert make is not exact or list(found[0]) == wanted
 
 
@@ -57,23 +62,19 @@ def test_filters_keep_what_a_sort_keeps_and_scale_it(counts: list[int], share: i
         for found, kept in ((processors.top_p(make(row), mass), by_mass), (processors.top_k(make(row), k), by_rank)):
             left = [row[x] if x in kept else F(0) for x in range(len(row))]
             assert [value > 0 for value in found[0]] == [value > 0 for value in left]
-            wanted = [float(value / sum(left)) for value in left]
-            np.testing.assert_allclose(np.asarray(found[0], dtype=float), wanted, rtol=1e-6)
-            assert make is not exact or tuple(found[0]) == tuple(value / sum(left) for value in left)
+            wanted = [value / sum(left) for value in left]
+            close(found, wanted, rtol=1e-6)
+            assert make is not exact or list(found[0]) == wanted
 
 
 @by_library
 def test_guidance_by_hand(make: Any) -> None:
     """Scale 3: c^3/u^2. What the conditional row excludes stays so; where only the other does, c counts by itself."""
     conditional, unconditional = (F(1, 2), F(1, 4), F(1, 4), F(0)), (F(1, 4), F(1, 4), F(0), F(1, 2))
-    found = processors.guided(make(conditional), make(unconditional), 3)
     weights = (F(2), F(1, 4), F(1, 4), F(0))
     wanted = [w / sum(weights) for w in weights]
-    assert np.allclose(np.asarray(found[0], dtype=float), np.array(wanted, dtype=float), rtol=1e-14)
-    assert np.allclose(
-        np.asarray(processors.guided(make(conditional), make(unconditional), 1)[0], dtype=float),
-        np.array(conditional, dtype=float),
-    )
+    for scale, row in ((3, wanted), (1, conditional)):
+        close(processors.guided(make(conditional), make(unconditional), scale), row)
 
 
 @pytest.mark.parametrize(("scale", "wanted"), [(0, (1.0, 1e-200)), (0.5, (0.5, 0.5)), (1, (1e-200, 1.0))])
@@ -86,10 +87,9 @@ def test_guidance_between_the_rows_loses_no_token(scale: float, wanted: tuple[fl
 def test_a_mask_by_hand(make: Any) -> None:
     allowed = np.array([[False, True, False, True]])
     allowed = torch.tensor(allowed) if make is tensor else allowed
-    found = processors.masked(make(ROW), allowed)
-    assert np.allclose(np.asarray(found[0], dtype=float), [0, 2 / 3, 0, 1 / 3])
-    nowhere = processors.masked(make((F(1), F(0), F(0), F(0))), allowed)
-    assert np.allclose(np.asarray(nowhere[0], dtype=float), [0, 1 / 2, 0, 1 / 2])
+    close(processors.masked(make(ROW), allowed), [0, 2 / 3, 0, 1 / 3])
+    without = (F(1), F(0), F(0), F(0))  # any mass on what is allowed
+    close(processors.masked(make(without), allowed), [0, 1 / 2, 0, 1 / 2])
 
 
 def test_the_order_is_that_of_samplers() -> None:
@@ -100,10 +100,9 @@ def test_the_order_is_that_of_samplers() -> None:
     world, plain = (TableProcess(4, 1, lambda prefix, r=r: r) for r in (row, other))
     whole = Processed(world, F(1, 2), 2, F(3, 4), plain, 2, grammar)
     found = whole.forward(np.zeros((1, 1), dtype=np.int64), np.zeros(1, dtype=np.int64), 1)[0, 0]
-    by_hand = [F(16) ** 2, F(9) ** 2, F(4) ** 2, F(0)]  # guided by 2 against a flat row, squared by temperature 1/2
-    by_hand = [by_hand[0], by_hand[1], F(0), F(0)]
-    kept = [by_hand[0], F(0), F(0), F(0)] if by_hand[0] / sum(by_hand) >= F(3, 4) else by_hand
-    assert tuple(found) == tuple(x / sum(kept) for x in kept)
+    # guided by 2 against a flat row, squared by temperature 1/2: 16^2, 9^2 and 4^2; top-k leaves two of them, of
+    # which the first has 3/4 and more
+    assert tuple(found) == (1, 0, 0, 0)
     assert Processed(world, top_p=F(1, 2)).forward(np.zeros((1, 1), int), np.zeros(1, int), 1)[0, 0][2] == 0
 
 

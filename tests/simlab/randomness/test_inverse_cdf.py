@@ -17,7 +17,7 @@ import pytest
 import torch
 
 from simlab import arrays_compiled
-from simlab.arrays import positive_part, running_sums, total
+from simlab.arrays import positive_part, total
 from simlab.randomness import inverse_cdf_compiled as compiled
 from simlab.randomness.inverse_cdf import inverse_cdf
 
@@ -97,17 +97,6 @@ def test_compiled_sums_and_draws_from_an_excess_keep_the_order_of_additions(size
     assert [arrays_compiled.total(row) for row in rows] == total(rows).tolist()
     drawn = [compiled.inverse_excess(p, q, u) for p, q, u in zip(rows, others, uniforms, strict=True)]
     assert drawn == inverse_cdf(positive_part(rows, others), uniforms).tolist()
-
-
-@by_library
-def test_cumulative_sums_are_spelled_out(make: Any) -> None:
-    """Lines of 16 on top of each other, to the last bit: no library's own order."""
-    for size in (1, 15, 16, 17, 64, 100, 256):
-        rows, _ = cases(size, np.float64)
-        found = running_sums(make(rows))
-        assert found.tolist() == [running(row) for row in rows.tolist()]
-        assert bool((found[:, 1:] >= found[:, :-1]).all())
-    assert found.tolist() != [list(accumulate(row)) for row in rows.tolist()]
 
 
 @by_library

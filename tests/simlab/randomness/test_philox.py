@@ -59,14 +59,12 @@ def by_torch(words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return torch.stack(found, dim=1).numpy(), unit(*found[:2]).numpy()
 
 
-LIBRARIES = {"python": by_python, "numpy": by_numpy, "torch": by_torch, "numba": each}
-by_library = pytest.mark.parametrize("library", LIBRARIES)
+LIBRARIES = {"numpy": by_numpy, "torch": by_torch, "numba": each}
 
 
-@by_library
-def test_known_answers(library: str) -> None:
+def test_known_answers() -> None:
     words = np.array([(*counter, *key) for counter, key, _ in KNOWN_ANSWERS])
-    assert LIBRARIES[library](words)[0].tolist() == [list(output) for *_, output in KNOWN_ANSWERS]
+    assert by_python(words)[0].tolist() == [list(output) for *_, output in KNOWN_ANSWERS]
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +75,7 @@ def words() -> np.ndarray:
     return np.concatenate([random, corners])
 
 
-@by_library
+@pytest.mark.parametrize("library", LIBRARIES)
 def test_all_libraries_agree_bit_for_bit(library: str, words: np.ndarray) -> None:
     found, units = LIBRARIES[library](words)
     expected, expected_units = by_python(words)

@@ -122,13 +122,6 @@ def test_drafts_of_another_row_than_declared(name: str, data: st.DataObject) -> 
         assert equal(rule.drawn_rows(p, q, q), rule.step_rows(p, q))
 
 
-def test_the_row_that_drafts_are_drawn_from_is_checked() -> None:
-    with pytest.raises(ValueError, match=r"one of p and drawn holds fractions and the other floats"):
-        step_law(make_rule("speculative"), (F(1, 2), F(1, 2)), (F(1, 3), F(2, 3)), drawn=(0.5, 0.5))
-    with pytest.raises(ValueError, match=r"p has shape \(2,\) and drawn \(3,\)"):
-        acceptance(make_rule("speculative"), (0.5, 0.5), (0.5, 0.5), drawn=(0.5, 0.25, 0.25))
-
-
 # Seen failing --------------------------------------------------------------------------------------------------
 
 

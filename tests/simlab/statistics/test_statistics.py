@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction as F
 from functools import partial
 from math import inf
-from typing import Any
 
 import numpy as np
 import pytest
@@ -33,7 +31,6 @@ from simlab.statistics import (
     tally,
     tv_upper,
 )
-from simlab.statistics.discrete import williams
 from simlab.statistics.lattice import tails
 from simlab.statistics.proportions import binomial_p_value, binomial_power
 from tests.support.counting import all_counts
@@ -84,9 +81,9 @@ def test_tally() -> None:
 
 def test_g_is_scipys_with_williams_correction() -> None:
     counts, expected = [480, 330, 190], [500, 300, 200]
-    statistic = power_divergence(counts, expected, lambda_="log-likelihood").statistic / williams(1000, np.array(THREE))
-    assert GTest(THREE).p_value(counts) == pytest.approx(chi2.sf(statistic, 2))
-    assert williams(1000, np.full(4, 0.25)) == pytest.approx(1 + (16 - 1) / (6 * 1000 * 3))
+    statistic = power_divergence(counts, expected, lambda_="log-likelihood").statistic
+    correction = 1 + (1 / 0.5 + 1 / 0.3 + 1 / 0.2 - 1) / (6 * 1000 * 2)
+    assert GTest(THREE).p_value(counts) == pytest.approx(chi2.sf(statistic / correction, 2))
 
 
 def test_a_law_of_one_outcome() -> None:
@@ -169,9 +166,6 @@ def test_counts_beyond_32_bits() -> None:
     few, many = (TwoSampleG().p_value(np.array([3, 4, 5]) * n, np.array([5, 4, 3]) * n) for n in (40, 4 * 10**9))
     assert 0 == many < few < 0.01
     assert TwoSampleG().p_value([4 * 10**9] * 3, [4 * 10**9] * 3) == 1
-    for ask in (partial(GTest([0.5, 0.5, 0]).p_value, [5, 5, inf]), partial(TwoSampleG().p_value, [1, inf], [1, 2])):
-        with pytest.raises(ValueError, match="expected"):
-            ask()
 
 
 def test_a_fraction_is_as_good_a_level_as_a_float() -> None:
@@ -185,24 +179,6 @@ def test_a_fraction_is_as_good_a_level_as_a_float() -> None:
     assert mean_interval([0.1, 0.3], F(1, 2), 0, 1) == mean_interval([0.1, 0.3], 0.5, 0, 1)
     assert estimate([1, 2, 4]).interval(F(1, 2)) == estimate([1, 2, 4]).interval(0.5)
     assert not Sequential(THREE).rejects(F(1, 2))
-
-
-@pytest.mark.parametrize(
-    "ask",
-    [
-        *(
-            partial(ask, value)
-            for ask in (estimate, GTest(THREE).p_value)
-            for value in ({"a": None}, 1j, [None, 1j, 2])
-        ),
-        *(partial(MeanTest, 0.5, *bounds) for bounds in ((None, 1), (0, [1]), (-inf, 1), (-1e308, 1e308))),
-        *(partial(mean_interval, [0.1, 0.2], 0.9, *bounds) for bounds in ((None, 1), (0, "x"), (-1e308, 1e308))),
-        *(partial(ProportionTest(0.5).p_value, value, 3) for value in ("x", None, F(1, 2))),
-    ],
-)
-def test_what_is_no_number_is_an_error_for_people(ask: Callable[[], Any]) -> None:
-    with pytest.raises(ValueError, match="expected"):
-        ask()
 
 
 def test_a_law_that_shares_no_outcome_is_always_found_however_it_is_rounded() -> None:
@@ -250,9 +226,6 @@ def test_errors_are_those_of_means_of_clusters() -> None:
     assert (uneven.mean, uneven.error) == pytest.approx((0.5, np.sqrt(0.5) / 2 / np.sqrt(2)))
     alone = clustered(np.zeros(3, int), np.arange(3.0))
     assert (alone.mean, alone.n, np.isnan(alone.error)) == (1.0, 1, True)
-    for clusters, values in (([0], [1.0, 2.0]), ([], []), ([0, 1], [1.0, np.nan])):
-        with pytest.raises(ValueError, match="expected"):
-            clustered(clusters, values)
 
 
 def test_a_mean_is_in_its_interval_just_when_its_p_value_says_so() -> None:

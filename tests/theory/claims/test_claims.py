@@ -1,21 +1,19 @@
-"""Claims: their counterexamples refute what they say they refute, and a check that cannot fail is an error.
+"""Claims: how verdicts are put together from parts, and that a check that cannot fail is an error.
 
-Every refutation by a rule at one pair of rows is computed again, from the numbers in its evidence alone, with the
-slow rules of :mod:`tests.support.oracles`. The helpers that make findings are seen to refuse a control that passes.
+Numbers of counterexamples are computed again by witnesses (tests/theory/claims/test_witnesses.py), and that rows refute
+what they are printed for is seen in tests/theory/proofs/test_proofs.py.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from fractions import Fraction as F
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.support import oracles
-from tests.support.verdicts import KEPT, decided, numbers_of
+from tests.support.verdicts import KEPT, decided
 from theory.claims import CLAIMS, VERDICTS, CheckFailed, Finding, Verdict, combined, evidence, find, registry
 from theory.claims.base import Claim
 from theory.claims.evidence import rejects_mutants, require, require_found
@@ -23,106 +21,6 @@ from theory.claims.format import plain
 from theory.claims.sources import said
 
 pytestmark = pytest.mark.exact
-DEFAULT_EVERY = 2
-
-Example = dict[str, Any]
-ALL = slice(None)
-
-
-def slow_rule(example: Example) -> oracles.SlowRule:
-    """The rule an example names; decimals are taken as they are written."""
-    names = ("labels", "size", "max_gap", "max_distance", "distances", "window", "below", "above")
-    names += ("neighbours", "delta", "bound", "k", "tree")
-    given = {name: example[name] for name in names if name in example}
-    for name in ("max_gap", "max_distance", "delta"):
-        if given.get(name) is not None:
-            given[name] = F(str(given[name]))
-    return oracles.RULES[example["rule"]](**given)
-
-
-def exact(example: Example, *names: str) -> list[Any]:
-    """The rationals behind the numbers of an example."""
-    values = [example["exact"][name] for name in names]
-    return [tuple(map(F, value)) if isinstance(value, list) else F(value) for value in values]
-
-
-def distance(one: Any, other: Any) -> F:
-    return sum((abs(a - b) for a, b in zip(one, other, strict=True)), F(0)) / 2
-
-
-def accepts_less(example: Example) -> bool:
-    p, q = exact(example, "p", "q")
-    return slow_rule(example).acceptance(p, q) < oracles.speculative().acceptance(p, q)
-
-
-def token_law_is_off(example: Example) -> bool:
-    p, q = exact(example, "p", "q")
-    return slow_rule(example).law(p, q) != p
-
-
-def group_law_is_off(example: Example) -> bool:
-    p, q = exact(example, "p", "q")
-    rows = (slow_rule(example).law(p, q), p)
-    groups = [[sum(m for m, g in zip(row, example["labels"], strict=True) if g == k) for k in range(9)] for row in rows]
-    return groups[0] != groups[1]
-
-
-def emits_what_the_target_excludes(example: Example) -> bool:
-    p, q = exact(example, "p", "q")
-    return any(m > 0 == x for m, x in zip(slow_rule(example).law(p, q), p, strict=True))
-
-
-def law_is_delta_away(example: Example) -> bool:
-    p, q = exact(example, "p", "q")
-    return distance(slow_rule(example).law(p, q), p) >= F(str(example["delta"]))
-
-
-def residual_is_not_the_papers(example: Example) -> bool:
-    p, q = exact(example, "p", "q")
-    near = [row[: example["k"]] for row in example["neighbours"]]
-    paper = oracles.RULES["lantern"](near, F(str(example["delta"])))
-    return slow_rule(example).law(p, q) != paper.law(p, q)
-
-
-def more_would_fit(example: Example) -> bool:
-    """Token 2 moves less than delta, and is not in the neighbourhood that was built."""
-    (p, q), delta = exact(example, "p", "q"), F(str(example["delta"]))
-    return p[2] < delta and slow_rule(example).accept(p, q, 0) == p[0]
-
-
-# A claim, the kind of its evidence, which of it, and what that shows.
-REFUTES: list[tuple[str, str, slice, Callable[[Example], bool]]] = [
-    ("gsd.dynamic.centred", "counterexample", ALL, accepts_less),
-    ("gsd.support", "counterexample", ALL, emits_what_the_target_excludes),
-    ("lantern.output-bound.step", "counterexample", ALL, law_is_delta_away),
-    ("lantern-reference.dynamic.residual", "counterexample", ALL, residual_is_not_the_papers),
-    ("lantern-reference.static.residual", "counterexample", ALL, residual_is_not_the_papers),
-    ("lantern-reference.static.zero-delta", "counterexample", ALL, token_law_is_off),
-    ("gsd-reference.acceptance", "counterexample", ALL, accepts_less),
-    ("gsd-reference.support", "counterexample", ALL, emits_what_the_target_excludes),
-    # of entries that hold: what refutes a stronger statement
-    ("gsd.unbiased", "example", slice(3, 4), token_law_is_off),
-    ("gsd.unbiased", "example", slice(4, 5), group_law_is_off),
-    ("lantern.largest.nearest", "example", slice(1, 2), more_would_fit),
-]
-
-
-def refutes(example: Example, of: Callable[[Example], bool]) -> bool:
-    """Whether an example refutes, its numbers being those of the slow rules."""
-    p, q, law, kept, lossless = exact(example, "p", "q", "law", "acceptance", "acceptance_speculative")
-    assert slow_rule(example).law(p, q) == law
-    assert slow_rule(example).acceptance(p, q) == kept
-    assert oracles.speculative().acceptance(p, q) == lossless
-    assert [float(mass) for mass in p] == example["p"]
-    return of(example)
-
-
-@pytest.mark.parametrize(("id", "kind", "which", "of"), REFUTES)
-def test_examples_can_be_recomputed_and_refute(id: str, kind: str, which: slice, of: Callable[[Example], bool]) -> None:
-    assert decided(id, 3).verdict == KEPT[id]
-    examples = json.loads(json.dumps(numbers_of(id, kind)))[which]
-    assert examples
-    assert all(refutes(example, of) for example in examples)
 
 
 def test_a_wrong_variant_is_seen_whatever_the_random_table() -> None:

@@ -11,7 +11,6 @@ from scipy.stats import multivariate_normal, norm
 from simlab.continuous.models.mixtures import Components, Densities, Mixture, Ratio, WeightedComponents, speculate
 from simlab.continuous.tape import coins, normals
 from simlab.randomness import Purpose, Tape
-from simlab.statistics import ProportionTest
 from tests.support.verdicts import numbers_of
 from theory.claims.cspd.mixtures import line
 from theory.continuous.mixture_law import emitted, matched, overlap, together
@@ -169,18 +168,6 @@ def test_the_emitted_law_on_a_fine_grid(ratio: Ratio) -> None:
     np.testing.assert_allclose([law.weight @ (law.density * look(law.x)) for look in looks], means, atol=1e-6)
     assert law.mass == pytest.approx(1, abs=1e-10)
     assert (law.tv < 1e-12) == (ratio.name != "weighted-components")
-
-
-@pytest.mark.parametrize("ratio", RATIOS, ids=lambda ratio: ratio.name)
-def test_runs_keep_and_propose_as_the_law_says(ratio: Ratio) -> None:
-    count, law = 20_000, emitted(TARGET, DRAFT, ratio)
-    made = speculate(TARGET, DRAFT, ratio, Tape(1, count), np.zeros(count, np.int64))
-    below = float(law.weight @ (law.density * (law.x < 1)))
-    for seen, rate in ((made.accepted.sum(), law.acceptance), ((made.tokens[:, 0] < 1).sum(), below)):
-        test = ProportionTest(rate)
-        assert test.p_value(int(seen), count) > 1e-6
-        assert test.stated(count, 1e-6).detectable < 0.03
-        assert ProportionTest(rate - 0.04).p_value(int(seen), count) < 1e-6
 
 
 def test_overlaps_of_normal_laws_are_known() -> None:

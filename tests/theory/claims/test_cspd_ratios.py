@@ -29,7 +29,6 @@ from theory.continuous.paths import (
     Coupling,
     Quadratic,
     independent_noise,
-    log_path,
     mean_norm,
     quadratic,
     random_chains,
@@ -78,15 +77,6 @@ def test_the_two_path_ratio_is_eq_4_and_collapses(seed: int) -> None:
             assert (np.abs(short - slow).max() < 1e-9) == (collapses or case[0].steps == 1)
             volumes = [np.prod([abs(np.linalg.det(c.layout.dense(f))) for f in c.factor[1:]]) for c in case[:2]]
             assert log_sigma(*case[:2]) == pytest.approx(log(volumes[1] / volumes[0]))
-
-
-def test_densities_of_trajectories() -> None:
-    for target, draft, given in random_chains(2, 6):
-        walks = Coupling(target, draft, given)
-        seen = walks.trajectories(np.random.default_rng(0).normal(size=(1, walks.size)))
-        for model, condition in zip(seen, given, strict=True):
-            slow = slow_log_path(model.chain, condition, model.states[:, 0])
-            assert log_path(model)[0] == pytest.approx(slow, abs=1e-9)
 
 
 # Means of ratios -----------------------------------------------------------------------------------------------

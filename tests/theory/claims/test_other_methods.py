@@ -9,7 +9,6 @@ import pytest
 
 from simlab.candidates import Greedy, GreedyVerifier, verified_law
 from theory.claims import CLAIMS
-from theory.cost_of_rows import affine, best_draft_length
 from theory.distances import tv
 
 pytestmark = pytest.mark.exact
@@ -33,22 +32,3 @@ def test_greedy_candidates_are_tokens_that_can_be_drawn() -> None:
     p, q = (np.array([Fraction(x) for x in row], dtype=object) for row in ([HALF, "1/4", "1/4"], [1, 0, 0]))
     assert verified_law(GreedyVerifier(), Greedy(), p, q, 3).accepted.sum() == p[0]
     assert "of those that $q$ can draw, or all of them if there are fewer" in CLAIMS["candidates.greedy"].statement
-
-
-def test_less_acceptance_than_without_loss_is_not_on_the_frontier() -> None:
-    """With an addend of -1/10 the rule accepts 2/5, where 1/2 and a TV of 1/10 allow 3/5."""
-    p, q, addend = (Fraction(3, 4), Fraction(1, 4)), (Fraction(1, 4), Fraction(3, 4)), Fraction(-1, 10)
-    kept = [min(b, a + addend) for a, b in zip(p, q, strict=True)]
-    law = kept[0] + 1 - sum(kept), kept[1]  # [p - q]+ is all on the first token
-    assert sum(kept) < 1 - tv(p, q) + tv(law, p)
-    assert r"$\epsilon \ge 0$" in CLAIMS["leviathan.frontier"].statement
-
-
-def test_a_draft_that_costs_less_for_more_sequences_is_left_out() -> None:
-    """With e = 9/10 and f = -1/10 the best length grows with the batch, though all costs are positive at both."""
-    best = [
-        best_draft_length(Fraction(4, 5), batch, affine(Fraction(1), Fraction(0)), Fraction(9 - batch, 10), 24)
-        for batch in (1, 8)
-    ]
-    assert best[0] < best[1]
-    assert r"$a, b, e, f \ge 0$" in CLAIMS["leviathan.cost-of-rows.draft-length"].statement

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from math import atan, inf, log, pi, sqrt
+from typing import Any
 
 import numpy as np
 import pytest
@@ -53,9 +55,9 @@ def test_a_large_weight_loses_no_tail(gap: float, log_weight: float) -> None:
     )
 
 
-@pytest.mark.parametrize("step", [1.1e-6, -2e-6, 1e-5])
+@pytest.mark.parametrize("step", [0.0, 1e-7, 1.1e-6, -2e-6, 1e-5])
 def test_deviations_that_are_nearly_equal_overlap_nearly_as_equal_ones(step: float) -> None:
-    for dimension, away in ((1, 1.0), (16, 5.0)):
+    for dimension, away in ((1, 0.0), (1, 1.0), (16, 5.0), (64, 0.5)):
         assert overlap(dimension, away, 1.0, 1.0 + step) == pytest.approx(2 * norm.cdf(-away / 2), rel=1e-4)
 
 
@@ -121,7 +123,7 @@ NARROW_LAST = [1e-4, 0.5], [1.3e-4, 0.4]  # kernels of no width beside the sprea
 
 
 @pytest.mark.parametrize("sds", [WIDER_LAST, NARROW_LAST], ids=["wider last", "narrow last"])
-@pytest.mark.parametrize("limit", [1.0, 20.0, 1000.0])
+@pytest.mark.parametrize("limit", [1.0, 1000.0])
 def test_the_gaps_at_which_nothing_is_taken_are_met(sds: tuple[list[float], ...], limit: float) -> None:
     """Below a gap W p exceeds q nowhere, and all that is rejected is unfinished: by the trapezoidal rule."""
     target, draft = affine_chain(len(sds[0]), 0.8, sds[0]), affine_chain(len(sds[1]), 0.3, sds[1], 0.1)
@@ -144,7 +146,7 @@ def test_acceptance_over_a_centred_gap_is_an_angle() -> None:
 
 
 # All noise of the draft 1.2 times the target's: one mean is 1.2 times the other, and no spread is left of the gap.
-LARGER_NOISE = [(affine_chain(steps, 0.8, 0.5), affine_chain(steps, 0.8, 0.6)) for steps in (2, 30, 100)]
+LARGER_NOISE = [(affine_chain(steps, 0.8, 0.5), affine_chain(steps, 0.8, 0.6)) for steps in (2, 100)]
 ONE_STEP = affine_chain(1, 0.8, 0.5), affine_chain(1, 0.6, 0.5)
 
 
@@ -270,58 +272,46 @@ def test_sigma_of_hundreds_of_logarithms_is_no_overflow() -> None:
     np.testing.assert_allclose([huge[1].acceptance, huge[1].proposal_acceptance], 0)
 
 
-def test_what_cannot_be_integrated_is_told() -> None:
-    wide = affine_chain(2, dimension=2)
-    for asked in (
-        lambda given: emitted(wide, wide, given, LastStep()),
-        lambda given: last_step_acceptance(wide, wide, given, aligned=True),
-        lambda given: marginal_tv(wide, wide, given, Marginal()),
-        lambda given: target_law(wide, given[0], np.zeros(3)),
-    ):
-        with pytest.raises(ValueError, match="dimension 2; expected 1"):
-            asked((np.zeros(2), np.zeros(2)))
-    for rule in (Marginal(), TwoPath(), Path()):
-        with pytest.raises(ValueError, match="depends on more than the last step"):
-            emitted(TARGET, TARGET, UNCONDITIONAL, rule)
-    with pytest.raises(ValueError, match="reflection makes one proposal"):
-        emitted(TARGET, TARGET, UNCONDITIONAL, Reflection())
-    for law in (emitted, marginal_tv):
-        with pytest.raises(ValueError, match="rule is 'marginal'; expected a Rule"):
-            law(TARGET, TARGET, UNCONDITIONAL, "marginal")  # type: ignore[arg-type]
-    for rule in (LastStep(), TwoPath(), Path()):
-        with pytest.raises(ValueError, match="looks at more than the token"):
-            marginal_tv(TARGET, DRAFTS["wider"], UNCONDITIONAL, rule)
-    longer = affine_chain(5, 0.8, 0.5)
-    for told in (
-        lambda: emitted(TARGET, longer, UNCONDITIONAL, LastStep()),
-        lambda: last_step_acceptance(TARGET, longer, UNCONDITIONAL, aligned=True),
-        lambda: log_sigma(TARGET, longer),
-    ):
-        with pytest.raises(ValueError, match="the draft takes 5 steps; expected the target's 4"):
-            told()
-    with pytest.raises(ValueError, match="the draft is mu_q itself"):
-        emitted(
-            noiseless_end(affine_chain(1, 0.8, 0.5)),
-            noiseless_end(affine_chain(1, 0.7, 0.5)),
-            UNCONDITIONAL,
-            ReferenceCode(),
-        )
-    with pytest.raises(ValueError, match="limit is 0"):
-        emitted(TARGET, TARGET, UNCONDITIONAL, LastStep(), limit=0)
-    for few in ("nodes", "points"):
-        with pytest.raises(ValueError, match=f"{few} is 1"):
-            two_path_law(TARGET, TARGET, UNCONDITIONAL, **{few: 1})
+FLAT, ORIGIN = affine_chain(2, dimension=2), (np.zeros(2), np.zeros(2))
+LONGER = affine_chain(5, 0.8, 0.5)
+POINTS = noiseless_end(affine_chain(1, 0.8, 0.5)), noiseless_end(affine_chain(1, 0.7, 0.5))
 
 
-def test_isotropic_acceptance_meets_its_limits() -> None:
+@pytest.mark.parametrize(
+    ("law", "given", "told"),
+    [
+        (emitted, (FLAT, FLAT, ORIGIN, LastStep()), "dimension 2; expected 1"),
+        (last_step_acceptance, (FLAT, FLAT, ORIGIN, True), "dimension 2; expected 1"),
+        (marginal_tv, (FLAT, FLAT, ORIGIN, Marginal()), "dimension 2; expected 1"),
+        (target_law, (FLAT, ORIGIN[0], np.zeros(3)), "dimension 2; expected 1"),
+        *(
+            (emitted, (TARGET, TARGET, UNCONDITIONAL, rule), "depends on more than the last step")
+            for rule in (Marginal(), TwoPath(), Path())
+        ),
+        (emitted, (TARGET, TARGET, UNCONDITIONAL, Reflection()), "reflection makes one proposal"),
+        (emitted, (TARGET, TARGET, UNCONDITIONAL, "marginal"), "rule is 'marginal'; expected a Rule"),
+        (marginal_tv, (TARGET, TARGET, UNCONDITIONAL, "marginal"), "rule is 'marginal'; expected a Rule"),
+        *(
+            (marginal_tv, (TARGET, DRAFTS["wider"], UNCONDITIONAL, rule), "looks at more than the token")
+            for rule in (LastStep(), TwoPath(), Path())
+        ),
+        (emitted, (TARGET, LONGER, UNCONDITIONAL, LastStep()), "takes 5 steps; expected the target's 4"),
+        (last_step_acceptance, (TARGET, LONGER, UNCONDITIONAL, True), "takes 5 steps; expected the target's 4"),
+        (log_sigma, (TARGET, LONGER), "takes 5 steps; expected the target's 4"),
+        (emitted, (*POINTS, UNCONDITIONAL, ReferenceCode()), "the draft is mu_q itself"),
+        (emitted, (TARGET, TARGET, UNCONDITIONAL, LastStep(), 0), "limit is 0"),
+        (two_path_law, (TARGET, TARGET, UNCONDITIONAL, 1, 1, 2), "nodes is 1"),
+        (two_path_law, (TARGET, TARGET, UNCONDITIONAL, 1, 2, 1), "points is 1"),
+    ],
+)
+def test_what_cannot_be_integrated_is_told(law: Callable[..., Any], given: tuple[Any, ...], told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        law(*given)
+
+
+def test_isotropic_acceptance_without_spread_is_the_overlap_of_two_normals() -> None:
     assert isotropic_acceptance(16, 2.0, 1e-12, 0.5) == pytest.approx(2 * norm.cdf(-2), rel=1e-6)
     assert isotropic_acceptance(16, 2.0, 3e-7, 0.5) == pytest.approx(isotropic_acceptance(16, 2.0, 2e-7, 0.5), rel=1e-5)
-    for dimension in (1, 16, 64):
-        for away in (0.0, 0.5):
-            near = [overlap(dimension, away, 1.0, 1 + step) for step in (0.0, 1e-7, 1e-5, 1e-3)]
-            assert np.isfinite(near).all()
-            assert near == sorted(near, reverse=True) or away > 0
-            assert abs(near[2] - near[0]) < 1e-4
 
 
 # Acceptance from the moments of a log ratio --------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import inf, log
+from math import inf
 
 import numpy as np
 import pandas as pd
@@ -12,9 +12,8 @@ from scipy.stats import norm
 from experiments.measurements import continuous as tables
 from simlab.continuous.rules import LastStep, VarianceProduct
 from theory.continuous.example_processes import UNCONDITIONAL
-from theory.continuous.gaussian_overlap import acceptance_over_gap, cost_over_gap
+from theory.continuous.gaussian_overlap import acceptance_over_gap
 from theory.continuous.isotropic import isotropic_acceptance, overlap
-from theory.continuous.joint_gaussian import last_means, log_sigma
 from theory.continuous.line import emitted
 from theory.published.ledger import published
 
@@ -149,19 +148,3 @@ def test_the_overlap_in_one_and_two_dimensions_by_quadrature(gap: float, sd: flo
     x = x[::12]
     plane = np.minimum(np.outer(p[::12], side[0][::12]), np.outer(q[::12], side[1][::12])).sum() * (12 * width) ** 2
     assert overlap(2, gap, sd, other) == pytest.approx(plane, abs=1e-4)
-
-
-def test_what_a_token_takes_is_that_of_the_emitted_law() -> None:
-    target, draft = tables.chain(), tables.chain(0.7, 0.6, 0.05)
-    mean, covariance = last_means(target, draft, UNCONDITIONAL, False).gap
-    for limit in (50, inf):
-        law = emitted(target, draft, UNCONDITIONAL, VarianceProduct(aligned=False), limit)
-        spent = cost_over_gap(
-            float(mean[0]), float(covariance[0, 0]) ** 0.5, log_sigma(target, draft), 0.5, 0.6, limit, 72
-        )
-        assert spent.acceptance == pytest.approx(law.acceptance, rel=1e-7)
-        assert spent.trials == pytest.approx(law.trials, rel=1e-5)
-        assert spent.unfinished == pytest.approx(law.unfinished, abs=1e-9)
-    assert cost_over_gap(0.5, 0.3, log(0.5), limit=1).trials == pytest.approx(
-        1 - cost_over_gap(0.5, 0.3, log(0.5)).acceptance
-    )

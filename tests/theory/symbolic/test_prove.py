@@ -58,11 +58,8 @@ def test_sizes_that_were_not_looked_at_are_not_told(sizes: tuple[int, ...], told
     ("rule", "that", "size"),
     [
         (LOSSLESS, "lossless", 3),
-        (LOSSLESS, "frontier", 3),
         (LOSSLESS, "accepts == alpha", 3),
         (make_rule("grouped", labels=[0, 0, 1]), "accepts >= speculative", 3),
-        (make_rule("amplify", k=2), "frontier", 3),
-        (make_rule("lenience", factor=Fraction(1, 2)), "frontier", 2),
         (make_rule("lantern", neighbours=NEAR, delta=Fraction(1, 5)), "frontier", 3),
         (other_rules.ResidualFiltered(), "lossless", 2),  # it sorts, and sums what is true
     ],
