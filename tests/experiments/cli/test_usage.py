@@ -286,7 +286,7 @@ WRONG = [
     ("prove --decoder sjd --set window=2 --rule rules.py:wide", "rule is Sjd(window=2"),
     ("prove rules.py --out here --json here/answer.json", "here/answer.json: has the name of a file that is written"),
     ("prove rules.py --out here --json here/proof-2.smt2", "here/proof-2.smt2: has the name of a file that is written"),
-    ("prove rules.py --out here --json here/../here/answer.json", "answer.json: has the name of a file that is written"),
+    ("prove rules.py --out here --json here/../here/answer.json", "answer.json: has the name of a file that is"),
     ("prove speculative --at 1/2,1/3 1/2,1/2", "sums to 5/6"),
     ("prove speculative --at 1/2,x 1/2,1/2", "P 1/2,x: expected probabilities"),
     ("prove speculative --at 1/2,1/2 1/3,1/3,1/3", "expected one shape"),
