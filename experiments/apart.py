@@ -7,10 +7,10 @@ that ends without an answer is an answer: :class:`Lost`.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import traceback
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Any
@@ -20,6 +20,7 @@ from simlab.child import Child, Shared
 from simlab.messages import SPLIT, raised
 
 LOOK = 0.2  # seconds after which a process that says nothing is looked at
+IMPORTING = 120.0  # seconds that an import may take
 
 Progress = Callable[..., None]
 
@@ -60,7 +61,11 @@ class Link:
 
         return call
 
-    @contextlib.contextmanager
+    def importing(self) -> AbstractContextManager[None]:
+        """Within, a module of somebody else is imported."""
+        return self.asking(IMPORTING)
+
+    @contextmanager
     def asking(self, limit: float) -> Iterator[None]:
         """Within, code of somebody else runs, for at most so many seconds."""
         self.shared.limit.value = limit
@@ -158,5 +163,5 @@ def _serve(link: Link, work: Callable[[Link], Any]) -> None:
         answer = "done", work(link)
     except BaseException as error:
         answer = "raised", (raised(error), "".join(traceback.format_exception(error)[-3:])[-2000:])
-    with contextlib.suppress(BaseException):
+    with suppress(BaseException):
         link.send(*answer)

@@ -21,8 +21,6 @@ from simlab.certify.certificate import Failure
 from simlab.certify.engine.workers import FIRST
 from simlab.messages import tampered
 
-IMPORTING = 120.0  # seconds that an import may take
-
 Progress = Callable[[str, float], None]
 
 
@@ -42,7 +40,7 @@ def certified(request: Request, out: Path, found: Callable[[], None], progress: 
 
 def _work(request: Request, out: Path, link: Link) -> dict[str, Any]:
     try:
-        with link.asking(IMPORTING):
+        with link.importing():
             subject = find_subject(request)
     except ValueError as error:
         raise Unfit(str(error)) from None

@@ -70,12 +70,12 @@ def _of_a_user(spec: str, given: dict[str, Any], rows: Rows, limit: float) -> tu
     rule, and for one that is lost there.
     """
     from experiments.apart import Lost, Unfit, answer_apart
-    from experiments.judging.proving import IMPORTING, subject_of
+    from experiments.judging.proving import subject_of
     from theory.judge.user_rule import Broken, last_line
 
     def work(link: Link) -> list[list[Any]]:
         try:
-            with link.asking(IMPORTING):
+            with link.importing():
                 subject = subject_of(spec, given)
             link.tell()
             with link.asking(limit):

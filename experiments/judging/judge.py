@@ -42,7 +42,7 @@ VERDICTS = {
 READABLE = 8  # tokens a row may have and still be printed in a line
 LEAST_TRIES = 10
 SEARCH_SECONDS, MAP_SECONDS = 8.0, 8.0  # what a slow rule may take for each; a quick one never does
-IMPORTING, LIMIT = 120.0, 10.0  # seconds that an import may take, and a call
+LIMIT = 10.0  # seconds that a call may take
 LEAST_CONTEXTS, MOST_CONTEXTS = 8, 128
 
 Progress = Callable[[str, int, int], None]  # what has just ended, how many have, how many there are
@@ -70,7 +70,7 @@ def judge_apart(
 
     def work(link: Link) -> dict[str, Any]:
         try:
-            with link.asking(IMPORTING):
+            with link.importing():
                 rule = load()
         except ValueError as error:
             raise Unfit(str(error)) from None

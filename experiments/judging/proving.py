@@ -47,7 +47,6 @@ from theory.symbolic.unknown import Refused
 LIMIT = 300.0  # seconds
 LENGTH, COUNT = 3, 2  # of a decoder's sequences, and of a verifier's candidates
 SEARCH = 45.0  # seconds more, in which rows are looked for and made simple
-IMPORTING = 120.0  # seconds that an import may take
 HEARD = 0.1  # seconds between two reports of progress
 BROKEN = f"the rule raises {BrokenRule.__name__}: "  # what is wrong is said after it
 FICKLE = "it answers now this way, now that"
@@ -361,7 +360,7 @@ def prove_apart(
 
     def work(link: Link) -> dict[str, Any]:
         try:
-            with link.asking(IMPORTING):
+            with link.importing():
                 subject = subject_of(spec, settings, kind, seed)
                 _check_verified_by(subject, rule)
                 _check_asked(subject, length, count)

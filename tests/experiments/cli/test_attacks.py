@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-import experiments.certification.certified as certifying
+from experiments import apart
 from experiments.apart import Apart, Link, Lost
 from experiments.cli.main import main
 from experiments.judging import judge as judging
@@ -132,7 +132,7 @@ def test_an_attack_is_a_finding(
 ) -> None:
     waited_for = outcome == FOUND and (not told or "does not return" in told)
     limit = 1.0 if waited_for else 60.0  # else a busy machine would be the finding
-    for module, name in ((certifying, "IMPORTING"), (judging, "IMPORTING"), (judging, "LIMIT")):
+    for module, name in ((apart, "IMPORTING"), (judging, "LIMIT")):
         monkeypatch.setattr(module, name, limit)
     status, found = verdict(folder, command, attack, where, limit)
     printed = capfd.readouterr()

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from experiments import apart
 from experiments.cli import judging
 from experiments.cli.main import main
 from experiments.cli.options import read_value
@@ -256,7 +257,7 @@ def test_a_module_that_hangs_when_it_is_imported_is_not_told_to_take_a_longer_li
     here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (here / "hangs.py").write_text("while True:\n    pass\n")
-    monkeypatch.setattr(proving, "IMPORTING", 0.2)
+    monkeypatch.setattr(apart, "IMPORTING", 0.2)
     assert main(["prove", "hangs.py"]) == 3
     assert "it does not return within 0.2 s" in capsys.readouterr().out
     told = usage_error(["prove", "hangs.py", "--at", "1/2,1/2", "1/3,2/3"], capsys)
