@@ -10,7 +10,7 @@ random numbers, so differences are taken image by image.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -139,7 +139,7 @@ def lengths(table: pd.DataFrame, keys: Sequence[str], bins: Sequence[int] | None
     """
     need(table, "lengths", *keys)
     parts = []
-    for setting, part in table.assign(unit=units(table)).groupby(list(keys), sort=False, dropna=False):
+    for setting, part in _settings(table, keys):
         calls = _counts(part)
         beyond = calls * np.arange(calls.shape[1])
         firsts = [first for first in bins or range(1, calls.shape[1] + 1) if first <= calls.shape[1]]
@@ -158,7 +158,7 @@ def profiles(table: pd.DataFrame, keys: Sequence[str], column: str, first: int) 
     """
     need(table, column, *keys)
     parts = []
-    for setting, part in table.assign(unit=units(table)).groupby(list(keys), sort=False, dropna=False):
+    for setting, part in _settings(table, keys):
         longest = max(map(len, part[column]))
         padded = [
             np.pad(np.asarray(v, dtype=float), (0, longest - len(v)), constant_values=np.nan) for v in part[column]
@@ -198,8 +198,23 @@ def _per_unit(table: pd.DataFrame, keys: Sequence[str], values: Sequence[str] = 
     """Means of the sequences of each setting and unit; ``tokens`` and ``steps`` are sums."""
     wanted = {"compression": "mean", "tokens": "sum", "steps": "sum", "replicate": "size"}
     wanted |= dict.fromkeys(values, "mean")
-    grouped = table.assign(unit=units(table)).groupby([*keys, "unit"], sort=False, dropna=False)
+    parts = [part for _, part in _settings(table, keys)]
+    grouped = pd.concat(parts).groupby([*keys, "unit"], sort=False, dropna=False)
     return grouped.agg(wanted).rename(columns={"replicate": "sequences"}).reset_index()
+
+
+def _settings(table: pd.DataFrame, keys: Sequence[str]) -> Iterator[tuple[Any, pd.DataFrame]]:
+    """The rows of each setting, with the ``unit`` of each.
+
+    Raises :class:`Unsuitable` where one would mix what was not asked for: rows of several processes, decoders or rules.
+    """
+    named = table.assign(unit=units(table))
+    for setting, part in named.groupby(list(keys), sort=False, dropna=False) if keys else [((), named)]:
+        for name in (name for name in table.columns if name.partition(".")[0] in KINDS and name not in SAMPLES):
+            mixed = part[name].astype(str).unique()
+            if len(mixed) > 1:
+                raise Unsuitable(f"the table has several of {name} where the figure has one: {', '.join(mixed)}")
+        yield setting, part
 
 
 def _setting(keys: Sequence[str], setting: Any) -> dict[str, Any]:

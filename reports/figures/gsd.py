@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from reports.data.averages import Unsuitable, averages, need, profiles
+from reports.data.averages import Unsuitable, averages, need, profiles, rows_of
 from reports.figures.lossy_rules import COSTS, beside, lines, trade
 from reports.figures.plot_style import ALL_RULE_STYLES, LOSSLESS, PRINTED, SHADES, finish, looks, panels
 from theory.published.ledger import Ledger
@@ -23,8 +23,9 @@ def pareto(table: pd.DataFrame, ledger: Ledger) -> Figure:
     """GSD, Fig. 10: calls against both costs, a column a process; right, calls against CLIP and FID as printed.
 
     ``table`` has ``process.label``, ``rule``, its parameter, and what :func:`~reports.figures.lossy_rules.traded`
-    needs, of one decoder.
+    needs; shown is its first decoder.
     """
+    table = _of_first(table, "decoder.label")
     labels = list(dict.fromkeys(table["process.label"]))
     figure = Figure(figsize=(3.9 * (len(labels) + 1), 7.4), layout="constrained")
     axes = figure.subplots(2, len(labels) + 1, squeeze=False)
@@ -81,13 +82,11 @@ def _printed_pareto(ax: Axes, ledger: Ledger, dataset: str, metric: str) -> None
 def gained(table: pd.DataFrame, ledger: Ledger) -> Figure:
     """GSD, Fig. 7: how the acceptance of a draft differs from the lossless rule's, a panel a process, a line a size.
 
-    ``table`` has ``gain_histogram`` over bins from -1 to 1, ``gain_mean``, ``process.label`` and ``rule.size``.
+    ``table`` has ``gain_histogram`` over bins from -1 to 1, ``gain_mean``, ``process.label`` and ``rule.size``; shown
+    are its first decoder and its first dynamic groups.
     """
     need(table, "gain_histogram", "gain_mean", "process.label", "rule.size")
-    own = table[table["rule"] == "dynamic-grouped"]
-    own = own[own["rule.label"] == own["rule.label"].iloc[0]] if len(own) else own
-    if own.empty:
-        raise Unsuitable("the table has no rows of dynamic-grouped")
+    own = _of_first(_of_first(rows_of(table, "dynamic-grouped", rule="dynamic-grouped"), "decoder.label"), "rule.label")
     keys = ["process.label", "rule.size"]
     shares = own.assign(share=[np.asarray(each) / max(1, np.sum(each)) for each in own["gain_histogram"]])
     found, means = profiles(shares, keys, "share", 0), averages(own, keys, ["gain_mean"])
@@ -106,6 +105,11 @@ def gained(table: pd.DataFrame, ledger: Ledger) -> Figure:
         ax.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=2)
     axes[0].set_ylabel("share of drafts looked at")
     return finish(figure)
+
+
+def _of_first(table: pd.DataFrame, column: str) -> pd.DataFrame:
+    """The rows that have what the first one has there."""
+    return table[table[column] == table[column].iloc[0]]
 
 
 def accumulation(table: pd.DataFrame, ledger: Ledger) -> Figure:

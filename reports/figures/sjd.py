@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from reports.data.averages import averages, gains, parameter, rows_of
+from reports.data.averages import averages, gains, need, parameter, rows_of
 from reports.figures.plot_style import across, decoder_style, finish, line, logarithmic_at, panels, powers, printed
 from theory.published.ledger import Ledger
 
@@ -96,22 +96,27 @@ def randomness(table: pd.DataFrame, ledger: Ledger) -> Figure:
 
 
 def refinement(table: pd.DataFrame, ledger: Ledger) -> Figure:
-    """SJD, App. F and Table 1: tokens a call with and without refinement, for each start of new drafts.
+    """SJD, App. F and Table 1: tokens a call with and without refinement for each start of new drafts, a panel a
+    process.
 
-    ``table`` has ``decoder`` (``sjd``, ``sjd-unrefined``), ``decoder.initial`` and ``compression``.
+    ``table`` has ``process.label``, ``decoder`` (``sjd``, ``sjd-unrefined``), ``decoder.initial`` and ``compression``.
     """
+    need(table, "process.label")
     table = table.assign(**{"decoder.initial": parameter(table, "decoder.initial").fillna("random")})
-    figure, (ax,) = panels(1, height=3.6, width=8.5)
+    processes = list(table.groupby("process.label", sort=False))
+    figure, axes = panels(len(processes), height=3.8, width=6.0 * len(processes), sharey=True)
     names = list(dict.fromkeys(table["decoder.initial"]))
-    for decoder, label, offset in (("sjd", "refined", -0.13), ("sjd-unrefined", "drawn anew instead", 0.13)):
-        means = averages(rows_of(table, decoder, decoder=decoder), ["decoder.initial"]).set_index("decoder.initial")
-        means = means.reindex(names).assign(place=np.arange(len(names)) + offset)
-        _dots(ax, means, decoder_style(decoder), label)
-    across(ax, float(ledger.one(method="sjd", **TABLE_1).value), "printed: Lumina-mGPT, refined")
-    ax.axhline(1, color="0.75", lw=0.8, zorder=0)
-    ax.set_xticks(range(len(names)), [name.replace("-", " ") for name in names])
-    ax.set(xlabel="how new drafts start", ylabel=TOKENS_PER_CALL, ylim=(0.9, None))
-    return finish(figure, ax, ncols=3)
+    for ax, (process, own) in zip(axes, processes, strict=True):
+        for decoder, label, offset in (("sjd", "refined", -0.13), ("sjd-unrefined", "drawn anew instead", 0.13)):
+            means = averages(rows_of(own, decoder, decoder=decoder), ["decoder.initial"]).set_index("decoder.initial")
+            means = means.reindex(names).assign(place=np.arange(len(names)) + offset)
+            _dots(ax, means, decoder_style(decoder), label)
+        across(ax, float(ledger.one(method="sjd", **TABLE_1).value), "printed: Lumina-mGPT, refined")
+        ax.axhline(1, color="0.75", lw=0.8, zorder=0)
+        ax.set_xticks(range(len(names)), [name.replace("-", "\n") for name in names])
+        ax.set(xlabel="how new drafts start", title=process)
+    axes[0].set(ylabel=TOKENS_PER_CALL, ylim=(0.9, None))
+    return finish(figure, axes[0], ncols=3)
 
 
 def _dots(ax: Axes, means: pd.DataFrame, own: tuple[str, str], text: str) -> None:

@@ -21,7 +21,7 @@ from reports.figures.gsd import gained
 from reports.figures.image_process import CHOSEN, noise_or_floor
 from reports.figures.lantern import lantern
 from reports.figures.plot_style import PRINTED_COLOUR, use_style
-from reports.figures.sjd import window
+from reports.figures.sjd import refinement, window
 from reports.figures.sjd_pac import ablation, ablation_numbers, tree, tree_numbers
 from reports.pages.elements import drawings
 from reports.pages.study import STUDIES
@@ -214,3 +214,18 @@ def test_figures_need_what_they_show() -> None:
         lantern(table_of("groups"), ledger)
     with pytest.raises(Unsuitable, match="distortion"):
         lantern(table_of("lantern").drop(columns=["distortion_tv"], errors="ignore"), ledger)
+
+
+def test_no_figure_averages_over_what_it_does_not_show() -> None:
+    """Rows of two decoders are no setting; where a study has two processes each has its panel."""
+    both = table_of("groups")
+    with pytest.raises(Unsuitable, match="several of decoder where the figure has one: sjd, sjd-reference"):
+        averages(both, ["process.label", "rule.label", "rule.size"])
+    table, ledger = table_of("refinement"), published()
+    large = table["process.vocabulary"] == 8192
+    apart = table.assign(compression=np.where(large, 10.0, 2.0))
+    use_style()
+    panels = refinement(apart, ledger).axes
+    assert [ax.get_title("left") for ax in panels] == ["image", "image, V = 8192"]
+    means = [ax.containers[0].lines[0].get_ydata() for ax in panels]
+    np.testing.assert_array_equal(means, [[2.0] * 5, [10.0] * 5])
