@@ -7,6 +7,7 @@ from typing import Any
 
 from torch import Tensor
 
+from simlab.decoders.run import check_draft
 from simlab.models.architectures.eagle import EagleDraft, Head
 from simlab.models.engine.requests import Request, conditions, visible_of
 from simlab.models.process.cached import Cached
@@ -40,11 +41,14 @@ def processes_for(
 ) -> tuple[Cached, Cached | EagleDraft | None]:
     """Those of requests of one decoder and one sampling; ``padded``: whether conditions may have padding.
 
-    Raises ``ValueError`` for a decoder that needs a drafter where there is none.
+    Raises ``ValueError`` for a decoder that needs a drafter where there is none, and for one of another vocabulary or
+    length.
     """
     decoder = requests[0].decoder
     if decoder.needs_draft and drafter is None:
         raise ValueError(f"drafter is None; expected a smaller model or a head: {type(decoder).__name__} needs one")
     drafts = drafter if decoder.needs_draft else None
     visible = [None if each is None else visible_of(each, requests, padded) for each in (model, drafts)]
-    return process_pair(model, drafts, conditions(model, requests), requests[0].sampling, form, visible, clock)
+    found = process_pair(model, drafts, conditions(model, requests), requests[0].sampling, form, visible, clock)
+    check_draft(decoder, *found)
+    return found

@@ -15,7 +15,7 @@ from torch.nn import functional
 
 from simlab.models.architectures.backbone import PARTS
 from simlab.models.architectures.transformer import Causal, Memory, Transformer
-from simlab.models.check import CHECKS, SIZES, VALUES, check_logits, check_model
+from simlab.models.check import CHECKS, SIZES, VALUES, MemoryCalls, check_logits, check_model
 from simlab.models.process.cached import Cached
 from simlab.models.process.uncached import Uncached
 from tests.support.networks import CLASSES, SHAPE, V, classes, config, model, randomised
@@ -44,6 +44,24 @@ def test_a_model_that_lacks_nothing() -> None:
 
 def test_a_model_in_single_precision() -> None:
     assert problems(made().float()) == {}
+
+
+@pytest.mark.parametrize("precision", [torch.float32, torch.bfloat16])
+def test_a_large_vocabulary_hides_nothing(precision: torch.dtype) -> None:
+    """Where every probability is small none is far from another."""
+
+    def forgetful(own: Any, inputs: Tensor, position: Tensor, memory: Memory) -> Tensor:
+        class Empty:
+            def attend(self, *given: Any) -> Tensor:
+                return memory.attend(*given) * isinstance(memory, Causal | MemoryCalls)
+
+        return own(inputs, position, Empty())
+
+    large = randomised(Transformer(replace(config("target", "class"), vocabulary=16_384)), seed=5).to(precision)
+    assert large.logits(large.embed(torch.zeros(1, 1, dtype=torch.int64))).softmax(-1).max() < 0.01
+    assert problems(large) == {}
+    large.features = partial(forgetful, large.features)  # type: ignore[method-assign]
+    assert list(problems(large)) == ["cache"]
 
 
 def test_a_model_behind_a_text() -> None:

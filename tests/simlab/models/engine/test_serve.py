@@ -215,6 +215,15 @@ def test_a_decoder_that_needs_a_drafter_says_so(name: str) -> None:
         list(serve(model("target"), [Request(0, make_decoder(name, gamma=2), RULE)], 1))
 
 
+@pytest.mark.parametrize("other", [{"vocabulary": 2}, {"vocabulary": 99}, {"shape": (2, 3)}], ids=str)
+@pytest.mark.parametrize("name", ["speculative", "skipping"])
+def test_a_drafter_of_other_sequences_is_refused(name: str, other: dict[str, Any]) -> None:
+    """Its rows would be taken for rows over the target's tokens."""
+    draft = randomised(Transformer(replace(config("draft"), **other)), seed=1)
+    with pytest.raises(ValueError, match=r"draft has \(vocabulary, length\) .*; expected the target's"):
+        list(serve(model("target"), [Request(0, make_decoder(name, gamma=2), RULE)], 1, drafter=draft))
+
+
 def test_other_errors_are_not_swallowed() -> None:
     with pytest.raises(IndexError):
         list(serve(model("target"), [Request(99, make_decoder("sjd", window=2), RULE)], 1))
