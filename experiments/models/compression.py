@@ -163,7 +163,10 @@ def of_sampling(document: dict[str, Any], sampling: Sampling) -> list[Compressio
 
 
 def nearest(document: dict[str, Any], sampling: Sampling) -> dict[str, Any]:
-    """The table whose guidance is nearest."""
-    scale = max(float(np.mean(sampling.guidance)), 1.0)
+    """The table whose guidance is nearest, of which all up to 1 count as none."""
+
+    def scale(guidance: Any) -> float:
+        return log(max(float(np.mean(guidance)), 1.0))
+
     tables: list[dict[str, Any]] = document["tables"]
-    return min(tables, key=lambda table: abs(log(table["sampling"]["guidance"]) - log(scale)))
+    return min(tables, key=lambda table: abs(scale(table["sampling"]["guidance"]) - scale(sampling.guidance)))

@@ -1,6 +1,8 @@
 """Recorders of the distortion and acceptance of lossy rules, from the rows that were verified (:mod:`.replay`).
 
-Nothing of this is there for a decoder that verifies no drafts by a rule: numbers are NaN then, and lists empty.
+Nothing of this is there for a decoder that does not verify each draft by the rule and the rows of its calls: numbers
+are NaN then, and lists empty. Nor is there a distortion or an acceptance for one that is lossy whatever the rule: its
+drafts follow other rows than those that are declared.
 
 ``distortion``
     How far the law of a committed token is from the target's row p, both given the tokens before it and the rows of the
@@ -30,10 +32,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from experiments.sweeps.replay import VerifiedPosition, verified_positions
+from experiments.sweeps.replay import VerifiedPosition, replayable, verified_positions
 from experiments.sweeps.sample import Columns, Sample
 from simlab.arrays import total_variation
-from simlab.decoders import SjdPd, verifies
+from simlab.decoders import SjdPd
 from simlab.rules import Speculative, Step
 from simlab.rules.compiled import compiled_step
 from simlab.rules.compiled.dispatch import accept, compiled
@@ -58,7 +60,8 @@ def distortion(sample: Sample) -> Columns:
     """TV and Wasserstein-1 between the law of a committed token and p, and the acceptance."""
     count = len(sample.tape.replicates)
     exact = not isinstance(sample.decoder, SjdPd) or sample.decoder.candidates == 1
-    points = [list(_points(sample, b, exact)) if verifies(sample.decoder) else [] for b in range(count)]
+    measured = replayable(sample.decoder) and sample.decoder.lossless
+    points = [list(_points(sample, b, exact)) if measured else [] for b in range(count)]
     return {
         "distortion_tv": _means([[point.tv for point in own] for own in points]),
         "distortion_w1": _means([[point.w1 for point in own] for own in points]),
@@ -71,7 +74,7 @@ def distortion(sample: Sample) -> Columns:
 def group_gain(sample: Sample) -> Columns:
     """By how much the rule raises the acceptance of each draft."""
     count = len(sample.tape.replicates)
-    gains = [np.array(list(_gains(sample, b)) if verifies(sample.decoder) else []) for b in range(count)]
+    gains = [np.array(list(_gains(sample, b)) if replayable(sample.decoder) else []) for b in range(count)]
     return {
         "gain_mean": _means([own.tolist() for own in gains]),
         "gain_negative": np.array([int((own < 0).sum()) for own in gains]),

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from experiments.sweeps.sample import Sample
-from simlab.decoders import Sjd, SjdPd, verifies
+from simlab.decoders import Decoder, Sjd, Sjd2, SjdPd, verifies
 from simlab.decoders.compiled.kernels import kernel_of
 from simlab.decoders.tree import NONE, Tree
 from simlab.processes.wrapped import Recalled
@@ -42,12 +42,17 @@ class VerifiedPosition(NamedTuple):
     candidates: list[int]  # in the order of verification, which may end before the last; none: it is from p
 
 
+def replayable(decoder: Decoder) -> bool:
+    """Whether a decoder verifies its drafts one by one by a rule and the rows of its calls; SJD2 blurs them."""
+    return verifies(decoder) and not isinstance(decoder, Sjd2)
+
+
 def calls(sample: Sample, replicate: int) -> Iterator[Call]:
     """The calls of the target for one sequence of the sample; ``replicate`` is its place there.
 
-    Raises ``ValueError`` for a decoder that does not verify drafts (:func:`verifies`).
+    Raises ``ValueError`` for a decoder that does not verify drafts by them (:func:`replayable`).
     """
-    if not verifies(sample.decoder):
+    if not replayable(sample.decoder):
         raise ValueError(f"decoder is a {type(sample.decoder).__name__}; expected one that verifies drafts by a rule")
     target, draft = Recalled(sample.pair.target), None
     if sample.decoder.needs_draft:

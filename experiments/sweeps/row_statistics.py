@@ -25,10 +25,10 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import entr
 
-from experiments.sweeps.replay import calls
+from experiments.sweeps.replay import calls, replayable
 from experiments.sweeps.sample import Columns, Sample
 from simlab.arrays import total_variation, wide, without
-from simlab.decoders import Sjd, verifies
+from simlab.decoders import Sjd
 from simlab.processes import Process
 from simlab.randomness import Purpose, Tape
 
@@ -50,7 +50,7 @@ def perturbation(sample: Sample) -> Columns:
 def keep(sample: Sample) -> Columns:
     """The probability that a draft stays the same, verified or drawn anew, by offset in the window."""
     count = len(sample.tape.replicates)
-    kept = isinstance(sample.decoder, Sjd) and verifies(sample.decoder)
+    kept = isinstance(sample.decoder, Sjd) and replayable(sample.decoder)
     found = [_retention(sample, b) if kept else ([], []) for b in range(count)]
     return {"keep": [own[0] for own in found], "keep_drawn": [own[1] for own in found]}
 

@@ -122,6 +122,16 @@ def test_what_is_chosen_from_is_measured_and_not_read_off_lines() -> None:
     assert rows <= set(curve.ROWS)
 
 
+@pytest.mark.parametrize("guidance", [0.0, 0.5, 1.0])
+def test_a_table_without_guidance_is_read(guidance: float) -> None:
+    """Of all scales up to 1 the nearest table is the one without guidance, whatever scale it was measured at."""
+    tables = [
+        table | {"sampling": table["sampling"] | {"guidance": 0.0}} for table in compression.shipped()["tables"][:1]
+    ]
+    found = compression.of_sampling({"tables": tables}, Sampling(guidance=guidance))
+    assert len(found) == len(tables[0]["rows"])
+
+
 def test_the_table_that_comes_along_is_of_the_models_that_come_along() -> None:
     known = compression.shipped()
     models = Discrete()

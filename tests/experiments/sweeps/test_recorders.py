@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from experiments.sweeps.recorders import RECORDERS
-from experiments.sweeps.replay import VerifiedPosition, verified_positions
+from experiments.sweeps.replay import VerifiedPosition, replayable, verified_positions
 from experiments.sweeps.sample import Sample
-from simlab.decoders import DECODERS, Sjd, SjdPd, make_decoder, run, verifies
+from simlab.decoders import DECODERS, Sjd, SjdPd, make_decoder, run
 from simlab.decoders.compiled import simulate
 from simlab.decoders.tree import NONE
 from simlab.processes import Pair, Process, TableProcess, make_process
@@ -33,7 +33,7 @@ DEFAULT_EVERY = 4
 V = 6
 SMALL: dict[str, Any] = {"gamma": 3, "window": 4, "branching": [2, 1], "top_k": 2, "total": 4}
 MADE = {name: make_decoder(name, **examples(DECODERS, name, {})[0]) for name in DECODERS}
-VERIFYING = [name for name, decoder in MADE.items() if verifies(decoder)]
+VERIFYING = [name for name, decoder in MADE.items() if replayable(decoder)]
 PLAIN = [name for name in DECODERS if name not in VERIFYING]
 LOSSY = make_rule("lantern", neighbours=nearest(V), delta=0.3)
 everything = settings(deadline=None, max_examples=20, suppress_health_check=list(HealthCheck))
@@ -129,7 +129,7 @@ def test_a_replay_sees_the_rows_and_drafts_that_decided(name: str) -> None:
 @pytest.mark.parametrize("name", PLAIN)
 def test_decoders_without_a_rule_have_nothing_to_replay(name: str) -> None:
     sample = small(name)
-    assert not verifies(sample.decoder)
+    assert not replayable(sample.decoder)
     refused(lambda: next(verified_positions(sample, 0)), "rule")
     for recorder in ("distortion", "group_gain", "keep"):
         for column, values in RECORDERS[recorder](sample).items():
@@ -185,6 +185,22 @@ def test_the_lossless_rule_distorts_nothing(name: str) -> None:
     np.testing.assert_allclose(columns["distortion_w1"], 0, atol=1e-12)
     np.testing.assert_allclose(columns["acceptance"], columns["acceptance_lossless"], atol=1e-12)
     assert (columns["distortion_exact"] == (name not in ("sjd-pd", "sjd-pac"))).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("sjd-pp", {"declared": "newest"}),
+        ("sjd-vp", {"declared": "newest"}),
+        ("sjd", {"renewal": "maximal-reference"}),
+        ("sjd2", {"criterion": "noisy"}),
+        ("sjd2", {"criterion": "clean"}),
+    ],
+)
+def test_no_distortion_is_told_of_drafts_that_follow_other_rows(name: str, parameters: dict[str, Any]) -> None:
+    """With the lossless rule it would come out as none, and these are lossy, or verify by blurred rows."""
+    found = RECORDERS["distortion"](small(name, Speculative(), **parameters))
+    assert all(np.isnan(found[column]).all() for column in ("distortion_tv", "acceptance", "acceptance_lossless"))
 
 
 def test_gains_are_those_of_the_drafts() -> None:

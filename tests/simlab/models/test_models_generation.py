@@ -426,6 +426,16 @@ def test_models_that_are_refused_by_name(name: str) -> None:
     refused(lambda: generated(model, max_new_tokens=3, do_sample=False, custom_generate=simlab_generate), name)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+def test_a_model_that_caps_its_logits_is_refused_in_any_precision(dtype: torch.dtype) -> None:
+    """Where rounding is large as well: what caps is seen behind one call, in which nothing is rounded otherwise."""
+    config = transformers.Gemma2Config(**SIZES, head_dim=4, attn_logit_softcapping=None, final_logit_softcapping=30.0)
+    model = randomised(transformers.AutoModelForCausalLM.from_config(config), seed=3, spread=0.7).to(dtype).eval()
+    refused(lambda: check_language(model), "Gemma2ForCausalLM", "scales its logits")
+    model.config.final_logit_softcapping = None
+    check_language(model)
+
+
 def test_a_window_that_slides_and_a_model_that_is_trained() -> None:
     config = transformers.MistralConfig(**SIZES, sliding_window=8)
     model = transformers.AutoModelForCausalLM.from_config(config).eval()
