@@ -342,7 +342,7 @@ def _axes(grid: dict[str, Any], where: str, above: tuple[str, ...] = ()) -> Iter
             raise ValueError(f"{where}: {dotted} is {given!r}; expected {error}") from None
         if path[0] in EntryTable.model_fields:
             raise ValueError(f"{where}: {dotted} is not allowed; expected parameters under grid")
-        if isinstance(values, dict):
+        if isinstance(values, dict) and values:
             yield from _axes(values, where, path)
         elif not isinstance(values, list) or not values:
             raise ValueError(f"{where}: {dotted} is {given!r}; expected a list of at least one value")

@@ -183,8 +183,8 @@ class GTest(Planned):
         if cells.freedom == 0:  # a law of one outcome: all that deviates is excluded by it
             return 0.0 if cells.shared > 1 else 1 - (1 - deviation) ** n
         left = max(0.0, deviation - cells.hidden)
-        if cells.freedom == 1:
-            return either_way(n, level, float(cells.mass[0]), left)
+        if cells.freedom == 1:  # within the support, or with all that deviates outside of it
+            return min(either_way(n, level, float(cells.mass[0]), left), 1 - (1 - deviation) ** n)
         freedom = cells.freedom - is_rare(cells, n, self.least)
         return float(scipy.stats.ncx2.sf(self._edge(n, level), freedom, 4 * n * left**2))
 

@@ -136,7 +136,8 @@ class Sequential(Planned):
 
     @property
     def _may_matter(self) -> bool:
-        """Whether the laws that are feared are known, or what was seen is likelier under some law than by chance."""
+        """Whether the laws that are feared are known, or what was seen in some row is likelier under some law than by
+        chance: then they are asked for, once, and all rows are held against them."""
         if "towards" in vars(self):
             return True
         shares = self.seen / np.maximum(1, self.seen.sum(axis=-1, keepdims=True))

@@ -17,7 +17,7 @@ import scipy
 
 from simlab.checks import check_at_least
 from simlab.statistics.discrete import LEAST, g_statistic
-from simlab.statistics.laws import check_fits
+from simlab.statistics.laws import as_floats, check_fits
 from simlab.statistics.power import Planned
 
 
@@ -94,7 +94,7 @@ def _table(first: Any, second: Any) -> np.ndarray:
     if isinstance(first, Mapping):
         outcomes = list(dict.fromkeys([*first, *second]))
         first, second = ([side.get(outcome, 0) for outcome in outcomes] for side in (first, second))
-    first, second = np.asarray(first), np.asarray(second)
+    first, second = as_floats(first, "samples"), as_floats(second, "samples")
     if first.ndim != 1 or first.shape != second.shape:
         raise ValueError(f"samples have shapes {first.shape} and {second.shape}; expected counts [V] of one length")
     table = np.stack([first, second])

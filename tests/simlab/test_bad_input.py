@@ -363,7 +363,10 @@ OF_SEVERAL: list[tuple[Callable[[], Any], tuple[str, ...]]] = [  # and what a me
     *(
         (call, ())
         for call in (
-            *(partial(TwoSampleG().p_value, [1, 2], other) for other in ({0: 1}, [1, 2, 3], [0, 0], [3, -2], [1, INF])),
+            *(
+                partial(TwoSampleG().p_value, [1, 2], other)
+                for other in ({0: 1}, [1, 2, 3], [0, 0], [3, -2], [1, INF], [1, None], ["x", "y"], [2**70, 1])
+            ),
             *(
                 partial(call, 11, 10)
                 for call in (ProportionTest(0.5).p_value, partial(proportion_interval, confidence=0.9))

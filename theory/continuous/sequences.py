@@ -82,7 +82,8 @@ def in_place(target: Tokens, gamma: int, prefill: int = 0) -> SequenceLaw:
     check_at_least("prefill", prefill, 0)
     one = _link(target.chain, target.ar_coefficient, target.level)
     links = [one._replace(parent=n - 1) for n in range(min(prefill, target.length))]
-    ahead = [_link(chain, ar_coefficient, level) for ar_coefficient, level, chain in target.ahead(gamma)]
+    most = min(gamma, target.length)
+    ahead = [_link(chain, ar_coefficient, level) for ar_coefficient, level, chain in target.ahead(most)]
     while len(links) < target.length:
         before, left = len(links) - 1, target.length - len(links)
         links += [link._replace(parent=before) for link in ahead[:left]]

@@ -46,10 +46,13 @@ def compiled_model(
     """``tokens`` as arrays, with chains for the tokens ``ahead``, as ``Tokens.ahead`` gives them.
 
     Without ``with_marginal`` the marginals are left out, which do not exist for every chain. Of each chain what
-    ``judged`` makes of it is taken.
+    ``judged`` makes of it is taken. Raises ``ValueError`` where that leaves chains of several lengths.
     """
     whole = [(tokens.ar_coefficient, tokens.level, tokens.chain), *ahead]
     known = [(ar_coefficient, level, judged(chain)) for ar_coefficient, level, chain in whole]
+    steps = sorted({chain.steps for _, _, chain in known})
+    if len(steps) > 1:
+        raise ValueError(f"the rule leaves chains of {steps} steps of one model; expected one length, or decoder.run")
     maps = [_maps(*each, end_map(chain), with_marginal) for each, (_, _, chain) in zip(known, whole, strict=True)]
     slope, condition_gain, factor, offset = (np.stack([each[k] for each in maps]) for k in range(4))
     none = np.zeros((0, tokens.dimension))

@@ -47,7 +47,11 @@ REFUSED: Refused = [
     (f'[[decoder]]\nname = "sjd"\n{WINDOWS}\n\n[[decoder]]', ("[decoder]",), ("decoder is {",)),
     ('name = "sjd"', ("",), ("[[decoder]] 1", "'name'")),
     ('name = "sjd"', ("name = 3",), ("[[decoder]] 1", "name is 3")),
-    (WINDOWS, ("grid.window = []", "grid.window = 2", "grid.window = [nan]"), (DECODER, "grid.window is")),
+    (
+        WINDOWS,
+        ("grid.window = []", "grid.window = {}", "grid.window = 2", "grid.window = [nan]"),
+        (DECODER, "grid.window is"),
+    ),
     (WINDOWS, ("grid.window = '1..10001'",), (DECODER, "10,001")),
     (WINDOWS, ("grid = 2",), (DECODER, "grid is 2")),
     (WINDOWS, ("grid.window = [2, 2]",), (DECODER, DECODER)),

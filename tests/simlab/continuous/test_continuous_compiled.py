@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from simlab.continuous import affine
 from simlab.continuous.compiled import run, simulate
 from simlab.continuous.decoders import Decoded, InPlace, Outcome, Truncating
 from simlab.continuous.models.chains import Chain
@@ -272,3 +273,7 @@ def test_what_has_no_compiled_form_is_told() -> None:
     refused(lambda: simulate(cut, *exact, Other(), tape), "rule is a Other", "LastStep")
     refused(lambda: simulate("truncating", *exact, rule, tape), "decoder is a str", "Truncating")  # type: ignore[arg-type]
     refused(lambda: simulate(cut, *exact, rule, tape, threads=0), "threads is 0")
+    one, other = (affine(2, 1, slope, [0, 0.5], length=6, ar_coefficient=0.5) for slope in (0.8, 0.7))
+    apart = make_rule("last-noise", aligned=False)  # of its own model the first chain ends earlier than those ahead
+    assert InPlace(3).run(one, other, apart, tape).tokens.shape == (2, 6, 1)
+    refused(lambda: simulate(InPlace(3), one, other, apart, tape), "chains of [1, 2] steps", "decoder.run")

@@ -115,6 +115,13 @@ def test_the_exact_power_is_the_enumerated_power(wrong: list[float], level: floa
     assert test.power_against(40, level, wrong) == pytest.approx(expected, rel=1e-9)
 
 
+def test_power_of_two_cells_counts_what_the_law_excludes() -> None:
+    """So far off no law is within the support, and all that deviates is excluded: it is seen in one draw of n."""
+    test = GTest([0.5, 0.5], least=0)
+    assert test.power(5, 0.01, 0.6) == pytest.approx(test.power_against(5, 0.01, {0: 0.2, 1: 0.2, "z": 0.6}))
+    assert test.detectable(5, 0.01) == pytest.approx(1 - 0.001 ** (1 / 5))
+
+
 @pytest.mark.parametrize("mass", [[0.5, 0.3, 0.2], [0.25, 0.3, 0.45]])
 def test_tails_of_a_sum_are_enumeration_out_to_the_last(mass: list[float]) -> None:
     counts, scores = all_counts(40, 3), np.array([-13, 0, 7])

@@ -75,6 +75,7 @@ def test_laws_are_what_the_noise_of_all_tokens_adds_up_to(build: Callable[[np.nd
             (in_place(model, 2, 1), [-1, 0, 0, 2, 2], [None, 0, 1, 0, 1]),
             (in_place(model, 1), [-1, 0, 1, 2, 3], [0, 0, 0, 0, 0]),
             (in_place(model, 9, 7), [-1, 0, 1, 2, 3], [None] * 5),
+            (in_place(model, 9), [-1] * 5, [0, 1, 2, 3, 4]),
         ):
             slow = impulses(model, parents, [one if j is None else ahead[j] for j in places])
             np.testing.assert_allclose(law.mean, slow.mean, atol=1e-12)
