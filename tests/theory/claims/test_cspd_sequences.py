@@ -68,7 +68,7 @@ def test_laws_are_what_the_noise_of_all_tokens_adds_up_to(build: Callable[[np.nd
     """Of the model itself, and in place, where a token follows the one before its block."""
     for model in tokens(build, 5):
         one = (model.ar_coefficient, model.level, model.chain)
-        ahead = model.ahead(3)
+        ahead = model.ahead(5)
         for law, parents, places in (
             (autoregressive(model), [-1, 0, 1, 2, 3], [None] * 5),
             (in_place(model, 3), [-1, -1, -1, 2, 2], [0, 1, 2, 0, 1]),
