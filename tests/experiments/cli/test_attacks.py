@@ -142,7 +142,7 @@ def test_an_attack_is_a_finding(
         assert (status, found["verdict"]) == (1, "breaks")
         assert told in str(found["summary"])
     else:
-        assert found["verdict"] == ("inconclusive" if command == "certify" else "lossless")
+        assert found["verdict"] == ("inconclusive" if command == "certify" else "lossless"), found
         gone = "rmtree" in attack and where == "import"  # it can be judged, and no longer be proven
         assert status == (3 if command == "certify" or gone else 0)
 
