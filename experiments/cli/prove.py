@@ -108,7 +108,8 @@ def prove_command(
     folder, copy = shown.absolute(), copy and copy.absolute()  # whatever becomes of the current folder
     status, lossy = 0, False
     own = _shown_by(spec, settings or [])
-    if copy and copy.resolve().parent == folder.resolve() and WRITTEN.fullmatch(copy.resolve().name):
+    place = copy and copy.resolve()
+    if place and place.parent == folder.resolve() and WRITTEN.fullmatch(place.name):
         raise UsageError(f"--json {copy}: has the name of a file that is written there; expected another")
 
     def check() -> None:

@@ -17,8 +17,7 @@ import torch
 from experiments.models.discrete.kind import Discrete
 from experiments.models.discrete.methods import Method
 from experiments.models.watched import Windows, watch
-from experiments.sweeps.distortion import FIRST, STRIDE
-from experiments.sweeps.replay import replayable
+from experiments.sweeps.distortion import FIRST, STRIDE, by_declared_rows
 from simlab.arrays import total_variation
 from simlab.decoders import SjdPd, Skipping
 from simlab.models.process.sampling import Sampling
@@ -35,8 +34,7 @@ UNDRAFTED = 0.0, 0.0, np.nan, np.nan  # of a token without a draft that could be
 def measurable(method: Method) -> bool:
     """Whether each token of the method has one draft at most, verified by its rule, from the row that is declared."""
     decoder = method.decoder
-    by_rule = replayable(decoder) and decoder.lossless and not isinstance(decoder, SjdPd)
-    return by_rule or isinstance(decoder, Skipping)
+    return isinstance(decoder, Skipping) or (by_declared_rows(decoder) and not isinstance(decoder, SjdPd))
 
 
 def contexts(

@@ -35,7 +35,7 @@ import numpy as np
 from experiments.sweeps.replay import VerifiedPosition, replayable, verified_positions
 from experiments.sweeps.sample import Columns, Sample
 from simlab.arrays import total_variation
-from simlab.decoders import SjdPd
+from simlab.decoders import Decoder, SjdPd
 from simlab.rules import Speculative, Step
 from simlab.rules.compiled import compiled_step
 from simlab.rules.compiled.dispatch import accept, compiled
@@ -56,12 +56,16 @@ class _Point(NamedTuple):
     lossless: float
 
 
+def by_declared_rows(decoder: Decoder) -> bool:
+    """Whether each draft is verified by the rule and the rows of its call, and follows the row declared for it."""
+    return replayable(decoder) and decoder.lossless
+
+
 def distortion(sample: Sample) -> Columns:
     """TV and Wasserstein-1 between the law of a committed token and p, and the acceptance."""
     count = len(sample.tape.replicates)
     exact = not isinstance(sample.decoder, SjdPd) or sample.decoder.candidates == 1
-    measured = replayable(sample.decoder) and sample.decoder.lossless
-    points = [list(_points(sample, b, exact)) if measured else [] for b in range(count)]
+    points = [list(_points(sample, b, exact)) if by_declared_rows(sample.decoder) else [] for b in range(count)]
     return {
         "distortion_tv": _means([[point.tv for point in own] for own in points]),
         "distortion_w1": _means([[point.w1 for point in own] for own in points]),

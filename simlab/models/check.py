@@ -149,13 +149,11 @@ class Probe:
         away = (found.clamp(min=least) - expected.clamp(min=least)).abs().amax(-1)
         return away.where(~(away <= allowed), 0)  # NaN is apart from every number
 
-
-def below_the_likeliest(logits: Tensor) -> Tensor:
-    """``[..., V]``: logits, or the log of pmfs, less the largest of each row: of both the same.
-
-    Not the pmfs themselves: where V is large all of their numbers are small, and none far from another.
-    """
-    return at_least_single(logits) - at_least_single(logits).amax(-1, keepdim=True)
+    def apart_from_logits(self, pmfs: Tensor, logits: Tensor) -> Tensor:
+        """As :meth:`apart`, of pmfs and the logits they should be of, both as logs below the likeliest token's: of pmfs
+        over many tokens all numbers are small, and none is far from another."""
+        found, expected = (at_least_single(rows) for rows in (pmfs.log(), logits))
+        return self.apart(found - found.amax(-1, keepdim=True), expected - expected.amax(-1, keepdim=True))
 
 
 class FunctionProbe(Probe):
@@ -350,7 +348,7 @@ def _cache(probe: Probe) -> str | None:
     """Windows that start anywhere, over drafts that are rejected, have the rows of the whole sequence; so do those of
     sequences that are not equally far, and trees of drafts."""
     process, count = Cached(probe.model, probe.given), probe.tokens.shape[1]
-    expected = below_the_likeliest(probe.logits)
+    expected = probe.logits
     start = torch.zeros(len(probe.given), dtype=torch.int64, device=probe.device)
     right = process.buffer(len(start), process.length + count)
     right[:, :count] = probe.tokens
@@ -361,7 +359,7 @@ def _cache(probe: Probe) -> str | None:
         rejected = process.forward(wrong, start + first, count - first)[:, :1]
         rows = torch.cat([rejected, process.forward(right, start + first, count - first)], dim=1)
         seen = torch.cat([expected[:, first : first + 1], expected[:, first:count]], dim=1)
-        away[first] = probe.apart(below_the_likeliest(rows.log()), seen).max()
+        away[first] = probe.apart_from_logits(rows, seen).max()
     if not away.any():
         return _not_equally_far(probe, process, right) or _tree(probe, process, right)
     moved = probe.apart(probe.features(probe.given, probe.tokens, shift=2), probe.features(probe.given, probe.tokens))
@@ -375,11 +373,11 @@ def _cache(probe: Probe) -> str | None:
 
 def _not_equally_far(probe: Probe, process: Cached, right: Tensor) -> str | None:
     """Each sequence of a batch is as far as it is."""
-    expected, count = below_the_likeliest(probe.logits), probe.tokens.shape[1]
+    expected, count = probe.logits, probe.tokens.shape[1]
     start = torch.arange(len(expected), device=probe.device) % count
     width = count - int(start.max())
     seen = expected.take_along_dim((start[:, None] + torch.arange(width, device=probe.device))[..., None], dim=1)
-    away = probe.apart(below_the_likeliest(process.forward(right, start, width).log()), seen)
+    away = probe.apart_from_logits(process.forward(right, start, width), seen)
     if not away.any():
         return None
     return (
@@ -397,10 +395,9 @@ def _tree(probe: Probe, process: Cached, right: Tensor) -> str | None:
     others[:, start:] = (others[:, start:] + 1) % probe.model.config.vocabulary
     ways = torch.stack([probe.tokens, others], dim=-1)[:, start : start + 2]
     rows = torch.stack([probe.logits, probe.rows(probe.given, others)], dim=2)[:, start + 1 : start + 3]
-    expected = below_the_likeliest(torch.cat([probe.logits[:, start : start + 1], rows.flatten(1, 2)], dim=1))
+    expected = torch.cat([probe.logits[:, start : start + 1], rows.flatten(1, 2)], dim=1)
     starts, paths = torch.full_like(right[:, 0], start), torch.tensor(PATHS, device=probe.device)
-    found = process.forward_tree(right, starts, ways.flatten(1), paths)
-    away = probe.apart(below_the_likeliest(found.log()), expected)
+    away = probe.apart_from_logits(process.forward_tree(right, starts, ways.flatten(1), paths), expected)
     if not away.any():
         return None
     return (
