@@ -64,9 +64,12 @@ def run_process() -> NoReturn:
     try:
         status = main()
         sys.stdout.flush()
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
     except BrokenPipeError:  # whoever reads has enough, as "head" has
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = 128 + signal.SIGPIPE
+    except KeyboardInterrupt:  # between the command's end and this process's
+        status = _interrupted()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     sys.exit(status)
 
@@ -99,14 +102,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"simlab: {command_path} needs {package}: pip install 'simlab[{OPTIONAL[package]}]'", file=sys.stderr)
         raise SystemExit(2) from None
     except BaseException as error:
-        saved = f"{WRITTEN[-1]} was written before" if WRITTEN else "nothing was written"
         if is_interrupt(error):
-            print(f"simlab: interrupted; {saved}", file=sys.stderr)
-            return 130
+            return _interrupted()
         if isinstance(error, OSError) and error.filename is not None:  # a full disk, or a folder in the way
-            print(f"simlab: {error.filename}: {error.strerror}; {saved}", file=sys.stderr)
+            print(f"simlab: {error.filename}: {error.strerror}; {_saved()}", file=sys.stderr)
             return 1
         raise
+
+
+def _interrupted() -> int:
+    print(f"simlab: interrupted; {_saved()}", file=sys.stderr)
+    return 130
+
+
+def _saved() -> str:
+    return f"{WRITTEN[-1]} was written before" if WRITTEN else "nothing was written"
 
 
 def _moved(command: str, *given: str) -> str:

@@ -17,8 +17,8 @@ from pathlib import Path
 
 import pytest
 
-from experiments.cli.main import main
-from experiments.interrupts import AGAIN_SECONDS, held_interrupts, is_interrupt, lasting_interrupts
+from experiments.cli.main import main, run_process
+from experiments.interrupts import AGAIN_SECONDS, WRITTEN, held_interrupts, is_interrupt, lasting_interrupts
 from experiments.results import write_json
 from experiments.verification import pool
 from experiments.verification.claims import with_parts
@@ -175,6 +175,21 @@ def test_tasks_that_are_interrupted_leave_no_thread_behind() -> None:
     assert set(active_children()) == others
     other.kill()
     other.join()
+
+
+def test_one_that_comes_once_the_command_is_over_is_told_too(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def over() -> int:
+        press()
+        return 0
+
+    WRITTEN[:] = [Path("verdicts.json")]
+    monkeypatch.setattr("experiments.cli.main.main", over)
+    with pytest.raises(SystemExit, match="130"):
+        run_process()
+    assert capsys.readouterr() == ("", "simlab: interrupted; verdicts.json was written before\n")
+    assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
 
 
 def started(out: Path) -> subprocess.Popen[str]:
