@@ -182,7 +182,8 @@ def generate_command(
     if model != CONTINUOUS:
         print_text(console, first_step(times, compiled.seconds))
     if pictures is not None:
-        write_grid(out, pictures)
+        with usage_errors(min(run.batch, count)):
+            write_grid(out, pictures)
         print_text(console, f"images  {out}")
     else:
         print_text(console, "images  none: the model has no pixels(tokens)")

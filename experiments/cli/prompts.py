@@ -90,9 +90,10 @@ def draw_texts(
     if tokens is not None:
         own = {"tokens": np.stack([each.tokens for each in done if each.tokens is not None]), "steps": steps}
         write_arrays(tokens, own | {"prompts": np.array([prompts[each.prompt] for each in done])})
-    write_grid(
-        out, torch.stack([each.image for each in done if each.image is not None]).movedim(1, -1).numpy(), scale=1
-    )
+    with usage_errors(min(run.batch, len(prompts))):
+        write_grid(
+            out, torch.stack([each.image for each in done if each.image is not None]).movedim(1, -1).numpy(), scale=1
+        )
     console = output()
     print_text(
         console,

@@ -95,7 +95,7 @@ def beforehand(draw: Callable[..., Figure], ranges: dict[str, Any]) -> str:
     Where that would be too many, for one parameter at a time: the others go back to where they began.
     """
     defaults = {name: inspect.signature(draw).parameters[name].default for name in ranges}
-    values = {name: _values(given) for name, given in ranges.items()}
+    values = {name: _values(given, defaults[name]) for name, given in ranges.items()}
     most = max(k for k in range(1, MOST + 1) if prod(min(k, len(each)) for each in values.values()) <= MOST)
     few = {name: _spread(each, defaults[name], max(most, 3)) for name, each in values.items()}
     begin = tuple(each.index(defaults[name]) for name, each in few.items())
@@ -123,22 +123,25 @@ def beforehand(draw: Callable[..., Figure], ranges: dict[str, Any]) -> str:
     )
 
 
-def _values(given: Any) -> list[Any]:
-    """The values that a control takes."""
+def _values(given: Any, begin: Any) -> list[Any]:
+    """The values that a control takes, and where it begins."""
     if isinstance(given, list):
         return given
     low, high, step = (*given, 1 if all(isinstance(each, int) for each in given) else 0.1)[:3]
     steps = int((high - low) / step + 1e-6)  # up to rounding, and not beyond the end
-    return [low + k * step if isinstance(step, int) else round(low + k * step, 6) for k in range(steps + 1)]
+    values = [low + k * step if isinstance(step, int) else round(low + k * step, 6) for k in range(steps + 1)]
+    return sorted({*values, begin})
 
 
 def _spread(values: list[Any], begin: Any, most: int) -> list[Any]:
-    """At most so many of the values, from first to last, with that at the beginning in place of the nearest."""
-    at = values.index(begin)
-    places = [round(k * (len(values) - 1) / max(1, most - 1)) for k in range(most)] if len(values) > most else []
-    if places:
-        places[min(range(most), key=lambda k: abs(places[k] - at))] = at
-    return [values[k] for k in places] or values
+    """At most so many of the values, >= 3: both ends, and that at the beginning in place of the nearest between."""
+    if len(values) <= most:
+        return values
+    at, last = values.index(begin), len(values) - 1
+    places = [round(k * last / (most - 1)) for k in range(most)]
+    if at not in (0, last):
+        places[min(range(1, most - 1), key=lambda k: abs(places[k] - at))] = at
+    return [values[k] for k in places]
 
 
 def _small(figure: Figure) -> str:

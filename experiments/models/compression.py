@@ -17,9 +17,10 @@ import numpy as np
 
 from experiments.models.curve import Entry, Notify
 from experiments.models.discrete.kind import Discrete, sampling_record
-from experiments.models.discrete.methods import METHODS, Drafter, make_method, nodes
+from experiments.models.discrete.methods import METHODS, Drafter, make_method
 from experiments.models.session import labels_for
 from experiments.results import versions
+from simlab.decoders import nodes
 from simlab.models.process.sampling import Sampling
 from simlab.statistics import estimate
 

@@ -23,6 +23,7 @@ FORMATS = {
     ".jpeg": "JPEG",
     ".pdf": "PDF",
 }
+LARGEST = {"WEBP": 16_383, "JPEG": 65_535}  # pixels a side that a format holds
 
 
 def format_of(path: Path) -> str:
@@ -40,13 +41,22 @@ def write_grid(
 ) -> None:
     """``images[n, rows, cols]`` or ``[n, rows, cols, 3]`` from 0 to 1, each pixel ``scale`` pixels a side.
 
-    In ``columns`` columns or about as many as rows; ``names`` are of rows. Raises ``ValueError`` as :func:`format_of`.
+    Fewer where the format does not hold so many. In ``columns`` columns or about as many as rows; ``names`` are of
+    rows. Raises ``ValueError`` as :func:`format_of`, and for images that the format does not hold at all.
     """
     kind = format_of(path)
     columns = columns or ceil(sqrt(len(images)))
     rows = -(-len(images) // columns)
-    high, wide = (side * scale + GAP for side in images.shape[1:3])
     margin = GAP + LETTER * max(map(len, names)) if names else 0
+    if kind in LARGEST:
+        room = (LARGEST[kind] - GAP) // rows - GAP, (LARGEST[kind] - GAP - margin) // columns - GAP
+        scale = min(scale, *(space // side for space, side in zip(room, images.shape[1:3], strict=True)))
+        if scale < 1:
+            raise ValueError(
+                f"{path}: {rows} x {columns} images are more than the {LARGEST[kind]:,} pixels a side that {kind} "
+                "holds; expected a name that ends in .png"
+            )
+    high, wide = (side * scale + GAP for side in images.shape[1:3])
     sheet = np.full((rows * high + GAP, columns * wide + GAP + margin, *images.shape[3:]), PAPER, dtype=np.uint8)
     for k, image in enumerate(images):
         top, left = GAP + k // columns * high, margin + GAP + k % columns * wide

@@ -24,7 +24,7 @@ from experiments.results import canonical
 from experiments.sweeps.recorders import Sample, recorded
 from experiments.sweeps.spec import MOST_REPLICATES, Entry, Spec
 from experiments.sweeps.tables import TABLES, Table, tables
-from simlab.decoders import Decoder, make_decoder
+from simlab.decoders import Decoder, make_decoder, nodes
 from simlab.decoders.compiled import simulate
 from simlab.decoders.run import check_draft
 from simlab.processes import Pair, make_process
@@ -209,7 +209,10 @@ def _made(table: Table, codebook: Codebook) -> np.ndarray:
 def _decoder(entry: Entry) -> Decoder:
     with _of(entry):
         _bounded(entry, DRAFTS, MOST_DRAFTS)
-        return make_decoder(entry.name, **entry.parameters)
+        decoder = make_decoder(entry.name, **entry.parameters)
+        if nodes(decoder) > MOST_DRAFTS:
+            raise ValueError(f"a call has more than {MOST_DRAFTS:,} drafts; expected at most so many: a smaller tree")
+        return decoder
 
 
 def _rule_of_two(entry: Entry) -> Rule:

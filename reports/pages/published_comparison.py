@@ -65,9 +65,9 @@ class Found(NamedTuple):
     @property
     def verdict(self) -> str:
         """Whether the first is faster here."""
-        if abs(self.ratio - 1) <= SURE * self.error:
-            return OPEN
-        return SAME if self.ratio > 1 else REVERSED
+        if self.ratio > 1 + SURE * self.error:
+            return SAME
+        return REVERSED if self.ratio < 1 - SURE * self.error else OPEN  # of one image the error is no number
 
 
 def printed(ledger: Ledger, method: str) -> list[Row]:

@@ -12,6 +12,7 @@ from simlab.decoders.candidate_tree import CandidateTree
 from simlab.decoders.dynamic_tree import DynamicTree
 from simlab.decoders.hierarchical import Hierarchical
 from simlab.decoders.jacobi import Jacobi
+from simlab.decoders.levels import count_branches
 from simlab.decoders.phrase import SjdPv
 from simlab.decoders.run import Run, run
 from simlab.decoders.sjd import Sjd
@@ -28,6 +29,7 @@ from simlab.decoders.sjd_vp import SjdVp
 from simlab.decoders.skipping import Skipping
 from simlab.decoders.speculative import SpeculativeDecoder
 from simlab.decoders.traversal import Traversal
+from simlab.decoders.tree import count_nodes
 from simlab.registry import make
 
 DECODERS: dict[str, Callable[..., Decoder]] = {
@@ -80,6 +82,20 @@ def verifies(decoder: Decoder) -> bool:
     return not isinstance(decoder, by_themselves)
 
 
+def nodes(decoder: Decoder) -> int:
+    """The drafts that one call of the target sees, counted without making a tree."""
+    sizes = vars(decoder)
+    if isinstance(decoder, SjdPd):
+        return count_nodes(decoder.tree, decoder.window, decoder.candidates, decoder.depth)
+    if isinstance(decoder, SjdBlockTree):
+        return count_nodes("comb", decoder.window, decoder.candidates, 1)
+    if "branching" in sizes:
+        return count_branches(sizes["branching"])
+    if "total" in sizes:
+        return int(sizes["total"]) * (int(sizes["depth"]) + 1)  # a path for every node
+    return int(sizes.get("window", sizes.get("gamma", 0)))
+
+
 __all__ = [
     "DECODERS",
     "Autoregressive",
@@ -106,6 +122,7 @@ __all__ = [
     "SpeculativeDecoder",
     "Traversal",
     "make_decoder",
+    "nodes",
     "run",
     "sjd_reference",
     "verifies",

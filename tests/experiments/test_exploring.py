@@ -102,7 +102,17 @@ def test_a_slider_of_a_page_has_the_values_of_a_widget(given: tuple[float, ...],
     """None beyond its end; without a step, that of ipywidgets."""
     from experiments.exploring.sliders import _values
 
-    assert _values(given) == values
+    assert _values(given, values[0]) == values
+    assert _values(given, 0.15) == sorted([*values, 0.15])  # begun between two
+
+
+def test_few_values_of_many_have_both_ends_and_the_beginning() -> None:
+    from experiments.exploring.sliders import _spread
+
+    for begin in range(11):
+        few = _spread(list(range(11)), begin, 3)
+        assert len(few) == 3
+        assert {0, begin, 10} <= set(few)
 
 
 @pytest.mark.slow

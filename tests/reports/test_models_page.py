@@ -182,6 +182,8 @@ def test_orders_are_those_of_the_numbers_and_the_summary_counts_the_printed_ones
     assert verdicts["sjd-repeat-above", "sjd"] == OPEN
     turned = {(each.faster, each.slower): each.verdict for each in _orders(PACE | {"sjd-pd": 5.0})}
     assert turned["sjd-pac", "sjd-pd"] == REVERSED
+    one_image = {name: each[:1] for name, each in compared(PACE).compression.items()}
+    assert {each.verdict for each in models_beside.orders(one_image, dict.fromkeys(PACE, 32), published())} == {OPEN}
     told, known = models_beside.summary(found), [each for each in found if each.printed]
     assert f"{len(known)} printed orders {len(known) - 2} " in told
     assert [name in told for name in ("eagle > sjd (0.91)", "sjd-repeat-above > sjd", "sjd-ac")] == [True, True, False]

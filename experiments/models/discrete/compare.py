@@ -18,14 +18,14 @@ from experiments.models.choice import predict
 from experiments.models.compare import Comparison, Notify, estimate_record, sizes
 from experiments.models.compression import Candidate, Compression
 from experiments.models.discrete.kind import Discrete, Samples, sampling_record
-from experiments.models.discrete.methods import NODES, Method, make_method, nodes, rows, with_drafts
+from experiments.models.discrete.methods import NODES, Method, make_method, rows, with_drafts
 from experiments.models.distortion import contexts, distortion
 from experiments.models.likelihood import Classified, Likelihood, likelihood
 from experiments.models.locality import Locality, locality
 from experiments.models.quality import TESTS, Sample, checks, measures, rank_distance
 from experiments.models.session import labels_for
 from experiments.models.timing import ROUNDS, timing
-from simlab.decoders import verifies
+from simlab.decoders import nodes, verifies
 from simlab.rules import codebook_distances
 from simlab.statistics import estimate
 

@@ -45,13 +45,11 @@ from simlab.decoders import (
     DECODERS,
     Decoder,
     Jacobi,
-    SjdBlockTree,
-    SjdPd,
     SpeculativeDecoder,
     make_decoder,
+    nodes,
     verifies,
 )
-from simlab.decoders.levels import count_branches
 from simlab.registry import meant
 from simlab.rules import RULES, Rule, SamplerMatch, Speculative, make_rule
 
@@ -167,18 +165,6 @@ def read_settings(given: Sequence[str]) -> dict[str, Any]:
             raise ValueError(f"{key!r} is set twice; expected each parameter once")
         place[names[-1]] = _value(value)
     return found
-
-
-def nodes(decoder: Decoder) -> int:
-    """The drafts that one call of the target sees."""
-    sizes = vars(decoder)
-    if isinstance(decoder, SjdPd | SjdBlockTree):
-        return decoder.draft_tree().nodes
-    if "branching" in sizes:
-        return count_branches(sizes["branching"])
-    if "total" in sizes:
-        return int(sizes["total"]) * (int(sizes["depth"]) + 1)  # a path for every node
-    return int(sizes.get("window", sizes.get("gamma", 0)))
 
 
 def rows(decoder: Decoder) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
 
-from simlab.checks import check_at_least
+from simlab.checks import check_at_least, check_choice
 from simlab.decoders.compiled import has_kernel
 from simlab.decoders.triton import unsupported
 from simlab.models.architectures.backbone import place_of
@@ -68,9 +68,11 @@ def serve(
     Raises
     ------
     ValueError
-        For a batch below 1, or a request that does not fit the model.
+        For a batch below 1, a device that is neither, or a request that does not fit the model.
     """
     check_at_least("batch", batch, 1)
+    if device is not None:
+        check_choice("device", device, ("cpu", "cuda"))
     before = 0
 
     def tell(tokens: int) -> None:

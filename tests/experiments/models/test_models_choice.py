@@ -19,8 +19,9 @@ from experiments.models.choice import choose, predict
 from experiments.models.compression import Candidate, Compression, named
 from experiments.models.curve import Curve
 from experiments.models.discrete.kind import Discrete
-from experiments.models.discrete.methods import make_method, nodes
+from experiments.models.discrete.methods import make_method
 from experiments.models.own import Own
+from simlab.decoders import nodes
 from simlab.models.process.sampling import Sampling
 from tests.support.fashion import write_models
 

@@ -153,3 +153,12 @@ def test_a_name_says_the_format(ending: str, tmp_path: Path) -> None:
     with Image.open(path) as read:
         assert read.format == FORMATS.get(ending.lower(), "PNG")
         assert read.size == (3 * 4 * 2 + 3 * 6, 3 * 4 + 2 * 6)
+
+
+def test_pixels_are_no_larger_than_a_format_holds(tmp_path: Path) -> None:
+    path = tmp_path / "grid.webp"
+    write_grid(path, np.zeros((1, 6000, 2)))  # 18,000 pixels high at a scale of 3
+    with Image.open(path) as read:
+        assert read.size == (2 * 2 + 2 * 6, 2 * 6000 + 2 * 6)
+    with pytest.raises(ValueError, match="1 x 1 images are more than the 16,383 pixels a side that WEBP holds"):
+        write_grid(path, np.zeros((1, 17_000, 2)))

@@ -67,6 +67,16 @@ NOT_MADE: Refused = [
     (WINDOWS, ("windw = 2",), (DECODER, "'windw'")),
     (WINDOWS, ("",), (DECODER, "'window'")),
     (WINDOWS, ("window = 1_000_000",), (DECODER, "window is 1000000", "65,536")),
+    (
+        f'"sjd"\n{WINDOWS}',
+        (
+            '"sjd-pd"\nwindow = 60_000\ncandidates = 60_000\ndepth = 2',
+            '"sjd-pd"\nwindow = 9\ncandidates = 9\ndepth = 9\ntree = "full"',
+            '"traversal"\nbranching = [300, 300]',
+            '"dynamic-tree"\ntotal = 30_000',
+        ),
+        ("[[decoder]] 1", "more than 65,536 drafts"),
+    ),
     ('name = "sjd"', ('name = "sdj"',), ("[[decoder]] 1 (sdj)", "'sdj'", "did you mean sjd", "autoregressive")),
     ('name = "lantern"', ('name = "lanten"',), ("[[rule]] 1 (lanten)", "'lanten'", "did you mean lantern")),
     ("vocabulary = 9", ("vocabulary = 0",), (PROCESS, "vocabulary is 0")),

@@ -229,3 +229,5 @@ def test_other_errors_are_not_swallowed() -> None:
         list(serve(model("target"), [Request(99, make_decoder("sjd", window=2), RULE)], 1))
     with pytest.raises(ValueError, match="batch is 0"):
         list(serve(model("target"), [], 0))
+    with pytest.raises(ValueError, match="device is 'tpu'"):
+        list(serve(model("target"), [], 1, device="tpu"))
