@@ -106,11 +106,11 @@ class Probe:
 
     @cached_property
     def tokens(self) -> Tensor:
-        """``int64[B, L]``, the first and the last of the vocabulary among them."""
+        """``int64[B, L]``, the first and the last of the vocabulary among them; none for sequences of one token."""
         sizes = self.model.config
         count = min(TOKENS, sizes.length)
         drawn = torch.randint(sizes.vocabulary, (len(self.given), count), generator=torch.Generator().manual_seed(0))
-        drawn[0, 0], drawn[-1, -1] = sizes.vocabulary - 1, 0
+        drawn[:1, :1], drawn[-1:, -1:] = sizes.vocabulary - 1, 0
         return drawn.to(self.device)
 
     @property
@@ -160,7 +160,7 @@ class FunctionProbe(Probe):
     """A function of whole sequences, and a few to try it on."""
 
     def __init__(self, process: FromLogits) -> None:
-        sizes = SimpleNamespace(vocabulary=process.vocabulary, length=max(1, process.length - 1))
+        sizes = SimpleNamespace(vocabulary=process.vocabulary, length=process.length - 1)
         super().__init__(SimpleNamespace(config=sizes), process.given)
         self.process, self.free = process, process.given is None
 

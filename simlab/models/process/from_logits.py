@@ -19,6 +19,7 @@ from simlab.checks import check_at_least, check_shape
 from simlab.models.architectures.transformer import at_least_single
 from simlab.models.process.cached import NOT_NUMBERS
 from simlab.models.process.sampling import Sampling
+from simlab.models.process.uncached import check_own, check_shares
 from simlab.processes import Process
 
 Logits = Callable[[Tensor, Any], Tensor]
@@ -80,6 +81,8 @@ class FromLogits(Process):
 
     def keep(self, rows: Sequence[int]) -> None:
         """Only these sequences go on, with their conditions; once none does, all are there for others."""
+        if self._all:
+            check_own(rows, len(self._kept))
         self._kept = [self._kept[row] for row in rows] if self._all and len(rows) else self._all
 
     def _rows(self, tokens: Tensor, start: Tensor, count: int) -> Tensor:
@@ -99,6 +102,7 @@ class FromLogits(Process):
         given = self.given
         if given is not None:
             places = torch.tensor([len(self._all) * half + row for half in range(self._copies) for row in self._kept])
+            check_shares(len(tokens) // self._copies, len(self._kept))
             given = given[places.to(given.device)].repeat_interleave(len(tokens) // len(places), dim=0)
         found = torch.as_tensor(self.logits(tokens, given))
         wanted = len(tokens), tokens.shape[1] + 1

@@ -50,6 +50,7 @@ class Uncached(Process):
 
     def keep(self, rows: Sequence[int]) -> None:
         """Their conditions stay."""
+        check_own(rows, len(self.given))
         self.given = self.given[list(rows)]
         self.visible = None if self.visible is None else self.visible[list(rows)]
 
@@ -76,6 +77,7 @@ class Uncached(Process):
         if self.sampling.guided:
             given = torch.cat([given, self.model.condition(self.model.null(len(given)))])
         shares = 2 * sequences if self.sampling.guided else sequences
+        check_shares(sequences, len(self.given))
         return given.repeat_interleave(shares // len(given), dim=0)
 
     def doubled(self, values: Tensor) -> Tensor:
@@ -100,6 +102,18 @@ def check_visible(visible: Tensor | None, batch: int, prefix: int) -> Tensor | N
             f"visible has shape {tuple(visible.shape)} and dtype {visible.dtype}; expected bool {(batch, prefix)}"
         )
     return visible
+
+
+def check_shares(sequences: int, conditions: int) -> None:
+    """Raise ``ValueError`` unless there are as many sequences of every condition."""
+    if sequences % conditions:
+        raise ValueError(f"{sequences} sequences of {conditions} conditions; expected as many of each")
+
+
+def check_own(rows: Sequence[int], conditions: int) -> None:
+    """Raise ``ValueError`` unless each of the sequences ``rows`` has a condition of its own."""
+    if max(rows, default=0) >= conditions:
+        raise ValueError(f"sequence {max(rows)} goes on, of {conditions} conditions; expected one for each sequence")
 
 
 def uniform(model: Backbone, given: Any) -> Tensor:

@@ -284,6 +284,14 @@ def test_a_function_in_half_precision() -> None:
     assert {each.problem for each in check_logits(rounded, SHAPE, classes(3))} == {None}
 
 
+def test_of_sequences_of_one_token_a_function_sees_none() -> None:
+    def first(tokens: Tensor, given: Any) -> Tensor:
+        assert tokens.shape[1] == 0
+        return torch.zeros(len(tokens), 1, 5)
+
+    assert {each.problem for each in check_logits(first, (1, 1))} == {None}
+
+
 def padded_first(tokens: Tensor, given: Any) -> Tensor:
     return logits(functional.pad(tokens, (0, 1)), given)[:, 1:]
 

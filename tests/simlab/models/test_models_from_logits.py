@@ -81,3 +81,17 @@ def test_rows_that_are_no_numbers() -> None:
     process = FromLogits(lambda tokens, given: logits(tokens, given) / (tokens.shape[1] == 0), SHAPE, classes(2))
     with pytest.raises(RuntimeError, match="rows hold NaN"):
         run(make_decoder("autoregressive"), process, Speculative(), Tape(0, 2))
+
+
+@pytest.mark.parametrize("sampling", SAMPLINGS.values(), ids=SAMPLINGS)
+def test_sequences_share_conditions_evenly(sampling: Sampling) -> None:
+    function = FromLogits(logits, SHAPE, classes(2), model("target").null(2), sampling)
+    for process in (function, Uncached(model("target"), classes(2), sampling)):
+        refused(
+            lambda process=process: simulate(make_decoder("sjd", window=4), process, Speculative(), Tape(3, 6)),
+            "of 2 conditions; expected one for each sequence",
+        )
+        refused(
+            lambda process=process: run(make_decoder("autoregressive"), process, Speculative(), Tape(0, 3)),
+            "3 sequences of 2 conditions; expected as many of each",
+        )
