@@ -206,7 +206,7 @@ typeset(pd.DataFrame(shown, ["variance of $x_1$", "covariance with $x_0$"]).T)
 
 # %% [markdown]
 # Such blocks are always full, $\gamma/(\gamma c + 1)$ whatever is accepted, and that is what tables print. Larger
-# batches have larger printed speedups (`cspd.batch-cost`, **holds under assumptions**).
+# batches have larger printed speedups (`cspd.batch-cost`, **holds**).
 
 # %%
 decided("cspd.batch-cost", "published.full-blocks-harmon", "published.cspd-walltime")

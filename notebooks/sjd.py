@@ -103,7 +103,7 @@ typeset(pd.DataFrame(shown, ["SJD", "target"]))
 #
 # **Holds.** One step is proven from every state it can be in, for all rows after every prefix: what it commits,
 # completed by the target, follows the target, *if* each draft follows its declared $q$ given all that stands to its
-# left; and it leaves drafts of which that is true again. Equation 6, which is this independence, **holds under the
+# left; and it leaves drafts of which that is true again. Equation 6, from which the paper argues it, **holds under the
 # assumption** that every token of a call is drawn with its own uniform number.
 
 # %%

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
+from itertools import permutations
 from typing import Any
 
-from simlab.arrays import total_variation
+import numpy as np
+
+from simlab.arrays import at, total_variation
 from simlab.candidates import (
     Candidates,
     Deterministic,
@@ -24,6 +28,7 @@ from simlab.candidates import (
 from simlab.candidates.base import NONE, drawn_law
 from simlab.mutants.trees import FromTarget
 from simlab.optimum import Sets, candidate_sets, optimal_acceptance, optimal_plan
+from simlab.rules import Rule, Speculative
 from theory.proofs.base import (
     Comparison,
     Numbers,
@@ -69,15 +74,33 @@ def drafted(n: Numbers, count: int, helped: bool = True) -> Stated:
     return [(found, gt if more else ge, 1 - total_variation(p, q))]
 
 
-def likeliest(n: Numbers, count: int, more: int = 0) -> Stated:
-    """EAGLE-2's node accepts with the mass that p has on the K likeliest tokens of q."""
-    p, q = n["p"], n["q"]
-    found = verified_law(Recursive(), Deterministic(), p, q, count)
-    order = sorted(range(len(q)), key=lambda x: -q[x])
-    return [
-        *equal(found.accepted + found.drawn, p),
-        (sum(found.accepted), eq, sum(p[x] for x in order[: count + more])),
-    ]
+@dataclass(frozen=True)
+class Chosen(Candidates):
+    """These tokens, whatever q is."""
+
+    tokens: tuple[int, ...]
+
+    def row(self, q: Any, drawn: Any, last: bool) -> Any:
+        point = np.array([q[..., 0].flat[0] * 0 + int(y == self.tokens[drawn.shape[-1]]) for y in range(q.shape[-1])])
+        return np.broadcast_to(point, q.shape)
+
+
+class KeepsImpossible(Speculative):
+    """Accepts a token with p = 0."""
+
+    def accept_rows(self, p: Any, q: Any, x: Any) -> Any:
+        return np.where(at(p, x) == 0, at(p, x) + 1, super().accept_rows(p, q, x))
+
+
+def chosen(n: Numbers, missed: int = 0, rule: Rule | None = None) -> Stated:
+    """Tokens chosen without chance, in every number and order: p is emitted, and its mass on them is accepted."""
+    p, found = n["p"], list[Comparison]()
+    for count in range(1, len(p) + 1):
+        for order in permutations(range(len(p)), count):
+            law = verified_law(Recursive(rule or Speculative()), Chosen(order), p, p, count)
+            own = sum((p[x] for x in order[missed:]), p[0] * 0)
+            found += [*equal(law.accepted + law.drawn, p), (sum(law.accepted), eq, own)]
+    return found
 
 
 def sets_of(candidates: Candidates, q: Any, count: int) -> Sets:
@@ -239,14 +262,16 @@ CANDIDATE_PROOFS = (
         wrong={"a candidate more": {"count": 2, "claimed": 3}},
     ),
     proof_of_rows(
-        "candidates.likeliest",
+        "candidates.chosen",
         ("candidates.eagle-2.posterior",),
-        "a node of EAGLE-2 emits p, and accepts with p's mass on the K likeliest of q",
-        likeliest,
-        *({"count": count} for count in (1, 2)),
-        wrong={"a token more": {"count": 1, "more": 1}},
-        wrong_size=3,
-        zeros=False,
+        "tokens chosen without chance, verified in turn as point masses: p is emitted, and p(C) accepted, for every "
+        "set C of them in every order",
+        chosen,
+        wrong={
+            "a token less": {"missed": 1},
+            "candidates with p(x) = 0 accepted": {"rule": KeepsImpossible()},
+        },
+        rows="p",
     ),
     Proof(
         "candidates.best-flow",

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
+from simlab.arrays import Array
 from simlab.decoders import (
     Block,
     Decoder,
@@ -22,6 +23,7 @@ from simlab.mutants.decoders import (
     NeighbourScoredUniform,
     ReferenceTailStale,
     StaleRows,
+    TailStale,
     UnverifiedRelabelled,
     sjd_decoders,
     speculative_decoders,
@@ -30,6 +32,7 @@ from simlab.mutants.randomness import OneMorePrefix, WithRandomness
 from simlab.mutants.rules import RULES, TargetZeroedInPlace
 from simlab.mutants.trees import OwnTokenLast, RowKept, SquaredWeights, ac_decoders, tree_decoders
 from theory.proofs.base import Proof, Question
+from theory.proofs.loops import AnyInitial, RowBehind
 from theory.proofs.sequences import at_tables
 from theory.symbolic import prove_decoder
 
@@ -64,6 +67,17 @@ def wrong_decoders(found: Mapping[str, Decoder], length: int = 3) -> dict[str, Q
     return {name: partial(prove_decoder, each, size=2, length=length) for name, each in found.items()}
 
 
+class UniformDeclared(AnyInitial):
+    """Declares the uniform row for new drafts, whatever they were drawn from."""
+
+    def declared_new(self, rows: Array, uniform: Array) -> Array:
+        return uniform
+
+
+class RowBehindStale(TailStale, RowBehind):
+    """The published loop, with the fault of :class:`TailStale`."""
+
+
 TREES: dict[str, Any] = {"candidates": 2, "depth": 1}
 DECODER_PROOFS = (
     Proof(
@@ -78,7 +92,7 @@ DECODER_PROOFS = (
     ),
     Proof(
         "decoder.sjd",
-        ("sjd.theorem-1.sequence", "sjd.theorem-1.token", "sjd.independence", "sjd.artifacts", "sjd2.law"),
+        ("sjd.theorem-1.sequence", "sjd.theorem-1.token", "sjd.artifacts", "sjd2.law"),
         SEQUENCES,
         (
             *decoder_asks(Sjd(2), Sjd(2, bonus=False)),
@@ -89,17 +103,29 @@ DECODER_PROOFS = (
     ),
     Proof(
         "decoder.sjd-initial",
-        ("sjd.initialisation", "sjd.independence"),
+        ("sjd.initialisation", "sjd.theorem-1.sequence"),
         SEQUENCES,
         decoder_asks(*(Sjd(2, initial=name) for name in ("random", "repeat-left", "sample-left"))),
         wrong_decoders({"scored with another row": NeighbourScoredUniform(2, "sample-left")}),
     ),
     Proof(
+        "decoder.sjd-any-initial",
+        ("sjd.theorem-1.sequence",),
+        f"{SEQUENCES}, from whatever rows new drafts are drawn, if these are declared for them",
+        decoder_asks(AnyInitial(1), AnyInitial(2), AnyInitial(2, bonus=False)),
+        wrong_decoders({"the uniform row declared": UniformDeclared(2)}),
+    ),
+    Proof(
         "decoder.sjd-reference",
         ("sjd-reference.lossless",),
-        SEQUENCES,
-        decoder_asks(sjd_reference(2)),
-        wrong_decoders({"the tail's rows are stale": ReferenceTailStale(2)}),
+        f"{SEQUENCES}, with a new draft after a rejection, or one from the row behind the window",
+        decoder_asks(sjd_reference(2), RowBehind(1), RowBehind(2)),
+        wrong_decoders(
+            {
+                "the tail's rows are stale": ReferenceTailStale(2),
+                "the same of the published loop": RowBehindStale(2),
+            }
+        ),
     ),
     Proof(
         "decoder.sjd-ac",
@@ -155,7 +181,7 @@ DECODER_PROOFS = (
     ),
     Proof(
         "decoder.coupled",
-        ("scd.lossless", "scd.continuation"),
+        ("scd.lossless",),
         SEQUENCES,
         decoder_asks(Sjd(2, renewal="maximal"), Sjd(3, renewal="maximal")),
         wrong_decoders(

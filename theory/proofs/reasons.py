@@ -42,7 +42,7 @@ REASONS: dict[str, str] = {
     ),
     "cactus.budget": "KL divergence: logarithms",
     "cactus.budget.mended": "KL divergence: logarithms",
-    "cactus.emitted": "a KL divergence: logarithms; the law is that of cactus.law",
+    "cactus.emitted": "a KL divergence: logarithms; law and acceptance are those of cactus.law and cactus.frontier",
     "medusa-reference.no-chance": (
         "threshold is exp(entropy) in floats; and the statement (0/1 acceptance, one-hot residual) has no "
         "arithmetic to prove"
@@ -71,11 +71,13 @@ REASONS: dict[str, str] = {
     "cspd.path-ratio.eq-15-first-order": "first-order expansion, gradients of normal densities",
     "cspd.log-ratio.own-end": "logarithms of densities, entropies",
     "cspd.log-ratio.own-end-sign": "logarithms of densities, entropies",
-    "cspd.samplers.stochastic": "normal densities of DDIM; determinants in floats",
+    "cspd.log-ratio.higher-mean": "logarithms of densities, entropies (Jensen)",
+    "cspd.samplers.stochastic": "the chain rule for densities; determinants in floats",
     "cspd.in-place.token": "continuous decoders in place; averaging of kernels, checked by moments and simulation",
     "cspd.in-place.mend": "continuous decoders, simulation and Gaussian examples",
     "cspd.prefill.no-cost": "long-run renewal and simulation stay",
-    "cspd.batch-cost": "published numbers (the monotone step c=(n/S-1)/gamma is a one-line inequality)",
+    "cspd.batch-cost": PRINTED,
+    "cspd.prefill.printed": PRINTED,
     "cspd.draft-length.in-place": "published numbers, existence of a pair within 0.04",
     "cspd.temperature": "Phi of a normal overlap",
     "cspd.guidance": (

@@ -1,4 +1,4 @@
-"""Proofs about one step of a rule, for all rows up to a size: the rule as it is, at settings that are named."""
+"""Proofs about one step of a rule, for all rows up to a size: the rule as it is, at any setting or at ones named."""
 
 from __future__ import annotations
 
@@ -10,7 +10,15 @@ from typing import Any
 import numpy as np
 
 from simlab.arrays import total_variation
-from simlab.mutants.rules import RULES, HalfRatio, InvertedRatio, OneNeighbourMore, UpToDelta, WithoutSelf
+from simlab.mutants.rules import (
+    RULES,
+    HalfRatio,
+    InvertedRatio,
+    OneNeighbourMore,
+    UpToDelta,
+    WithoutSelf,
+    inflated_ratio,
+)
 from simlab.rules import (
     Addition,
     Amplify,
@@ -30,7 +38,8 @@ from simlab.rules.truncation import likely
 from theory.proofs.base import Numbers, Proof, Question, Stated, eq, equal, for_all_rows, ge, gt, le, lt, proof_of_rows
 from theory.symbolic import Answer, prove_rule
 
-TENTH, HALF = Fraction(1, 10), Fraction(1, 2)
+HALF = Fraction(1, 2)
+Make = Callable[[Any, int], Rule | None]  # a rule of a setting made of a number from 0 to 1, over V tokens, if any
 
 __all__ = ["RULE_PROOFS", "of_rule"]
 
@@ -75,6 +84,45 @@ def proof_of_rules(
     """A proof that a statement is true of rules, and false of those that are ``wrong``, at the first of the sizes."""
     others = {told: partial(of_rule, states, rule, sizes[0], statement) for told, rule in wrong.items()}
     return Proof(name, claims, statement, of_rules(states, statement, rules, sizes), others)
+
+
+def at_setting(n: Numbers, states: Callable[..., Stated], make: Make) -> Stated:
+    """A statement about a rule, over the rows of ``n``, with the setting that is made of the number ``s``."""
+    rule = make(n["s"], len(n["p"]))
+    return [] if rule is None else states(rule, n)
+
+
+def proof_of_settings(
+    name: str,
+    claims: tuple[str, ...],
+    statement: str,
+    states: Callable[..., Stated],
+    *makes: Make,
+    wrong: Mapping[str, Make],
+    sizes: Sequence[int] = (2, 3),
+) -> Proof:
+    """A proof that a statement is true of rules at every setting, and false of those that are ``wrong``, maybe at one
+    setting alone."""
+    asked, others = [*({"make": make} for make in makes)], {told: {"make": make} for told, make in wrong.items()}
+    stated = partial(at_setting, states=states)
+    return proof_of_rows(name, claims, statement, stated, *asked, wrong=others, sizes=sizes, shares=("s",))
+
+
+def but_at(value: Fraction, wrong: Make, right: Make) -> Make:
+    """A rule that is wrong where ``s`` is ``value`` and nowhere else: only a proof for every setting sees it."""
+    return lambda s, size: (wrong if s == value else right)(s, size)
+
+
+def always(rule: Rule) -> Make:
+    """One rule, whatever the setting."""
+    return lambda s, size: rule
+
+
+def set_to(rule: Rule, **settings: Any) -> Rule:
+    """A rule with settings that are unknown numbers, which no constructor takes for numbers."""
+    for name, value in settings.items():
+        object.__setattr__(rule, name, value)
+    return rule
 
 
 def step(rule: Rule, n: Numbers) -> tuple[Any, Any, Any, Any]:
@@ -128,16 +176,26 @@ def group_law(rule: Any, n: Numbers) -> Stated:
     return equal(masses_of(law, rule.labels), masses_of(p, rule.labels))
 
 
-def law_below(rule: Any, n: Numbers, factor: Fraction) -> Stated:
-    """No token is emitted more often than ``factor`` times p."""
-    p, _, law, _ = step(rule, n)
-    return [*((mass, le, own * factor) for mass, own in zip(law, p, strict=True))]
+def on_the_line(rule: Rule, n: Numbers) -> Stated:
+    """Acceptance = 1 - TV(p, q) + TV(p, law)."""
+    p, q, law, accepts = step(rule, n)
+    return [(accepts, eq, 1 - total_variation(p, q) + total_variation(p, law))]
 
 
-def law_and_tv_below(rule: Any, n: Numbers, factor: Fraction) -> Stated:
-    """The same, and TV is at most 1 - 1/factor."""
+def law_below(rule: Rule, n: Numbers) -> Stated:
+    """No token is emitted more often than 1/s times p."""
     p, _, law, _ = step(rule, n)
-    return [*law_below(rule, n, factor), (total_variation(law, p), le, 1 - 1 / factor)]
+    return [(mass * n["s"], le, own) for mass, own in zip(law, p, strict=True)]
+
+
+def law_and_tv_below(rule: Rule, n: Numbers, turned: bool = False) -> Stated:
+    """The same, and TV is at most 1 - s; ``turned``, with 1 - s in the place of s."""
+    p, _, law, _ = step(rule, n)
+    least = 1 - n["s"] if turned else n["s"]
+    return [
+        *((mass * least, le, own) for mass, own in zip(law, p, strict=True)),
+        (total_variation(law, p), le, 1 - least),
+    ]
 
 
 def law_between(rule: Any, n: Numbers) -> Stated:
@@ -146,10 +204,11 @@ def law_between(rule: Any, n: Numbers) -> Stated:
     return [(mass, le, max(a, b)) for mass, a, b in zip(law, p, q, strict=True)]
 
 
-def sure_where_small(rule: Any, n: Numbers, epsilon: Fraction) -> Stated:
-    """Where q <= epsilon everywhere, drafts are kept and q comes out."""
-    _, q, law, accepts = step(rule, n)
-    if not all(mass <= epsilon for mass in q):
+def sure_below(rule: Rule, n: Numbers, added: bool) -> Stated:
+    """Where q <= p + epsilon everywhere, or q <= k p, drafts are kept and q comes out."""
+    p, q, law, accepts = step(rule, n)
+    s = n["s"]  # k = 1/s, epsilon = s/(1 - s)
+    if not all((b - a) * (1 - s) <= s if added else b * s <= a for a, b in zip(p, q, strict=True)):
         return []
     return [(accepts, eq, 1), *equal(law, q)]
 
@@ -175,37 +234,43 @@ def gains_less(rule: Any, n: Numbers) -> Stated:
     return [(accepts, lt, row[each] + Fraction(rule.delta)) for accepts, row, each in zip(found, p, x, strict=True)]
 
 
-def mended_budget(rule: Any, n: Numbers, budget: Fraction) -> Stated:
-    """TV is the budget, or TV(p, q) if that is less, and acceptance is what such a TV buys."""
+def budgeted(rule: Rule, n: Numbers) -> Stated:
+    """TV is the budget s, or TV(p, q) if that is less, and acceptance is what such a TV buys."""
     p, q, law, accepts = step(rule, n)
     apart = total_variation(p, q)
-    spent = min(apart, budget)
+    spent = min(apart, n["s"])
     return [(total_variation(p, law), eq, spent), (accepts, eq, min(1 - apart + spent, 1))]
 
 
-def mixed(rule: Any, n: Numbers, weight: Fraction) -> Stated:
-    """The law is a mixture, and acceptance 1 - w TV(p, q)."""
+def mixed(rule: Rule, n: Numbers) -> Stated:
+    """The law is a mixture, its TV to p 1 - w of TV(p, q), and acceptance 1 - w TV(p, q)."""
     p, q, law, accepts = step(rule, n)
-    return [*equal(law, p * weight + q * (1 - weight)), (accepts, eq, 1 - total_variation(p, q) * weight)]
-
-
-def cut(rule: Any, n: Numbers, threshold: Fraction) -> Stated:
-    """The law of truncation: q where p is likely, the rest from p cut to there."""
-    p, q, law, _ = step(rule, n)
-    inside = [bool(each) for each in likely(p[None], threshold)[0]]
-    kept, there = (sum(m for m, i in zip(row, inside, strict=True) if i) for row in (q, p))
-    wanted = [
-        (b if i else b * 0) + (a / there * (1 - kept) if i else a * 0) for a, b, i in zip(p, q, inside, strict=True)
+    apart, w = total_variation(p, q), n["s"]
+    return [
+        *equal(law, p * w + q * (1 - w)),
+        (total_variation(law, p), eq, apart * (1 - w)),
+        (accepts, eq, 1 - apart * w),
     ]
-    return equal(law, wanted)
 
 
-def fuzzy(rule: Any, n: Numbers, threshold: Fraction) -> Stated:
-    """q within the threshold, p beyond it."""
+def cut(rule: Rule, n: Numbers) -> Stated:
+    """The law of truncation: q where p is likely, the rest from p cut to there; and its TV to p cut to there."""
     p, q, law, accepts = step(rule, n)
-    if total_variation(p, q) <= threshold:
+    inside = [int(each) for each in likely(p[None], n["s"])[0]]
+    own, other = p * inside / sum(p * inside), q * inside
+    kept = sum(other)
+    found = [(accepts, eq, kept), *equal(law, other + own * (1 - kept))]
+    apart = total_variation(other / kept, own) * kept if kept > 0 else kept
+    return [*found, (total_variation(law, own), eq, apart)]
+
+
+def fuzzy(rule: Rule, n: Numbers, verified: bool) -> Stated:
+    """q within the threshold s/(1 - s), where all is accepted; p beyond it, where nothing is, or as without loss."""
+    p, q, law, accepts = step(rule, n)
+    apart = total_variation(p, q)
+    if apart * (1 - n["s"]) <= n["s"]:
         return [(accepts, eq, 1), *equal(law, q)]
-    return [*equal(law, p)]
+    return [(accepts, eq, 1 - apart if verified else 0), *equal(law, p)]
 
 
 def concentrated(n: Numbers, smaller: bool = True) -> Stated:
@@ -239,13 +304,67 @@ def lanterns(kind: Callable[..., Rule], *settings: Any, size: int = 3) -> list[R
     return [kind(lists, *settings) for lists in neighbours(size)]
 
 
+# Rules of a setting that is made of s, from 0 to 1
+
+
+def amplified(s: Any, size: int = 0) -> Rule | None:
+    """k = 1/s, any number from 1."""
+    return set_to(Amplify(1), k=1 / s) if s > 0 else None
+
+
+def added(s: Any, size: int = 0) -> Rule | None:
+    """epsilon = s/(1 - s), any number from 0."""
+    return set_to(Addition(1), epsilon=s / (1 - s)) if s < 1 else None
+
+
+def lenient(s: Any, size: int = 0, residual: str = "target") -> Rule | None:
+    """l = s, above 0."""
+    return set_to(Lenience(1, residual), factor=s) if s > 0 else None
+
+
+def budget(s: Any, size: int = 0) -> Rule:
+    """The TV that may be spent is s."""
+    return set_to(OptimalLossy(1), tv=s)
+
+
+def mixture(s: Any, size: int = 0) -> Rule:
+    """w = s."""
+    return set_to(Mixture(1), weight=s)
+
+
+def truncated(s: Any, size: int = 0, residual: str = "truncated") -> Rule:
+    """t = s."""
+    return set_to(Truncation(1, residual), threshold=s)
+
+
+def fuzzed(s: Any, size: int = 0, beyond: str = "target") -> Rule | None:
+    """T = s/(1 - s), any number from 0."""
+    return set_to(Fuzzy(1, "tv", beyond), threshold=s / (1 - s)) if s < 1 else None
+
+
+def by_delta(s: Any, size: int, which: int = 0, kind: Callable[..., Rule] = Lantern) -> Rule:
+    """delta = s, with one of :func:`neighbours`."""
+    return set_to(kind(neighbours(size)[which], 1), delta=s)
+
+
+def by_factor(s: Any, size: int, which: int = 0) -> Rule | None:
+    """lambda = 1/(1 - s), any number from 1, with one of :func:`neighbours`."""
+    return set_to(LanternMultiplicative(neighbours(size)[which], 1), factor=1 / (1 - s)) if s < 1 else None
+
+
+def with_lists(make: Callable[..., Rule | None], *lists: int) -> list[Make]:
+    """A rule of a setting with some of :func:`neighbours`; of all others one order is the other, tokens renamed."""
+    return [partial(make, which=which) for which in lists]
+
+
 LOSSLESS = "what is emitted follows p"
 GROUPS_THEOREM = "acceptance = 1 - TV of the group masses, and >= 1 - TV(p, q), for every partition"
 EQUALITY = "acceptance of groups is 1 - TV(p, q) just where no group holds tokens on both sides"
 LINE = "acceptance = 1 - TV(p, q) + TV(p, law)"
-AMPLIFY, ADD = Amplify(Fraction(3, 2)), Addition(TENTH)
-TWICE, FIFTH, QUARTER = Fraction(2), Fraction(1, 5), Fraction(1, 4)
+THIRD, FIFTH, TENTH = Fraction(1, 3), Fraction(1, 5), Fraction(1, 10)
+HALVED = always(Amplify(HALF))
 NEAR = neighbours(3)[0]  # all others
+WITHOUT_SELF = partial(by_delta, kind=WithoutSelf)
 BEYOND_DELTA = {"up to delta": UpToDelta(NEAR, FIFTH), "one more": OneNeighbourMore(NEAR, FIFTH)}
 
 RULE_PROOFS = (
@@ -256,7 +375,7 @@ RULE_PROOFS = (
         rule_asks("accepts == alpha", Speculative(), sizes=(2, 3, 4)),
         {
             name: rule_asks("accepts == alpha", rule)[0]
-            for name, rule in (("ratio inverted", InvertedRatio()), ("ratio times 1.01", AMPLIFY))
+            for name, rule in (("ratio inverted", InvertedRatio()), ("ratio times 1.01", inflated_ratio()))
         },
     ),
     Proof(
@@ -266,12 +385,18 @@ RULE_PROOFS = (
         rule_asks("lossless", Speculative(), sizes=(2, 3, 4)),
         {name: rule_asks("lossless", rule)[0] for name, rule in RULES.items()},
     ),
-    Proof(
+    proof_of_settings(
         "lossy.frontier",
         ("leviathan.frontier", "gsd.naive-lossy.tv"),
-        f"amplify and addition are on the line: {LINE}",
-        rule_asks("frontier", AMPLIFY, ADD),
-        {"amplify with 1/2": rule_asks("frontier", Amplify(HALF))[0]},
+        f"for every k >= 1 and epsilon >= 0: amplify and addition are on the line: {LINE}",
+        on_the_line,
+        amplified,
+        added,
+        wrong={
+            "amplify with 1/2": HALVED,
+            "the same for k = 3 alone": but_at(THIRD, HALVED, amplified),
+            "the same for epsilon = 1/2 alone": but_at(THIRD, HALVED, added),
+        },
     ),
     Proof(
         "groups.frontier",
@@ -309,30 +434,45 @@ RULE_PROOFS = (
         by_partition(GroupedGroupResidual, group_law, "groups follow p"),
         {"the residual of tokens": partial(of_rule, group_law, Grouped((0, 0, 1)), 3, "groups follow p")},
     ),
-    proof_of_rules(
+    proof_of_settings(
         "amplify.bounded",
         ("gsd.naive-lossy.explode",),
-        "amplify with 4: no token above 4 p, TV at most 3/4",
-        partial(law_and_tv_below, factor=Fraction(4)),
-        Amplify(4),
-        wrong={"addition": Addition(Fraction(3, 10))},
+        "for every k >= 1: amplify emits no token above k p, and TV is at most 1 - 1/k",
+        law_and_tv_below,
+        amplified,
+        wrong={
+            "addition": always(Addition(Fraction(3, 10))),
+            "10 in place of k = 3 alone": but_at(THIRD, always(Amplify(10)), amplified),
+        },
     ),
-    proof_of_rules(
+    proof_of_settings(
+        "amplify.explodes",
+        ("gsd.naive-lossy.explode",),
+        "for every k >= 1: where q <= k p, amplify keeps every draft, so that q is emitted",
+        partial(sure_below, added=False),
+        amplified,
+        wrong={"2 in place of k = 3 alone": but_at(THIRD, always(Amplify(2)), amplified)},
+    ),
+    proof_of_settings(
         "addition.explodes",
         ("gsd.naive-lossy.explode",),
-        "where q <= epsilon, every draft is kept",
-        partial(sure_where_small, epsilon=Fraction(3, 5)),
-        Addition(Fraction(3, 5)),
-        wrong={"epsilon below q": Addition(HALF)},
+        "for every epsilon >= 0: where q <= p + epsilon, addition keeps every draft, so that q is emitted",
+        partial(sure_below, added=True),
+        added,
+        wrong={"1/4 in place of epsilon = 1/2 alone": but_at(THIRD, always(Addition(Fraction(1, 4))), added)},
     ),
-    proof_of_rules(
+    proof_of_settings(
         "lossy.no-token-gains",
         ("gsd.naive-lossy.explode",),
-        "law <= max(p, q) for amplify and addition",
+        "for every k >= 1 and epsilon >= 0: law <= max(p, q) for amplify and addition",
         law_between,
-        Amplify(5),
-        Addition(Fraction(3, 10)),
-        wrong={"amplify with 1/2": Amplify(HALF)},
+        amplified,
+        added,
+        wrong={
+            "amplify with 1/2": HALVED,
+            "the same for k = 3 alone": but_at(THIRD, HALVED, amplified),
+            "the same for epsilon = 1/2 alone": but_at(THIRD, HALVED, added),
+        },
     ),
     proof_of_rows(
         "rows.concentrated",
@@ -351,15 +491,18 @@ RULE_PROOFS = (
         sizes=(2,),
         rows="abcd",
     ),
-    proof_of_rules(
+    proof_of_settings(
         "lantern.relaxation",
         ("lantern.relaxation",),
-        "no token is accepted less often than by the lossless rule",
+        "for every delta, and every factor in its place: no token is accepted less often than by the lossless rule",
         relaxed,
-        *lanterns(Lantern, FIFTH),
-        *lanterns(LanternMultiplicative, TWICE),
-        wrong={"neighbourhood without the token": WithoutSelf(NEAR, FIFTH)},
-        sizes=(3,),
+        *with_lists(by_delta, 0, 1, 2),
+        *with_lists(by_factor, 0, 2),
+        wrong={
+            "neighbourhood without the token": WITHOUT_SELF,
+            "the same for delta = 1/3 alone": but_at(THIRD, WITHOUT_SELF, by_delta),
+            "the same for the factor 3/2 alone": but_at(THIRD, WITHOUT_SELF, by_factor),
+        },
     ),
     proof_of_rules(
         "lantern.conditional-bound",
@@ -379,14 +522,16 @@ RULE_PROOFS = (
         wrong=BEYOND_DELTA,
         sizes=(3,),
     ),
-    Proof(
+    proof_of_settings(
         "lantern.frontier",
         ("lantern.frontier", "gsd.drawbacks"),
-        f"LANTERN's rule, bounded in TV or by a factor: {LINE}",
-        rule_asks("frontier", *lanterns(Lantern, FIFTH), *lanterns(LanternMultiplicative, TWICE), sizes=(3,)),
-        {
-            "addition with half the residual": rule_asks("frontier", Lenience(HALF, "lenient"), sizes=(3,))[0],
-            "neighbourhood without the token": rule_asks("frontier", WithoutSelf(NEAR, FIFTH), sizes=(3,))[0],
+        f"LANTERN's rule, bounded in TV by any delta or by any factor: {LINE}",
+        on_the_line,
+        *with_lists(by_delta, 0, 1, 2),
+        *with_lists(by_factor, 0, 2),
+        wrong={
+            "neighbourhood without the token, for delta = 1/3 alone": but_at(THIRD, WITHOUT_SELF, by_delta),
+            "the same for the factor 3/2 alone": but_at(THIRD, WITHOUT_SELF, by_factor),
         },
     ),
     Proof(
@@ -396,71 +541,86 @@ RULE_PROOFS = (
         rule_asks("lossless", *lanterns(Lantern, 0), *lanterns(LanternMultiplicative, 1), sizes=(3,)),
         {"one more": rule_asks("lossless", OneNeighbourMore(NEAR, 0), sizes=(3,))[0]},
     ),
-    proof_of_rules(
+    proof_of_settings(
         "lantern.multiplicative",
         ("lantern-reference.multiplicative",),
-        "a factor of 2: law <= 2 p, TV <= 1/2",
-        partial(law_and_tv_below, factor=TWICE),
-        *lanterns(LanternMultiplicative, TWICE),
-        wrong={"bounded by a sum": Lantern(NEAR, 1)},
-        sizes=(3,),
-    ),
-    Proof(
-        "optimal-lossy.budget",
-        ("baselines.optimal-lossy",),
-        "TV = min(s, TV(p, q)), acceptance = min(1, 1 - TV(p, q) + s), for s = 0, 1/10, 1/2, 1",
-        tuple(
-            question
-            for budget in (Fraction(0), TENTH, HALF, Fraction(1))
-            for question in of_rules(partial(mended_budget, budget=budget), f"s = {budget}", [OptimalLossy(budget)])
-        ),
-        {"amplify": of_rules(partial(mended_budget, budget=HALF), "s = 1/2", [Amplify(1 + HALF)])[0]},
-    ),
-    Proof(
-        "mixture.law",
-        ("ensemble.frontier",),
-        "law = w p + (1 - w) q, acceptance = 1 - w TV(p, q)",
-        tuple(
-            question
-            for weight in (Fraction(0), QUARTER, Fraction(2, 3), Fraction(1))
-            for question in of_rules(partial(mixed, weight=weight), f"w = {weight}", [Mixture(weight)])
-        ),
-        {"1 - w": of_rules(partial(mixed, weight=QUARTER), "w = 1/4", [Mixture(1 - QUARTER)])[0]},
-    ),
-    Proof(
-        "lenience.bounded",
-        ("lenience.bound",),
-        "law <= p/l for l = 1/5 and 1/2, with both residuals",
-        tuple(
-            question
-            for factor in (FIFTH, HALF)
-            for residual in ("target", "lenient")
-            for question in of_rules(
-                partial(law_below, factor=1 / factor), f"law <= p/l, l = {factor}", [Lenience(factor, residual)]
-            )
-        ),
-        {"the factor squared": of_rules(partial(law_below, factor=TWICE), "law <= 2 p", [Amplify(4)])[0]},
-    ),
-    Proof(
-        "truncation.law",
-        ("truncation.law",),
-        "q on A, the rest from p cut to A, for thresholds 1/4 and 1/2",
-        tuple(
-            question
-            for threshold in (QUARTER, HALF)
-            for question in of_rules(partial(cut, threshold=threshold), f"t = {threshold}", [Truncation(threshold)])
-        ),
-        {
-            told: of_rules(partial(cut, threshold=HALF), "t = 1/2", [rule])[0]
-            for told, rule in (("replaced from p", Truncation(HALF, "target")), ("lossless", Speculative()))
+        "for every factor: law <= factor p, TV <= 1 - 1/factor",
+        partial(law_and_tv_below, turned=True),
+        *with_lists(by_factor, 0, 2),
+        wrong={
+            "bounded by a sum": lambda s, size: by_delta(Fraction(1), size),
+            "10 in place of the factor 3/2 alone": but_at(THIRD, lambda s, size: by_factor(9 * TENTH, size), by_factor),
         },
     ),
-    proof_of_rules(
-        "fuzzy.law",
-        ("fuzzy.law",),
-        "q within the threshold 1/3, p beyond it, with both readings",
-        partial(fuzzy, threshold=Fraction(1, 3)),
-        *(Fuzzy(Fraction(1, 3), "tv", beyond) for beyond in ("target", "speculative")),
-        wrong={"half the threshold": Fuzzy(Fraction(1, 6), "tv")},
+    proof_of_settings(
+        "optimal-lossy.budget",
+        ("baselines.optimal-lossy",),
+        "for every s: TV = min(s, TV(p, q)), acceptance = min(1, 1 - TV(p, q) + s)",
+        budgeted,
+        budget,
+        wrong={
+            "amplify": lambda s, size: set_to(Amplify(1), k=1 + s),
+            "1/2 in place of s = 1/3 alone": but_at(THIRD, always(OptimalLossy(HALF)), budget),
+        },
+    ),
+    proof_of_settings(
+        "mixture.law",
+        ("ensemble.frontier",),
+        "for every w: law = w p + (1 - w) q, at TV (1 - w) TV(p, q) from p, and acceptance = 1 - w TV(p, q)",
+        mixed,
+        mixture,
+        wrong={
+            "1 - w": lambda s, size: mixture(1 - s),
+            "1/2 in place of w = 1/3 alone": but_at(THIRD, always(Mixture(HALF)), mixture),
+        },
+    ),
+    proof_of_settings(
+        "lenience.bounded",
+        ("lenience.bound",),
+        "for every l: law <= p/l, with both residuals",
+        law_below,
+        *(partial(lenient, residual=residual) for residual in ("target", "lenient")),
+        wrong={
+            "the factor squared": lambda s, size: lenient(s * s),
+            **{
+                f"1/10 in place of l = 1/3 alone, [p - {told}q]+": but_at(
+                    THIRD, always(Lenience(TENTH, residual)), partial(lenient, residual=residual)
+                )
+                for told, residual in (("", "target"), ("l ", "lenient"))
+            },
+        },
+    ),
+    proof_of_settings(
+        "truncation.law",
+        ("truncation.law",),
+        "for every threshold: q on A, the rest from p cut to A, and its TV to p cut to A",
+        cut,
+        truncated,
+        wrong={
+            "replaced from p": partial(truncated, residual="target"),
+            "lossless": always(Speculative()),
+            "1/10 in place of the threshold 1/3 alone": but_at(THIRD, always(Truncation(TENTH)), truncated),
+        },
+    ),
+    *(
+        proof_of_settings(
+            name,
+            ("fuzzy.law",),
+            f"for every threshold on TV: q within it, where all is accepted; p beyond it, where {told}",
+            partial(fuzzy, verified=beyond == "speculative"),
+            partial(fuzzed, beyond=beyond),
+            wrong={
+                "1/10 in place of the threshold 1/2 alone": but_at(
+                    THIRD, always(Fuzzy(TENTH, "tv", beyond)), partial(fuzzed, beyond=beyond)
+                ),
+                f"beyond 1/2 alone {other}": but_at(
+                    THIRD, partial(fuzzed, beyond=another), partial(fuzzed, beyond=beyond)
+                ),
+            },
+        )
+        for name, beyond, told, another, other in (
+            ("fuzzy.law", "target", "nothing is accepted", "speculative", "as without loss"),
+            ("fuzzy.verified", "speculative", "1 - TV(p, q) is accepted", "target", "nothing is accepted"),
+        )
     ),
 )

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from simlab.decoders import Block, Decoder, DynamicTree, Hierarchical, Sjd, SjdAc, SjdPac, SjdPd, Traversal
-from simlab.mutants.decoders import TriesAgain
+from simlab.mutants.decoders import TriesAgain, UnverifiedRelabelled
+from simlab.mutants.randomness import OneUniform, WithRandomness
 from simlab.mutants.trees import OtherParents, RowKept, WrongBranch
 from simlab.rules import Amplify, Mixture, Rule, Speculative
 from theory.proofs.base import Proof, Question
+from theory.proofs.loops import Continuation, WithInputs
 from theory.symbolic import Answer, prove_decoder
 from theory.symbolic.answers import ProofAttempt, rows_in_words
 from theory.symbolic.cells import Cell
 from theory.symbolic.decoders import Outcome, Step, commits_nothing, first_difference, first_failure, one_step
+from theory.symbolic.piecewise import added, vanishes, without_edges
 from theory.symbolic.prove_decoders import prove_steps, wrong_tables
 
 Key = Callable[[Outcome], Any]
@@ -68,6 +74,36 @@ def commits(decoder: Decoder) -> Question:
     return partial(prove_steps, decoder, "every step commits a token", commits_nothing)
 
 
+def independent(decoder: Decoder, size: int = 2, length: int = 3) -> Question:
+    """That each draft follows a row that the inputs of its call say, whatever stands to its left in the next call."""
+    told = "drafts independent of what stands to their left in the next call, given the inputs"
+    return partial(prove_steps, WithInputs(decoder), told, depends, None, size, length)
+
+
+def depends(step: Step) -> Cell[bool] | None:
+    """A cell in which a draft does not follow the call's row at its place, or the uniform row where it is new, given
+    the inputs of the call and the tokens that stand to its left in the next call."""
+    cells, target, done = step.cells, step.target, step.prefix or ()
+    together: defaultdict[Any, list[Any]] = defaultdict(list)
+    apart: defaultdict[Any, list[Any]] = defaultdict(list)
+    for outcome, terms in step.laws.items():
+        width = len(outcome.drafts)
+        inputs = tuple(map(int, np.unravel_index(outcome.accepted, (target.vocabulary,) * width)))
+        for j in range(min(width, target.length - len(outcome.tokens))):
+            known = inputs, outcome.tokens, outcome.drafts[:j]
+            together[known] += terms.items()
+            apart[known, outcome.drafts[j]] += terms.items()
+    for (known, x), parts in apart.items():
+        inputs, tokens, drafts = known
+        place = len(tokens) + len(drafts) - len(done)
+        new = step.prefix is None or place >= len(inputs)
+        chance = (target.uniform if new else target.row((*done, *inputs[:place])))[x]
+        off = [*parts, *((where, value * chance * -1) for where, value in together[known])]
+        if cell := vanishes(added(without_edges(off, cells), cells), cells):
+            return cell
+    return None
+
+
 STEPS = "by induction over steps, so do the laws of sequences and of the number of steps"
 TREE: dict[str, Any] = {"candidates": 2, "depth": 2}
 SHARED: dict[str, Any] = {**TREE, "tree": "full", "shared": True}
@@ -96,13 +132,33 @@ SEQUENCE_PROOFS = (
     Proof(
         "sequences.continuation",
         ("scd.continuation",),
-        f"maximal coupling and adaptive continuation have one law of what a step leaves; {STEPS}",
+        f"maximal coupling and SJD-PAC's Algorithm 1, written down line by line, have one law of what a step leaves; "
+        f"{STEPS}",
         (
-            one_in_law(Sjd(2, renewal="maximal"), SjdAc(2)),
-            one_in_law(Sjd(3, renewal="maximal"), SjdAc(3)),
-            one_in_law(Sjd(2, renewal="maximal", bonus=False), SjdAc(2, bonus=False)),
+            one_in_law(Sjd(2, renewal="maximal"), Continuation(2)),
+            one_in_law(Sjd(3, renewal="maximal"), Continuation(3)),
+            one_in_law(Sjd(2, renewal="maximal", bonus=False), Continuation(2, bonus=False)),
         ),
-        {"drafts that are drawn anew": one_in_law(Sjd(3), SjdAc(3))},
+        {
+            "drafts that are drawn anew": one_in_law(Sjd(3), Continuation(3)),
+            "drafts that are kept unverified": one_in_law(UnverifiedRelabelled(2), Continuation(2)),
+        },
+    ),
+    Proof(
+        "sequences.independence",
+        ("sjd.independence",),
+        "given the inputs of a call, each draft follows the call's row at its place, or the uniform row where it is "
+        "new, whatever stands to its left in the next call",
+        (
+            *(independent(decoder) for decoder in (Sjd(2), Sjd(3), Sjd(2, bonus=False))),
+            independent(Sjd(2), length=4),
+            independent(Sjd(2), size=3, length=2),
+        ),
+        {
+            "one uniform for all draws of a call": independent(WithRandomness(Sjd(2), OneUniform)),
+            "a copy of the token to the left": independent(Sjd(2, "repeat-left")),
+            "a draft from the row to its left, with a bonus token": independent(Sjd(2, "sample-left"), length=4),
+        },
     ),
     Proof(
         "sequences.no-bonus",

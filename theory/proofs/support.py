@@ -11,7 +11,7 @@ from theory.proofs.kept import Entry, entry_of, kept_entries
 from theory.proofs.reasons import PARTLY, UP_TO_A_SIZE, reason
 
 EVERY, ROWS = "every V", "all rows up to a size"
-PROSE, CHECKED, SAMPLED, PARTS, PRINTED = "enumeration", "exact checks", "sampled", "its parts", "examples"
+PROSE, CHECKED, SAMPLED, PARTS, PRINTED = "enumeration", "equations checked", "sampled", "its parts", "examples"
 MEANING = {  # what a claim that holds rests on, the strongest first
     EVERY: "proven pointwise by solvers, and so for every V, by the lemma named",
     ROWS: "proven by solvers for all real rows up to a size, at the parameters named, of the code as it is",

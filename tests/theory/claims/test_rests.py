@@ -87,9 +87,10 @@ INFLATED = changed(LastStep.log_ratio, lambda value: value + log(1.05))
 DEFLATED = changed(LastStep.log_ratio, lambda value: value - log(1.05))
 TARGET_LAW, ACCEPTANCE = line.target_law, settings.last_step_acceptance
 LOGS, VOLUME = log_ratio.logs, log_ratio._log_volume
+SHARED = alignment.moment_of_shared
 ACCEPTANCE_RATES = resampling.acceptance_rates
 
-BREAKS: list[tuple[str, Any, str, Callable[..., Any]]] = [
+BREAKS: list[tuple[str, Any, str, Any]] = [
     ("cspd.output-law.last-step", LastStep, "log_ratio", INFLATED),
     ("cspd.output-law.last-step", line, "target_law", shifted),
     ("cspd.termination.without-sigma", LastStep, "log_ratio", DEFLATED),
@@ -99,7 +100,10 @@ BREAKS: list[tuple[str, Any, str, Callable[..., Any]]] = [
     ("cspd.alignment-helps", alignment, "accepted", lambda coupling: 0.9),
     ("cspd.alignment-helps", alignment, "two_phi", lambda gap: 0.5),
     ("cspd.alignment-helps", alignment, "affine_chain", lambda *given, **offset: affine_chain(*given)),
+    # an example in which Sigma is not 1
+    ("cspd.alignment-helps", alignment, "moment_of_shared", lambda *given: SHARED(*given[:3])),
     ("cspd.alignment-helps.centred", alignment, "last_step_acceptance", by(1.05, ACCEPTANCE)),
+    ("cspd.ratio-table", alignment, "MANY", 100),  # steps that leave the rates off their limits
     ("cspd.ratio-table", alignment, "two_phi", lambda gap: 0.5),
     ("cspd.ratio-table", alignment, "_powers", lambda log_moment, count, s: 0 * s),
     ("cspd.ratio-table.means", alignment, "chance_below", lambda *given: 0.9),
@@ -116,11 +120,15 @@ BREAKS: list[tuple[str, Any, str, Callable[..., Any]]] = [
     ("cspd.path-ratio.two-path", TwoPath, "log_ratio", more(TwoPath.log_ratio)),
     ("cspd.path-ratio.two-path", ratios, "independent_noise", lambda *case: Coupling(*case[:3])),
     ("cspd.path-ratio.eq-15-first-order", bias, "first_order", by(1.05, bias.first_order)),
+    ("cspd.path-ratio.eq-15-first-order", bias, "bounds", lambda *sds: (9.0 * (sds[1] - sds[0]),) * 2),
     ("cspd.path-ratio.bound", bias, "bounds", lambda *sds: (1.1, 1.1)),
+    ("cspd.path-ratio.determined", TwoPath, "log_ratio", more(TwoPath.log_ratio)),
+    ("cspd.path-ratio.determined", bias, "affine_chain", lambda steps, slope, *given: affine_chain(steps, slope, 1)),
     ("cspd.log-ratio.own-end-sign", log_ratio, "logs", changed(LOGS, lambda one: one._replace(shared_end=one.printed))),
     ("cspd.log-ratio.own-end-sign", log_ratio, "logs", changed(LOGS, lambda one: one._replace(shared_end=0.1))),
     ("cspd.log-ratio.higher-mean", TwoPath, "log_ratio", changed(TwoPath.log_ratio, lambda value: value + 1)),
     ("cspd.log-ratio.higher-mean", log_ratio, "mean_ratio", by(1.01, log_ratio.mean_ratio)),
+    ("cspd.log-ratio.higher-mean", log_ratio, "own_ratio", by(0.99, log_ratio.own_ratio)),
     ("cspd.log-ratio.own-end-sign", log_ratio, "missed", more(log_ratio.missed)),
     ("cspd.log-ratio.own-end", log_ratio, "_log_volume", by(1.01, VOLUME)),
     ("cspd.log-ratio.own-end-sign", log_ratio, "_log_volume", by(1.01, VOLUME)),
@@ -137,6 +145,7 @@ BREAKS: list[tuple[str, Any, str, Callable[..., Any]]] = [
     ("cspd.trajectory-distance", paths, "mean_norm", by(1.3, paths.mean_norm)),
     ("cspd.correlation", paths, "correlations", by(0.9, paths.correlations)),
     ("cspd.correlation", paths, "affine_chain", lambda steps, slope=1, *more: affine_chain(steps, (1, 0), *more)),
+    ("cspd.prefill.printed", prefill, "falling", lambda *given: []),
     ("cspd.prefill.raises", prefill, "rates", lambda *pair: [0.5] * pair[0].length),
     ("cspd.pair.gamma", trained_pair, "sharp", lambda gamma, accepts: sharp(gamma, "1")),
     ("cspd.temperature", settings, "last_step_acceptance", lost(ACCEPTANCE, 1)),
@@ -156,7 +165,7 @@ SLOWER = "cspd.tables.ratios", tables, "accepted", by(1.1, tables.accepted)
     ids=[f"{id}: {name}" for id, _, name, _ in (*BREAKS, SLOWER)],
 )
 def test_what_a_verdict_rests_on_can_fail(
-    id: str, place: Any, name: str, broken: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+    id: str, place: Any, name: str, broken: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert notices(id, place, name, broken, monkeypatch)
 

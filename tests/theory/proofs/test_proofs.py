@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from copy import copy
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -11,6 +12,17 @@ from typing import Any
 
 import pytest
 
+from simlab.rules import (
+    Addition,
+    Amplify,
+    Fuzzy,
+    LanternMultiplicative,
+    Lenience,
+    Mixture,
+    OptimalLossy,
+    Rule,
+    Truncation,
+)
 from tests.support.verdicts import KEPT, decided
 from theory.claims import CLAIMS, Evidence, Finding
 from theory.proofs import kept
@@ -20,6 +32,7 @@ from theory.proofs.kept import is_fresh, kept_entries, made
 from theory.proofs.making import make_again
 from theory.proofs.reasons import PARTLY, REASONS, UP_TO_A_SIZE, reason
 from theory.proofs.refutations import REFUTATIONS, Refutation, printed, simplest, size_of
+from theory.proofs.rules import RULE_PROOFS, set_to
 from theory.proofs.support import (
     EVERY,
     HOLDS,
@@ -37,7 +50,8 @@ SMALL = [name for name in PROOFS if name.startswith("pointwise.")] + [
     "rows.concentrated",
     "lantern.gain",
     "candidates.sample-and-match",
-    "addition.explodes",
+    "fuzzy.law",
+    "candidates.chosen",
 ]
 SAME = "outcome", "sizes", "cells", "claims", "refuted", "listed"
 REGISTRIES = {(folder, "__init__.py") for folder in ("rules", "decoders", "candidates")}
@@ -84,6 +98,51 @@ def test_settings_and_laws_beside_rows_are_unknown_as_well() -> None:
     assert asked().outcome == "proven"
     assert asked().size == "V = 2"
     assert asked(most=0).outcome == "counterexample"
+
+
+ALONE: list[tuple[str, type[Rule], str, str, Any, dict[str, Any]]] = [
+    ("lossy.frontier", Amplify, "_masses", "k", 3, {"k": Fraction(1, 2)}),
+    ("amplify.bounded", Amplify, "_masses", "k", 3, {"k": 30}),
+    ("amplify.explodes", Amplify, "_masses", "k", 3, {"k": 2}),
+    ("addition.explodes", Addition, "_masses", "epsilon", Fraction(1, 5), {"epsilon": 0}),
+    ("lossy.no-token-gains", Amplify, "_masses", "k", 3, {"k": Fraction(1, 2)}),
+    ("lantern.multiplicative", LanternMultiplicative, "_within", "factor", 3, {"factor": 30}),
+    ("optimal-lossy.budget", OptimalLossy, "_masses", "tv", Fraction(3, 4), {"tv": Fraction(1, 10)}),
+    ("mixture.law", Mixture, "_masses", "weight", Fraction(3, 4), {"weight": Fraction(1, 2)}),
+    ("lenience.bounded", Lenience, "_masses", "factor", Fraction(3, 4), {"factor": Fraction(1, 10)}),
+    ("truncation.law", Truncation, "accept_rows", "threshold", Fraction(3, 4), {"threshold": Fraction(1, 10)}),
+    ("fuzzy.law", Fuzzy, "accept_rows", "threshold", Fraction(1, 5), {"threshold": Fraction(0)}),
+    ("fuzzy.verified", Fuzzy, "accept_rows", "threshold", Fraction(1, 5), {"beyond": "target"}),
+]
+
+
+@pytest.mark.parametrize(("name", "kind", "method", "setting", "value", "instead"), ALONE)
+def test_a_rule_that_is_wrong_at_one_setting_alone_is_refuted(
+    name: str,
+    kind: type[Rule],
+    method: str,
+    setting: str,
+    value: Any,
+    instead: dict[str, Any],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    right = getattr(kind, method)
+
+    def wrong(rule: Rule, *given: Any) -> Any:
+        return right(set_to(copy(rule), **instead) if getattr(rule, setting) == value else rule, *given)
+
+    monkeypatch.setattr(kind, method, wrong)
+    assert PROOFS[name].questions[0]().outcome == "counterexample"
+
+
+def test_every_proof_for_any_setting_refutes_a_rule_that_is_wrong_at_one_alone() -> None:
+    asked = {
+        proof.name: [*proof.wrong]
+        for proof in RULE_PROOFS
+        if isinstance(proof.questions[0], partial) and proof.questions[0].args[5:] == (("s",),)
+    }
+    assert asked.keys() == {name for name, *_ in ALONE} | {"lantern.relaxation", "lantern.frontier"}
+    assert all(any("alone" in told for told in wrong) for wrong in asked.values())
 
 
 def test_every_claim_has_a_proof_or_a_reason_and_a_part_is_of_a_proof() -> None:

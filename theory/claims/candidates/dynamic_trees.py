@@ -114,6 +114,17 @@ def searched(kept: list[int], parents: Sequence[int]) -> list[int]:
     return np.where(wanted == NONE, NONE, np.searchsorted(np.array(kept), wanted)).tolist()
 
 
+def retrieved(placed: list[int], node: int) -> list[int]:
+    """The path to a node as the code walks it, NONE for the root: as many steps up as the node's mask has nodes."""
+    masks: list[set[int]] = []
+    for k, above in enumerate(placed):
+        masks.append({k} | (masks[above] if NONE < above < k else set()))
+    path = [node]
+    for _ in masks[node]:
+        path.insert(0, placed[path[0]] if path[0] != NONE else NONE)
+    return path
+
+
 @CLAIMS.claim(
     "candidates.eagle-2.parents",
     CODE.function(
@@ -136,20 +147,35 @@ def parents(seed: int) -> Finding:
     placed under itself. With the logarithms 0 and -39 in place of those of 1 and 0, the function as it is published,
     run with torch 2.13 on a CPU, keeps 0 and 4 and places 4 so.
 
-    The tree is then another one than was meant: one of its rows is spent on a node that no path reaches, or that
-    stands under another. The law is not changed: no chance is in the tree, and each node is verified in the context
-    that its place gives it, so that candidates.eagle-2 applies to whatever tree there is.
+    The tree is then another one than was meant: one of its rows is spent on a node that stands under another, or under
+    itself, where no path reaches it unless a child of it is kept. No chance is in the tree, and each node is verified
+    in the context that its place gives it, so the tokens of the call are right, and the law is not changed, unless a
+    node under itself has a kept child and repeats the last token. The path to that child then begins with the node in
+    the place of the root, and verification takes it, as it compares tokens: if it is accepted, the cache keeps the
+    node's key and value in the root's place, and the rows of later calls are those of another context. With the tokens
+    0 and 0 after 1 all certain (second example), the last token 0 and two nodes to verify, the function as published
+    keeps 4 and 6, and retrieves the path 4, 4, 6.
     """
     scores = [*BEAM, *(BEAM[0] * x for x in BEAM), *(BEAM[1] * x for x in CERTAIN)]
     above = [NONE, NONE, 0, 0, 1, 1]
     first, other = [0, 1], [0, 4]  # two nodes, of equal scores the first, and another
     require(all(sorted(scores)[-2:] == sorted(scores[k] for k in kept) for kept in (first, other)), "not the best two")
     found = searched(other, above)
+    deeper = [*above, 4, 4]  # 6 is token 0 below 4, and certain
+    below = [4, 6]  # of score 1/2 as well
+    walked = [retrieved(places(below, deeper), 1) for places in (meant, searched)]
+    paths = [[NONE if k == NONE else below[k] for k in path] for path in walked]
+    require(paths == [[NONE, 4, 6], [4, 4, 6]], f"the paths to a child of a node under itself are {paths}")
     return refuted_if(
         found != meant(other, above) and searched(first, above) == meant(first, above),
         counterexample(
             "the nodes kept are 0 and 4; the parent of 4 is not among them, and the second node is placed under itself",
             numbers(scores=scores, parents=above, kept=other, placed=found),
+        ),
+        counterexample(
+            "4 is followed by 6, certainly, and the nodes kept are 4 and 6: 4 is placed under itself, and the path to "
+            "6 is 4, 4, 6, with 4 in the place of the root",
+            numbers(scores=[*scores, *(BEAM[1] * x for x in CERTAIN)], parents=deeper, kept=below, path=paths[1]),
         ),
         control("the same search finds every parent where the first of equal scores are kept, as parents come first"),
     )

@@ -16,7 +16,16 @@ from simlab.continuous.rules import Path
 from theory.claims.base import Claims, Finding
 from theory.claims.cspd.assumed import ALL_SHARED
 from theory.claims.cspd.ratios import FULL, mean_ratio
-from theory.claims.evidence import counterexample, example, holds_if, identity, refuted_if, rejects_mutants, require
+from theory.claims.evidence import (
+    counterexample,
+    example,
+    holds_if,
+    identity,
+    largest,
+    refuted_if,
+    rejects_mutants,
+    require,
+)
 from theory.claims.format import fmt, numbers
 from theory.claims.sources import said
 from theory.continuous.example_processes import UNCONDITIONAL
@@ -87,7 +96,9 @@ EXAMPLE = "d = 1, T = 2, x_2, x_1, x_0 independent, all N(0, 1) but x_1"
         "A.1.2, eq. 15",
         "We perform a first-order Taylor expansion of p(Y_p) at Y_q. ... The magnitude of B is: ... |B| ≈ |E_q ... ≤",
         "formalised",
-        "a statement to first order, as the paper calls it, in how far the draft is from the target",
+        "a statement to first order, as the paper calls it, in how far the draft is from the target. It goes on “the "
+        "bound of the bias B is proportional to E[||Y_p − Y_q||]”, which eq. 15 is for multiples of one difference; of "
+        "two drafts with the same mean distance it can have two values (last example)",
     ),
     r"To first order in the distance $\delta$ of the draft's means and covariances from the target's, the bias $B = "
     r"\mathbb{E}[p(Y_p) / q(Y_q)] - 1$ is at most $\mathbb{E}_q[\frac{|\nabla p(Y_q)|}{q(Y_q)} |Y_p - Y_q|]$.",
@@ -125,6 +136,10 @@ def eq_15_first_order(seed: int) -> Finding:
 
     ratios = {d: bounds(SP, (1 + d) * SP)[0] / d for d in (0.1, 0.01, 0.001)}
     require(all(ratio >= 1 / (1 + d) for d, ratio in ratios.items()), "by hand it is more")
+    step = 0.001  # by which x_1 of the draft has another deviation, or another mean
+    product, plain = bounds(SP, SP + step)
+    shares = product / (step * sqrt(2 / pi)), plain / step  # in E|Yp - Yq|, which is step E|z|, or step
+    require(shares[0] > 1.5 * shares[1], "one mean distance has one bound")
     return holds_if(
         stays(shared_end) == 0,
         identity(
@@ -136,6 +151,11 @@ def eq_15_first_order(seed: int) -> Finding:
             f"{EXAMPLE}, of deviation sp = 1/10 and (1 + delta) sp: eq. 15 over the bias is "
             + ", ".join(f"{fmt(v)} for delta = {d}" for d, v in ratios.items()),
             numbers(sd_p=SP, delta=list(ratios), ratio=list(ratios.values())),
+        ),
+        example(
+            f"{EXAMPLE}, of deviation 1/10: eq. 15 over E|Yp - Yq| is {fmt(shares[0])} if the draft's deviation is "
+            f"{step} larger, and {fmt(shares[1])} if its mean is",
+            numbers(sd_p=SP, step=step, shares=shares),
         ),
         rejects_mutants(
             {
@@ -190,5 +210,51 @@ def bound(seed: int) -> Finding:
             "for 1/5 without shared noise the bias is infinite and the right side of eq. 20, "
             f"{fmt(unaligned)}, is not: nothing is small there, so there is no first order",
             numbers(sd_p=SP, sd_q=SQ, eq_20=unaligned),
+        ),
+    )
+
+
+@CLAIMS.claim(
+    "cspd.path-ratio.determined",
+    said(
+        "A.1.2, after eq. 21",
+        "The error bound shows that the squared drift difference ... and the covariance term ... together determine "
+        "the expected bias incurred by approximating p(Y)/q(Y).",
+        "formalised",
+        "Determine is read as: beside the target nothing else does, not even the sign. That the bias tends to 0 with "
+        "both is less, and true.",
+    ),
+    r"With shared noise, and of one target, drafts with the same $|\mu_t^q - \mu_t^p|^2$ and the same "
+    r"$\mathrm{tr}[\Sigma_t^p + \Sigma_t^q - 2\sqrt{\Sigma_t^p \Sigma_t^q}]$ in every step have biases "
+    r"$\mathbb{E}[p(Y_p) / q(Y_q)] - 1$ of one size.",
+)
+def determined(seed: int) -> Finding:
+    r"""The bias is $\Sigma - 1$ (cspd.path-ratio.two-path), a quotient of volumes. The covariance term does not tell a
+    draft that is wider than the target from one that is narrower by as much: of deviations 1 and 3 beside 2 it is 1
+    both times. Over two steps $\Sigma$ is $9/4$, $1/4$ or $3/4$. And the drift has no part in it: where covariances are
+    equal the bias is 0, however far apart the means are.
+    """
+    sd, drafts = (1, 2, 2), ((1, 3, 3), (1, 1, 1), (1, 3, 1))
+    terms = {tuple((one - other) ** 2 for one, other in zip(sd, draft, strict=True)) for draft in drafts}
+    target = affine_chain(3, 0, sd)
+    biases = [mean_ratio(FULL, Coupling(target, affine_chain(3, 0, draft), UNCONDITIONAL)) - 1 for draft in drafts]
+    by_hand = [draft[1] * draft[2] / 4 - 1 for draft in drafts]
+    gaps = (0, 1, 10)
+    shifted = [affine_chain(2, 1, 1, (0, gap)) for gap in gaps]
+    still = [mean_ratio(FULL, Coupling(shifted[0], draft, UNCONDITIONAL)) - 1 for draft in shifted]
+    off = largest([np.subtract(biases, by_hand), still], 1e-8)
+    require(len(terms) == 1 and off == 0, f"the biases are {biases} and {still}")
+    return refuted_if(
+        len(set(map(abs, by_hand))) == len(drafts),
+        counterexample(
+            "d = 1, T = 3, x_2, x_1, x_0 independent, of deviations 2, 2, 1 in the target and 3, 3, 1 or 1, 1, 1 or "
+            f"1, 3, 1 in the draft, all means 0: the covariance terms are 1, 1, 0 each time, the biases "
+            f"{', '.join(map(fmt, by_hand))}",
+            numbers(sd_p=sd, sd_q=drafts, bias=by_hand),
+        ),
+        counterexample(
+            "d = 1, T = 2, x_1 = e_2 (target) or g + e_2 (draft), x_0 = x_1 + e_1: the bias is 0 for g = "
+            f"{', '.join(map(str, gaps))}",
+            numbers(gaps=gaps, bias=[0] * len(gaps)),
         ),
     )

@@ -15,7 +15,7 @@ from simlab.continuous.models.gaussians import DENSE, HALF_LOG_TURN
 from simlab.continuous.models.trajectories import Trajectory, TrajectoryPair
 from simlab.continuous.rules import Marginal, Path
 from theory.claims.base import Claims, Finding
-from theory.claims.cspd.assumed import FULL_RANK, UNBOUNDED
+from theory.claims.cspd.assumed import UNBOUNDED
 from theory.claims.evidence import (
     counterexample,
     example,
@@ -41,11 +41,15 @@ ONE_TO_ONE = (
     r"one to one: $x_T \to x_0$ is one to one and differentiable in both models, with a determinant that is known and "
     "nowhere 0"
 )
-ANY_SAMPLER = said(
+STEPS_WITH_A_PDF = said(
     "App. E.2, eq. 53",
+    "Let the PDF of initial noise be p(x_T), and let the PDF for each sampling step be p(x_{t-1}|x_t, c_{other}) ... "
     "The final output PDF is then determined as the cumulative product of all intermediate PDFs ... This expression is "
-    "valid across all diffusion models, regardless of specific samplers or diffusion ... processes like DDIM, "
-    "Rectified Flow, etc.",
+    "valid across all diffusion models, regardless of specific samplers or diffusion processes like DDIM, Rectified "
+    "Flow, etc.",
+    "formalised",
+    "That each step has a PDF is read as the condition that it follows, and the law of a step as one given $x_t$ "
+    r"alone. DDIM has such steps with $\eta > 0$, but for its last.",
 )
 
 
@@ -66,19 +70,17 @@ def flow(variance: float, steps: int) -> Chain:
 
 @CLAIMS.claim(
     "cspd.samplers.stochastic",
-    replace(
-        ANY_SAMPLER,
-        quote="[The] PDF of DDIM given in (Song et al., 2020) remains consistent with that of DDPM and is computed ... "
-        "using the expression",
-        relation="formalised",
-        note=r"DDIM is read as the sampler with $\eta > 0$, which has a PDF.",
-    ),
-    r"With $\eta > 0$, trajectories of DDIM have the density $p(x_T) \prod_{t=1}^T p(x_{t-1} | x_t)$.",
-    assumptions=[FULL_RANK],
+    STEPS_WITH_A_PDF,
+    r"For every sampler whose initial noise and steps have PDFs, as DDIM with $\eta > 0$ and noise in the last step, "
+    r"trajectories have the density $p(x_T) \prod_{t=1}^T p(x_{t-1} | x_t)$.",
+    assumptions=[
+        "densities in all steps: $x_T$ has a density, and given $x_t$ alone $x_{t-1}$ has one for each $t$, the last "
+        "step included",
+    ],
 )
 def stochastic(seed: int) -> Finding:
-    r"""By "noise in all steps" each kernel has a density, normal with covariance $\sigma_t^2 I$ for DDIM, and a Markov
-    chain whose kernels have densities has their product as its density, by induction over steps.
+    r"""With "densities in all steps" a trajectory is a Markov chain, and the product of the densities of its kernels is
+    its own, by induction over steps. DDIM's kernels are normal with covariance $\sigma_t^2 I$.
 
     Eq. 16 of the DDIM paper makes $\sigma_1 = 0$ whatever $\eta$ is, as DDPM's $\tilde\beta_1$ is. Samplers either
     raise it, or $x_0$ is a point given $x_1$, and the last factor, the one that decides in eq. 9, does not exist. The
@@ -161,16 +163,16 @@ def _crossed(model: Trajectory, chains: dict[float, list[Chain]]) -> np.ndarray:
 @CLAIMS.claim(
     "cspd.samplers",
     replace(
-        ANY_SAMPLER,
-        relation="formalised",
-        note="Rectified flow is read as it is mostly sampled, by steps along an ordinary differential equation, and "
-        r"DDIM with $\eta = 0$; with noise in all steps there is a density (cspd.samplers.stochastic). The published "
-        "code of xAR, the one flow that the paper decodes, adds noise in all steps but the last. Of kernels "
-        "in place of PDFs, the product is the law of a trajectory for every sampler; the paper's algorithm divides "
-        "PDFs.",
+        STEPS_WITH_A_PDF,
+        relation="stronger",
+        note="The sentence that each step has a PDF comes first, and with it eq. 53 is the chain rule "
+        "(cspd.samplers.stochastic). Here it is left out, as “regardless of specific samplers” does; rectified flow is "
+        "read as it is mostly sampled, by steps along an ordinary differential equation. The published code of xAR, "
+        "the one flow that the paper decodes, adds noise in all steps but the last. Of kernels in place of PDFs, the "
+        "product is the law of a trajectory for every sampler; the paper's algorithm divides PDFs.",
     ),
-    r"For every sampler, DDIM with $\eta = 0$ and rectified flow by Euler's method included, trajectories have a "
-    r"density $p(x_T) \prod_{t=1}^T p(x_{t-1} | x_t)$, by which they can be verified.",
+    r"For every sampler, rectified flow by Euler's method included, trajectories have a density $p(x_T) "
+    r"\prod_{t=1}^T p(x_{t-1} | x_t)$.",
 )
 def deterministic(seed: int) -> Finding:
     r"""A step that adds no noise leads to a point: its kernel has no density, and neither has a trajectory, whose $T +
@@ -197,15 +199,9 @@ def deterministic(seed: int) -> Finding:
     return refuted_if(
         apart and all(map(all, lost.values())),
         counterexample(
-            "d = 1, T = 1, x_1 from N(0, 1), x_0 = x_1 (target) or 2 x_1 (draft): (x_1, x_0) lies on one of two lines "
-            "that meet in 0 alone, so that of trajectories none can be accepted; of tokens "
-            f"{fmt(rates['lines'])}, as N(0, 1) and N(0, 4) overlap",
-            numbers(slope_p=1, slope_q=2, acceptance_paths=0, acceptance_tokens=rates["lines"]),
-        ),
-        counterexample(
-            "4 steps for N(0, 1/2) and N(0, 3/2), DDIM with eta = 0 (DDPM's linear schedule) and Euler along a "
-            "rectified flow: the five states of a trajectory span one dimension, so that there is no density, where "
-            f"tokens could be accepted with probability {fmt(rates['ddim'])} and {fmt(rates['flow'])}",
+            "4 steps for N(0, 1/2) and N(0, 3/2), Euler along a rectified flow, and DDIM with eta = 0 (DDPM's linear "
+            "schedule): the five states of a trajectory span one dimension, so that there is no density, where "
+            f"tokens could be accepted with probability {fmt(rates['flow'])} and {fmt(rates['ddim'])}",
             numbers(
                 steps=4,
                 variance_p=0.5,
@@ -216,6 +212,12 @@ def deterministic(seed: int) -> Finding:
                 ddim=rates["ddim"],
                 flow=rates["flow"],
             ),
+        ),
+        counterexample(
+            "d = 1, T = 1, x_1 from N(0, 1), x_0 = x_1 (target) or 2 x_1 (draft): (x_1, x_0) lies on one of two lines "
+            "that meet in 0 alone, so that of trajectories none can be accepted; of tokens "
+            f"{fmt(rates['lines'])}, as N(0, 1) and N(0, 4) overlap",
+            numbers(slope_p=1, slope_q=2, acceptance_paths=0, acceptance_tokens=rates["lines"]),
         ),
     )
 

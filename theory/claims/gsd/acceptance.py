@@ -375,8 +375,8 @@ def lost(rule: Rule, p: Pmf, q: Pmf) -> Any:
         "The groups are read from the text: the tokens nearest in rank, on both sides, with the thresholds of section "
         "5. Read from Algorithm 3 they are its half-open slice, “C_idxs ← p_sort_idx[idx − G//2 : idx + G//2]”, cut "
         "at the ends of the list. The paper does not say how the slice meets the ends: that it is taken as Python "
-        "takes it, which counts from the end where it starts before the list, is stronger, and the last "
-        "counterexample.",
+        "takes it, which counts from the end where it starts before the list, is stronger, and false as well: "
+        "the example.",
     ),
     r"For every $p$ and $q$, $\alpha_{GSD} \ge \alpha_{SD}$ when the group of the token of rank $r$ is the ranks "
     r"$r - \lfloor G/2 \rfloor$ to $r + \lfloor G/2 \rfloor$ of the list sorted by $p$, or to $r + \lfloor G/2 "
@@ -449,10 +449,10 @@ def as_python() -> Evidence:
     kept = {acceptance(rule, p, p) for rule in read}
     require(kept == {p[1]}, "the rule has another slice, or the filters of section 5 change what it accepts")
     total = sum(most * v for v in range(2, most + 1))
-    return counterexample(
-        f"with two tokens and G = 3 the less likely one has place 0 and the slice [-1 : 1] is empty, so a "
-        f"draft with p = q is rejected, acceptance {fmt(p[1])} for 1 of the lossless rule; over V, G up to {most} "
-        f"the token is missing from its own group in {found} of {total} cases, {found / total:.0%}",
+    return example(
+        f"as Python takes the slice, with two tokens and G = 3 the less likely one has place 0 and the slice [-1 : 1] "
+        f"is empty, so a draft with p = q is rejected, acceptance {fmt(p[1])} for 1 of the lossless rule; over V, G up "
+        f"to {most} the token is missing from its own group in {found} of {total} cases, {found / total:.0%}",
         described("dynamic-grouped", parameters, p, p, x=0, missing=found, cases=total),
     )
 

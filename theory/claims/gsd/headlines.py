@@ -22,7 +22,7 @@ HEADLINES = (
     ),
     Headline(
         "gsd.speed",
-        "Speed: GSD improves or at least preserves decoding speed however a partition is formed.",
+        "Speed: however a partition is formed, drafts are accepted at least as often at equal rows.",
         "holds",
         "Over a partition acceptance at equal rows never falls, which is Theorem 1, and with it calls do not rise "
         "where the rows of a position do not depend on the tokens before it; in every printed table they fall.",
@@ -41,7 +41,7 @@ HEADLINES = (
     Headline(
         "gsd.unbiased",
         "Mechanism: raising numerator and denominator together is unbiased, raising the numerator alone is not.",
-        "holds",
+        "holds-under-assumptions",
         "Over a partition the mean of the group ratio is 1, as that of p/q; amplify's is k and addition's 1 + epsilon "
         "V.",
         "Not over Algorithm 3's windows, where with the paper's delta it can be 29/28 or 83/84. It says nothing of the "
@@ -71,8 +71,8 @@ TAKE_HOME = (
     Result(
         "gsd.unbiased.group-residual",
         "GSD is not lossless: the law of its tokens is not the target's, but that of their groups can be exact",
-        "Draw the replacement's group from what the draft lacks by group, then the token in proportion to p within it: "
-        "the group that comes out follows the target exactly, at GSD's acceptance rate. Only the choice within a group "
-        "is then left to the draft.",
+        "Over a partition, draw the replacement's group from what the draft lacks by group, then the token in "
+        "proportion to p within it: the group that comes out follows the target exactly, at GSD's acceptance rate. "
+        "Only the choice within a group is then left to the draft.",
     ),
 )

@@ -87,7 +87,7 @@ def low_acceptance(seed: int) -> Finding:
 @CLAIMS.claim(
     "gsd.uncorrelated",
     said(
-        "5, Table 2",
+        "5.1, Table 2",
         "indicating that probability is not strongly correlated with static embedding distance.",
         "formalised",
         "Said of clusters that fail to speed up, which is published.gsd-embedding. Neither GSD nor LANTERN prints a "

@@ -152,6 +152,7 @@ def naive_lossy_tv(seed: int) -> Finding:
     }
     return holds_if(
         proven("gsd.naive-lossy.tv"),  # for more tokens by leviathan.frontier
+        over_more_tokens("gsd.naive-lossy.tv", seed),
         example(
             f"p = (1/3, 1/3, 1/3), q = (1/4, 1/2, 1/4): amplify with k = 5/4, addition with epsilon = 1/12 and groups "
             f"of tokens 0, 1 and of token 2 all accept 11/12, at TV {fmt(spent['tv_amplify'])}, "
@@ -163,6 +164,11 @@ def naive_lossy_tv(seed: int) -> Finding:
 
 def _spent(rule: Rule, p: Any, q: Any) -> Any:
     return tv(step_law(rule, p, q), p)
+
+
+def _spread(k: int, m: int) -> tuple[Pmf, Pmf]:
+    """p uniform over k m tokens, and q over m of them."""
+    return weights(*[1] * (k * m)), weights(*[1] * m, *[0] * (k * m - m))
 
 
 # Where q(x) is small --------------------------------------------------------------------------------------------
@@ -252,9 +258,11 @@ def explode_amplify(seed: int) -> Finding:
     gained = [step_law(rule, weights(0, 1), weights(1, n - 1))[0] for n in sizes]
     require(_spent(rule, p, q) == tv(p, q) == Fraction(9, 10), "addition does not emit the draft's law")
     require(gained == [Fraction(1, n) for n in sizes], "a token gains another amount than its draft probability")
+    for k in (2, 3, 5, 8):
+        found = [(acceptance(Amplify(k), *rows), _spent(Amplify(k), *rows)) for rows in (_spread(k, 1), _spread(k, 3))]
+        require(set(found) == {(1, 1 - Fraction(1, k))}, f"amplify with k = {k} accepts, at a TV of: {found}")
     k = 4
-    spread = {m: (weights(*[1] * (k * m)), weights(*[1] * m, *[0] * (k * m - m))) for m in (1, 10)}
-    far = {m: _spent(Amplify(k), *row) for m, row in spread.items()}
+    far = {m: _spent(Amplify(k), *_spread(k, m)) for m in (1, 10)}
     large = tv(weights(*[1] * 400), weights(*[1] * 100, *[0] * 300))
     return holds_if(
         proven("gsd.naive-lossy.explode") and set(far.values()) | {large} == {1 - Fraction(1, k)},
@@ -266,7 +274,7 @@ def explode_amplify(seed: int) -> Finding:
                 k=k,
                 tokens=40,
                 drafted=10,
-                acceptance=acceptance(Amplify(k), *spread[10]),
+                acceptance=acceptance(Amplify(k), *_spread(k, 10)),
                 tv=far[10],
                 tv_400=large,
             ),

@@ -184,10 +184,11 @@ def _gathered(size: int, drafted: int) -> tuple[Any, Any, list[list[int]]]:
         "3",
         "we present another component to ensure that the distribution of generated images does not catastrophically "
         "deviate from the original distribution",
-        "formalised",
+        "weaker",
         r"Catastrophic is read as a TV of images above any $\epsilon$ that one names, ensuring as that $\delta$ can be "
         r"chosen so: the reading of lantern.output-bound, of images. That a $\delta$ that knows neither $N$ nor $n$ "
-        "ensures it for all rows is stronger, and false: the last example.",
+        "ensures it for all rows is stronger, and false: the last example. At the paper's own settings the statement "
+        "says nothing, so that it is less than the sentence.",
     ),
     r"For every $N$, $n$ and $\epsilon > 0$ there is a bound $\delta > 0$, $\epsilon / (N n)$, with which images of "
     r"$N$ tokens are within TV $\epsilon$ of the target's, for every target, lists of neighbours, and drafts whose "

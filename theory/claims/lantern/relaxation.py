@@ -59,9 +59,11 @@ PAIRED, DELTA = [[1], [0], []], Fraction(3, 10)
         "speculative decoding relies on concentrated next-token distributions which enables a simpler drafter to "
         "predict and align with the target model. Therefore, the dispersed token distributions in visual AR models "
         "make it difficult for the drafter to accurately approximate the target model's token probabilities.",
-        "formalised",
-        "Concentrated is read as the largest probability of the target's row, a simpler drafter as one that knows of "
-        "the row that token alone, or names it. That rows of image models are dispersed is a matter of measurement.",
+        "weaker",
+        "That speculative decoding relies on it is false to the letter: a flat row drafted as itself is always "
+        "accepted. Concentrated is read as the largest probability of the target's row, a simpler drafter as one that "
+        "knows of the row that token alone, or names it. That rows of image models are dispersed is a matter of "
+        "measurement.",
     ),
     r"For every $p$ with the largest probability $c$, every draft row that gives the likeliest token at least $c$ is "
     r"accepted with at least $c$, whatever else it has; a draft that names one token is accepted with at most $c$, and "

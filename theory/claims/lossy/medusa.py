@@ -41,7 +41,11 @@ def likely(p: Pmf) -> list[bool]:
 
 @CLAIMS.claim(
     "typical.law",
-    derived("after section 2.3.1 of Medusa", "Of the paper the rule is taken; what it emits is computed here."),
+    derived(
+        "after section 2.3.1 of Medusa",
+        "Of the paper what is accepted is taken. That a rejected draft is replaced from p is how the rule is written "
+        "here, and what it emits is computed here.",
+    ),
     r"For every $p$ and $q$, with $A$ the tokens with $p(x) > \min(\epsilon, \delta e^{-H(p)})$, accepting $x$ if and "
     r"only if $x \in A$ and replacing from $p$ emits $q(x) 1[x \in A] + (1 - q(A)) p(x)$, whose TV to $p$ is $q(A)$ "
     r"times that between $p$ and $q$ cut to $A$; for $\delta < 1$ the likeliest token is in $A$.",
@@ -104,7 +108,7 @@ def no_chance(seed: int) -> Finding:
         rejects_mutants(
             {
                 "drawn from p cut to the likely tokens": MedusaReference(residual="truncated"),
-                "the paper's rule": Typical(),
+                "drawn from p": Typical(),
             },
             drawn,
             "the law emitted",

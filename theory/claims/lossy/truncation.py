@@ -57,9 +57,9 @@ def truncation_law(seed: int) -> Finding:
         "Narasimhan et al., ICLR 2025, abstract",
         "In this paper, we leverage the best of both these approaches by designing new speculative cascading "
         "techniques that implement their deferral rule through speculative execution.",
-        "formalised",
-        "The abstract does not give a rule. This is one that decides token by token: defer where the target gives the "
-        "drafted token less than t times what its likeliest has.",
+        "ours",
+        "The abstract names no rule and no law. This rule is one that decides token by token: defer where the target "
+        "gives the drafted token less than t times what its likeliest has.",
     ),
     r"For every $p$, $q$ and $0 \le t \le 1$, with $A$ the tokens with $p(x) \ge t \max p$, lossless verification "
     r"against $c(x) = q(x) 1[x \in A] + p(x) (1 - q(A))$ emits $c$, which accepting $x$ if and only if $x \in A$ and "
@@ -80,9 +80,10 @@ def cascade_law(seed: int) -> Finding:
         "Holsman et al., arXiv 2502.20704, abstract",
         "we introduce Fuzzy Speculative Decoding (FSD) - a decoding algorithm that generalizes SD by accepting "
         "candidate tokens based on the divergences between the target and draft model distributions.",
-        "formalised",
-        "The divergence is TV, and beyond the threshold the draft is rejected and p drawn from, or the lossless rule "
-        "goes on: of two readings both are stated.",
+        "ours",
+        "The sentence gives no rule. The divergence is taken to be TV, and beyond the threshold the draft is rejected "
+        "and p drawn from, or the lossless rule goes on. Only the second generalizes SD: at T = 0 it is SD, where the "
+        "first accepts nothing of a draft with q other than p.",
     ),
     r"For every $p$, $q$ and $T \ge 0$, accepting every draft where $\mathrm{TV}(p, q) \le T$ and elsewhere rejecting "
     r"every draft and drawing from $p$, or verifying without loss, emits $q$ where $\mathrm{TV}(p, q) \le T$ and $p$ "
@@ -91,13 +92,15 @@ def cascade_law(seed: int) -> Finding:
 )
 def fuzzy_law(seed: int) -> Finding:
     """Where every draft is accepted, q is emitted. Where every draft is rejected and p drawn from, p is emitted, and so
-    it is by the lossless rule. The draft is looked at by neither condition, so no token decides for itself.
+    it is by the lossless rule. The draft is looked at by neither condition, so no token decides for itself. At T = 0
+    the lossless rule goes on for all rows, as it accepts everything where q = p: that reading is speculative sampling.
     """
     left, verified = (acceptance(Fuzzy(0, "tv", beyond_it), *PAIR) for beyond_it in ("target", "speculative"))
     return holds_if(
         proven("fuzzy.law") and left == 0 and verified == 1 - tv(*PAIR),
         over_more_tokens("fuzzy.law", seed),
         example(
-            f"p = {fmt_row(PAIR[0])}, q = {fmt_row(PAIR[1])}, T = 0: verified without loss {fmt(verified)} are accepted"
+            f"p = {fmt_row(PAIR[0])}, q = {fmt_row(PAIR[1])}, T = 0: verified without loss {fmt(verified)} are "
+            f"accepted, as by speculative sampling; with rejection {fmt(left)}"
         ),
     )

@@ -90,7 +90,7 @@ def printed_cost(ledger: Ledger) -> Finding:
 @CLAIMS.claim(
     "published.cspd-walltime",
     said(
-        "C.1, eq. 51; Tables 1, 2",
+        "CSpD C.1, eq. 51; Tables 1, 2",
         "the expected walltime improvement is assumed to be: ... where α is the acceptance rate of draft tokens ... "
         "Increasing the batch size would reduce c, which is why our method shows better results on large batch size.",
         "ours",

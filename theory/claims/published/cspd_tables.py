@@ -172,7 +172,7 @@ def _ratios(ledger: Ledger) -> Iterator[Comparison]:
 @CLAIMS.claim(
     "published.cspd-near-zero",
     said(
-        "3.2; Table 4",
+        "CSpD 3.2; Table 4",
         "Under the acceptance criterion given by Equation 4, the acceptance rate α is extremely small (nearly 0%).",
         "formalised",
         "Of noise that is not shared, for which section 3.1 cites Table 4 (“an extremely low acceptance rate emerges, "
@@ -219,7 +219,7 @@ def _near_zero(ledger: Ledger) -> list[Comparison]:
 @CLAIMS.claim(
     "published.cspd-longer-drafts",
     said(
-        "4.3, Fig. 8",
+        "CSpD 4.3, Fig. 8",
         "As the length of the draft increases, the acceptance rate tends to decline.",
         "formalised",
         "Tends to is read as in most columns, of the shortest and the longest drafts; Figure 8 prints no numbers. That "
@@ -266,7 +266,7 @@ def _longer_drafts(ledger: Ledger) -> list[Comparison]:
 @CLAIMS.claim(
     "published.cspd-speed",
     said(
-        "Abstract; 1; Tables 1, 2",
+        "CSpD abstract; 1; Tables 1, 2",
         "Extensive experiments demonstrate that our proposed continuous speculative decoding achieves over 2 × speedup "
         "on off-the-shelf models, while maintaining the generation quality.",
         "formalised",
@@ -368,7 +368,7 @@ def _between(alpha: Interval, gamma: int) -> Interval:
 @CLAIMS.claim(
     "published.cspd-scores",
     said(
-        "Table 3",
+        "CSpD Table 3",
         "Our method achieves acceleration while maintaining performance within a reasonable interval.",
         "formalised",
         "A reasonable interval is read as two of the standard deviations that are printed with the scores. Scores of "
@@ -407,7 +407,7 @@ def _scores(ledger: Ledger) -> Iterator[Comparison]:
 @CLAIMS.claim(
     "published.cspd-masked",
     said(
-        "G.5, Table 9",
+        "CSpD G.5, Table 9",
         "[While masked] generation can achieve a higher acceleration ratio (up to 10× when the number of masks reaches "
         "[32]), it cannot maintain performance, as shown in Table 9.",
         "formalised",

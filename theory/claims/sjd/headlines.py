@@ -16,8 +16,9 @@ HEADLINES = (
         "sjd.independence",
         "Mechanism: given the last call, a draft is independent of the tokens that will stand to its left.",
         "holds-under-assumptions",
-        "All tokens of a call are drawn with independent uniform numbers, which is what the equation says.",
-        "A copied draft needs the point mass declared as its q; one uniform number for a whole call breaks the law.",
+        "Tokens of a call are drawn with independent uniform numbers, from the call's own rows or the uniform one.",
+        "Drafts copied, or drawn from a neighbour's row, may depend on these tokens, and need the row they follow "
+        "declared as q; one uniform number for a whole call breaks the law.",
     ),
     Headline(
         "sjd.worst-case",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from simlab import mutants
-from simlab.arrays import Array
 from simlab.decoders import Decoder, Sjd, make_decoder
 from simlab.decoders.sjd_reference import PointMassSjd
 from simlab.processes import Processed, TableProcess
@@ -28,18 +27,12 @@ from theory.claims.sources import Repository
 from theory.distances import tv
 from theory.exact import sequence_law, step_law, target_law
 from theory.example_processes import random_process
+from theory.proofs.loops import RowBehind
 from theory.search import pairs, searched, smallest_violation
 
 CLAIMS = Claims("sjd")
 CODE = Repository("tyshiwo1/Accelerating-T2I-AR-with-SJD", "b389cfb2b6aa228efab32190f98bc13c3fd4b8e6")
 FILE = "scheduler/jacobi_iteration_lumina_mgpt.py"
-
-
-class RowBehind(PointMassSjd):
-    """The same, with a draft from the row behind the window after a rejection, as the published loop has it."""
-
-    def first_new(self, length: Array, accepted: Array, drawn: Array) -> Array:
-        return length + self.window + 1
 
 
 @CLAIMS.claim(

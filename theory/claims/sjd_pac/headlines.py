@@ -29,7 +29,7 @@ HEADLINES = (
         "retained with 0.87 and drawn again with 0.009, too near 0.01 to tell, and on average it is retained with 0.71 "
         "and drawn again with 0.06, as rows of low entropy are.",
         "Say over which positions the numbers are taken: SJD's printed 1.04 tokens a call of Jacobi decoding put the "
-        "first drafts of a window above 0.01.",
+        "mean over the drafts that it compares above 0.01.",
     ),
     Headline(
         "pac.ablation.components",

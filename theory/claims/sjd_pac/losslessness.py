@@ -231,8 +231,9 @@ def rejection_mass(seed: int) -> Finding:
         "(pac.readings). Taken literally, section 4.1 draws all drafts behind the tree again, and adaptive "
         "continuation is without effect: that is proactive drafting alone.",
     ),
-    "Proactive drafting and adaptive continuation together are lossless: finished sequences follow the target's "
-    "autoregressive law exactly, for a full tree of candidates and for a comb, with and without a bonus token.",
+    "SJD-PAC, proactive drafting and adaptive continuation together, is lossless: finished sequences follow the "
+    "target's autoregressive law exactly, for a full tree of candidates and for a comb, with and without a bonus "
+    "token.",
 )
 def combined(seed: int) -> Finding:
     r"""The window's own token at a position follows its declared $q$ given everything to the left

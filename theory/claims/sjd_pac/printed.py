@@ -143,7 +143,7 @@ def _lossless(ledger: Ledger) -> list[Comparison]:
         "1; Table 1",
         "We empirically demonstrate that SJD-PAC achieves state-of-the-art acceleration for lossless T2I generation, "
         "significantly outperforming the original SJD [22] and recent lossy alternatives [19, 23].",
-        "formalised",
+        "weaker",
         "Of the lossy alternatives, GSD and SJD2. Which of the two columns is meant is open, and so is whether each of "
         "them is meant or both together: read is the weakest that says something, both together in one column. "
         "Significantly is left out. Section 5.2 says it of Lumina-mGPT on MS-COCO, where it is so of each in both "

@@ -17,7 +17,7 @@ def log_normal(x, at, sd):
 
 
 def recompute(examples):
-    _, own_ends = examples
+    own_ends, _ = examples
     target, draft = 2 * FIRST, 2 + FIRST  # x_1 of each
     x0, own = 4 * LAST, LAST  # the draft's, which is shared, and the target's own
     q = log_normal(draft, 2, 1) + log_normal(x0, 0, 4)
@@ -36,4 +36,6 @@ def recompute(examples):
     q = log_normal(draft, 0, sq) + last
     ratio = np.exp(log_normal(target, 0, sp) + last - q)
     assert np.ptp(ratio) < TOLERANCE
-    return [found, {"ratio": mean(ratio), "mean_path": mean(np.exp(log_normal(draft, 0, sp) + last - q))}]
+    own_ratio = {"ratio": mean(ratio), "mean_path": mean(np.exp(log_normal(draft, 0, sp) + last - q))}
+    assert own_ratio["ratio"] > own_ratio["mean_path"] + TOLERANCE
+    return [own_ratio, found]

@@ -34,7 +34,7 @@ def flow(x, data, steps):
 
 
 def recompute(examples):
-    lines, samplers = examples
+    samplers, lines = examples
     start = np.random.default_rng(4).normal(size=1000)
     p, q = lines["slope_p"], lines["slope_q"]
     both = (q * start == p * start).mean()  # drafts that lie where trajectories of the target do
@@ -47,4 +47,4 @@ def recompute(examples):
     ranks = {f"rank_{name}": int(np.linalg.matrix_rank(pair[0], tol=1e-8)) for name, pair in walks.items()}
     assert max(ranks.values()) < steps + 1
     assert both == 0
-    return [{"acceptance_paths": both, "acceptance_tokens": overlap(p, q)}, found | ranks]
+    return [found | ranks, {"acceptance_paths": both, "acceptance_tokens": overlap(p, q)}]
