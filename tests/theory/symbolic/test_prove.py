@@ -215,7 +215,8 @@ NOT_WRONG = {  # of the wrong variants' houses, those that no proof refutes: why
 def test_every_wrong_variant_is_refuted_here_or_by_a_kept_proof() -> None:
     kept = (each for proof in PROOFS.values() for ask in proof.wrong.values() for each in _parts(ask))
     wrong = [*WRONG.values(), *WRONG_DECODERS.values(), *kept]
-    refuted = {type(each) for each in wrong} | {each.change for each in wrong if isinstance(each, WithRandomness)}
+    refuted = {each if inspect.isclass(each) else type(each) for each in wrong}
+    refuted |= {each.change for each in wrong if isinstance(each, WithRandomness)}
     there = {
         each
         for house in (wrong_rules, wrong_decoders, wrong_trees, wrong_blocks, wrong_randomness)
