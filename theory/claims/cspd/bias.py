@@ -220,9 +220,9 @@ def bound(seed: int) -> Finding:
         "A.1.2, after eq. 21",
         "The error bound shows that the squared drift difference ... and the covariance term ... together determine "
         "the expected bias incurred by approximating p(Y)/q(Y).",
-        "formalised",
-        "Determine is read as: beside the target nothing else does, not even the sign. That the bias tends to 0 with "
-        "both is less, and true.",
+        "stronger",
+        "Determine is read to the letter: beside the target nothing else does, not even the sign. That both bound it, "
+        "so that it tends to 0 with them, is less, and true.",
     ),
     r"With shared noise, and of one target, drafts with the same $|\mu_t^q - \mu_t^p|^2$ and the same "
     r"$\mathrm{tr}[\Sigma_t^p + \Sigma_t^q - 2\sqrt{\Sigma_t^p \Sigma_t^q}]$ in every step have biases "
