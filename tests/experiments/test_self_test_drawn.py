@@ -172,7 +172,7 @@ def test_what_the_certifier_raises_is_a_row(monkeypatch: pytest.MonkeyPatch) -> 
 
 def share(rows: Iterable[dict[str, Any]]) -> str:
     found = [row["found"] for row in rows]
-    return f"{sum(found)} of {len(found)}"
+    return f"{sum(found):,} of {len(found):,}"
 
 
 @pytest.mark.exact
@@ -205,13 +205,13 @@ def test_the_guide_tells_what_was_found() -> None:
     others = [row for row in many if row["contract"].startswith(("tree", "decode"))]
     blocks = [row for row in many if row not in batches and row not in others]
     for told in (
-        f"held against {len(rows)} (",
+        f"held against {len(rows):,} (",
         f"{share(many)} were found ({100 * low:.1f} to {100 * high:.1f} %)",
         f"{before['found']:,} of {before['count']:,} were found ({100 * least:.1f} to {100 * most:.1f} %)",
         f"0.15 or more it is {share(row for row in many if row['deviation'] >= 0.15)}.",
         f"one block {share(blocks)} were found, of trees and loops {share(others)}, of batches",
         f"of batches and logits {share(batches)}.",
-        f"{sum(row['verdict'] == 'lossless' for row in many)} of the {len(many)} were `lossless`",
+        f"{sum(row['verdict'] == 'lossless' for row in many)} of the {len(many):,} were `lossless`",
         f"{right['kinds']} of them",
         f"{right['runs']:,} runs of 2 s",
         f"{right['verdicts']['lossless']} came to `lossless`",
