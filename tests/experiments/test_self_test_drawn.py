@@ -212,6 +212,8 @@ def test_the_guide_tells_what_was_found() -> None:
         f"one block {share(blocks)} were found, of trees and loops {share(others)}, of batches",
         f"of batches and logits {share(batches)}.",
         f"{sum(row['verdict'] == 'lossless' for row in many)} of the {len(many):,} were `lossless`",
+        f"To number 870, where rows waited for other work, {share(row for row in many if row['number'] <= 870)} were",
+        f"found; beyond, {share(row for row in many if row['number'] > 870)}.",
         f"{right['kinds']} of them",
         f"{right['runs']:,} runs of 2 s",
         f"{right['verdicts']['lossless']} came to `lossless`",

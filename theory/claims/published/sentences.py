@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from itertools import pairwise
 
@@ -268,15 +268,7 @@ def gsd_quality(seed: int) -> Finding:
     0.28 of FID apart. Section 5 calls G = 50 slight quality degradation. Whether 9 % is substantial no printed number
     decides.
     """
-    ledger = published()
-    same = {own.line: Fraction(base.value) for own, base in _at_average(ledger).values()}
-    return undecided(
-        judged(
-            lambda table: _as_good("GSD", _at_average(table)),
-            AS_GOOD,
-            {"the scores of plain decoding": ledger.altered(same)},
-        )
-    )
+    return _as_good("GSD", _at_average)
 
 
 def _at_average(ledger: Ledger) -> dict[str, tuple[Row, Row]]:
@@ -378,15 +370,7 @@ def lantern_quality(seed: int) -> Finding:
     critical recommends $\delta = 0.1$, with 6 % more. For the scale: of plain decoding itself greedy has an FID 88 %
     above sampled. Whether 23 % is substantial no printed number decides.
     """
-    ledger = published()
-    same = {own.line: Fraction(base.value) for own, base in _fastest(ledger).values()}
-    return undecided(
-        judged(
-            lambda table: _as_good("LANTERN", _fastest(table)),
-            AS_GOOD,
-            {"the scores of plain decoding": ledger.altered(same)},
-        )
-    )
+    return _as_good("LANTERN", _fastest)
 
 
 def _fastest(ledger: Ledger) -> dict[str, tuple[Row, Row]]:
@@ -401,15 +385,19 @@ def _fastest(ledger: Ledger) -> dict[str, tuple[Row, Row]]:
     }
 
 
-AS_GOOD = ("scores", "are no worse than plain decoding's", "are worse than plain decoding's")
+def _as_good(name: str, scores: Callable[[Ledger], dict[str, tuple[Row, Row]]]) -> Finding:
+    """Whether a method is as good as plain decoding by its scores beside those of that; open where it is not."""
 
+    def beside(ledger: Ledger) -> Iterator[Comparison]:
+        for label, (own, base) in scores(ledger).items():
+            worse, better = (own, base) if own.metric == "FID" else (base, own)
+            more = {name: own, "vanilla": base, "more": f"{own.value / base.value - 1:.1%}"}
+            yield Comparison(label, more, not worse.interval.exceeds(better.interval))
 
-def _as_good(name: str, scores: Mapping[str, tuple[Row, Row]]) -> Iterator[Comparison]:
-    """Scores of a method beside those of plain decoding."""
-    for label, (own, base) in scores.items():
-        worse, better = (own, base) if own.metric == "FID" else (base, own)
-        more = {name: own, "vanilla": base, "more": f"{own.value / base.value - 1:.1%}"}
-        yield Comparison(label, more, not worse.interval.exceeds(better.interval))
+    ledger = published()
+    same = {own.line: Fraction(base.value) for own, base in scores(ledger).values()}
+    words = "scores", "are no worse than plain decoding's", "are worse than plain decoding's"
+    return undecided(judged(beside, words, {"the scores of plain decoding": ledger.altered(same)}))
 
 
 # SJD-PAC -------------------------------------------------------------------------------------------------------
