@@ -199,7 +199,10 @@ def test_the_guide_tells_what_was_found() -> None:
     assert all(row["battery"] == battery_of(row["contract"]) for row in rows), "the guide calls it today's"
     many = [row for row in rows if not row["single"]]  # whose gate is not a single shape
     low, high = wilson(sum(row["found"] for row in many), len(many))
-    before = kept["before"]  # of the battery before
+    before, again = kept["before"], kept["again"]["rows"]  # of the battery before; of those missed, once more
+    assert [row["number"] for row in many if 870 < row["number"] <= 1792 and not row["found"]] == [
+        row["number"] for row in again
+    ]
     least, most = wilson(before["found"], before["count"])
     batches = [row for row in many if row["contract"].startswith(("verify_batch", "batch", "flat", "chain_logits"))]
     others = [row for row in many if row["contract"].startswith(("tree", "decode"))]
@@ -213,7 +216,9 @@ def test_the_guide_tells_what_was_found() -> None:
         f"of batches and logits {share(batches)}.",
         f"{sum(row['verdict'] == 'lossless' for row in many)} of the {len(many):,} were `lossless`",
         f"To number 870, where rows waited for other work, {share(row for row in many if row['number'] <= 870)} were",
-        f"found; beyond, {share(row for row in many if row['number'] > 870)}.",
+        f"found; from there to 1,792, {share(row for row in many if 870 < row['number'] <= 1792)};",
+        f"beyond, where nothing ran beside them, {share(row for row in many if row['number'] > 1792)}.",
+        f"Of the {len(again)} that were missed between, run again alone, {sum(row['found'] for row in again)} was found",
         f"{right['kinds']} of them",
         f"{right['runs']:,} runs of 2 s",
         f"{right['verdicts']['lossless']} came to `lossless`",
