@@ -72,10 +72,12 @@ class DecoderInBounds(Decoder[Any]):
     ) -> tuple[Any, Info]:
         with _as_it_was(self.decoder, "a step"), self._calling(process, "a step", 1):
             tokens, length = state.tokens.copy(), state.length.copy()
-            shapes = [each.shape for each in state]
+            shapes, is_any = [each.shape for each in state], bool(np.any(tokens >= NO_TOKEN))
+            if is_any:  # in a run a 0 stands there, since nothing else is left there
+                state = state._replace(tokens=np.where(tokens >= NO_TOKEN, 0, tokens))
             after, info = self.decoder.step(state, process, rule, ChoicesInBounds(randomness), draft)
         _check_committed(tokens, length, after, info, process)
-        if np.any(tokens >= NO_TOKEN):  # of a state that a step is proven from
+        if is_any:
             alike = type(after) is type(state) and [each.shape for each in after] == shapes
             if not alike or self._starts_with_more or _holds_more(after, after.length < process.length):
                 raise Refused("it leaves more in its state than tokens, drafts and the rows declared for them")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -15,19 +15,21 @@ from simlab.rules import Rule
 from theory.claims.base import Evidence
 from theory.claims.evidence import identity, require
 from theory.example_processes import random_row
-from theory.proofs.base import for_all_rows
+from theory.proofs.base import Comparison, Numbers, for_all_rows
 from theory.proofs.catalogue import PROOFS
 from theory.proofs.kept import is_fresh, kept_entries
 from theory.proofs.reasons import PARTLY
 from theory.proofs.rules import of_rule
+from theory.proofs.settings import at_setting
 
 SIZES, PAIRS = (4, 5, 6), 10  # of the rows that are tried beyond a proof
 
 
 def proven(id: str) -> bool:
-    """Whether solvers have proven all of a claim: there is no other answer than that they have.
+    """Whether solvers have proven a claim, for rows up to the sizes, and at the settings, that its proofs name.
 
-    Every proof that the catalogue names for the claim has to be kept, and to be of the code that is there.
+    There is no other answer than that they have. Every proof that the catalogue names for the claim has to be kept, and
+    to be of the code that is there.
 
     Raises
     ------
@@ -58,42 +60,46 @@ def over_more_tokens(id: str, seed: int) -> Evidence:
     CheckFailed
         Where it is false.
     """
-    random, tried, found = Random(seed), 0, [*_stated(id), *_stated_of_rows(id)]
+    random, tried, found = Random(seed), 0, _stated(id)
     require(bool(found), f"no proof of {id} is about a rule alone, or about rows of any size")
-    for states, rule, names, shares in found:
-        for size in SIZES:
-            wide = None if rule is None else _over(rule, size, random)
-            for _ in range(PAIRS):
-                rows: dict[str, Any] = {name: np.array(random_row(random, size), dtype=object) for name in names}
-                rows |= {name: Fraction(random.randint(0, 12), 12) for name in shares}
-                compared = list(states(rows) if wide is None else states(wide, rows))
-                true = all(holds(one, other) for one, holds, other in compared)
-                require(true, f"{id} is false for {wide} at {rows}")
-                tried += bool(compared)
+    for states, names, shares in found:
+        for size in (size for size in SIZES for _ in range(PAIRS)):
+            rows: dict[str, Any] = {name: np.array(random_row(random, size), dtype=object) for name in names}
+            rows |= {name: Fraction(random.randint(0, 12), 12) for name in shares}
+            compared = states(random, rows)
+            require(all(holds(one, other) for one, holds, other in compared), f"{id} is false at {rows}")
+            tried += bool(compared)
     require(tried > 0, f"no random rows are what {id} assumes")
     return identity(f"beyond the proof: what it states, in rationals, on {tried} random rows over 4 to 6 tokens")
 
 
-Stated = tuple[Callable[..., Any], Rule | None, Iterable[str], Iterable[str]]
+Stated = Callable[[Random, Numbers], list[Comparison]]
 
 
-def _stated(id: str) -> Iterator[Stated]:
-    """The statements of the proofs of a claim that are about one rule and its rows, with each rule."""
-    found = {
-        (repr(question.args[1]), question.args[3]): question.args[:2]
-        for question in _asked(id)
-        if question.func is of_rule
-    }
-    yield from ((states, rule, "pq", ()) for states, rule in found.values())
-
-
-def _stated_of_rows(id: str) -> Iterator[Stated]:
-    """Those about rows of any one size, and numbers from 0 to 1 besides, with their names."""
+def _stated(id: str) -> list[tuple[Stated, Iterable[str], Iterable[str]]]:
+    """What the proofs of a claim state of rules and of rows of any one size; the names of rows, and of numbers from 0
+    to 1 besides."""
+    found: dict[Hashable, tuple[Stated, Iterable[str], Iterable[str]]] = {}
     for question in _asked(id):
-        if question.func is for_all_rows and len(question.args) == 6:
+        if question.func is of_rule:
+            states, rule, _, statement = question.args
+            found[repr(rule), statement] = partial(_of_rule, states, rule), "pq", ()
+        elif question.func is for_all_rows and len(question.args) == 6:
             states, sizes, _, _, zeros, shares = question.args
             if zeros and set(sizes.values()) == {2}:
-                yield states, None, sizes, shares
+                found[len(found)] = partial(_of_rows, states), sizes, shares
+    return [*found.values()]
+
+
+def _of_rule(states: Callable[..., Any], rule: Rule, random: Random, rows: Numbers) -> list[Comparison]:
+    return list(states(_over(rule, len(rows["p"]), random), rows))
+
+
+def _of_rows(states: Any, random: Random, rows: Numbers) -> list[Comparison]:
+    if getattr(states, "func", None) is not at_setting:
+        return list(states(rows))
+    rule = states.keywords["make"](rows["s"], len(rows["p"]))
+    return [] if rule is None else _of_rule(states.keywords["states"], rule, random, rows)
 
 
 def _asked(id: str) -> Iterator[partial[Any]]:
@@ -103,7 +109,7 @@ def _asked(id: str) -> Iterator[partial[Any]]:
 
 
 def _over(rule: Any, size: int, random: Random) -> Rule:
-    """A rule for rows of another size: its groups, or neighbours and their bound, if it has any, are drawn anew."""
+    """A rule for rows of another size: its groups or neighbours, if it has any, are drawn anew."""
     found: dict[str, Any] = {}
     if hasattr(rule, "labels"):
         found["labels"] = [random.randrange(size) for _ in range(size)]
@@ -111,7 +117,5 @@ def _over(rule: Any, size: int, random: Random) -> Rule:
         found["neighbours"] = [
             random.sample([y for y in range(size) if y != x], random.randrange(size)) for x in range(size)
         ]
-    if hasattr(rule, "delta"):
-        found["delta"] = Fraction(random.randint(1, 10), 10)
     made: Rule = replace(rule, **found) if found else rule
     return made

@@ -133,10 +133,17 @@ def asks(
 ) -> tuple[Question, ...]:
     """A statement about rows over V tokens and ``shares``, numbers from 0 to 1, for each V and each of ``settings``."""
     return tuple(
-        partial(for_all_rows, partial(states, **given), dict.fromkeys(rows, size), "rows", statement, zeros, shares)
+        partial(
+            for_all_rows, partial(states, **given), dict.fromkeys(rows, size), _told(given), statement, zeros, shares
+        )
         for size in sizes
         for given in settings or ({},)
     )
+
+
+def _told(given: Mapping[str, Any]) -> str:
+    """The settings that are numbers or names, in words; ``rows`` without any."""
+    return ", ".join(f"{name} = {value}" for name, value in given.items() if not callable(value)) or "rows"
 
 
 def proof_of_rows(

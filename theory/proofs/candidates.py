@@ -19,6 +19,7 @@ from simlab.candidates import (
     GreedyVerifier,
     Independent,
     KSeq,
+    Optimal,
     Recursive,
     SampleAndMatch,
     Verifier,
@@ -211,13 +212,19 @@ CANDIDATE_PROOFS = (
     Proof(
         "candidates.lossless",
         ("candidates.lossless",),
-        "recursive rejection, greedy candidates and sample and match emit p; optimal transport for V = 2",
+        "recursive rejection, greedy candidates and sample and match emit p, for K = 1, 2, and of two tokens 3; "
+        "optimal transport of two tokens for K = 1, 2",
         (
             *verifier_asks(Recursive(), Independent(), *K_SMALL),
             *verifier_asks(Recursive(), WithoutReplacement(), *K_SMALL),
             *verifier_asks(GreedyVerifier(), Greedy(), *K_SMALL),
             *verifier_asks(SampleAndMatch(), Independent(), *K_SMALL),
             *verifier_asks(SampleAndMatch(), Deterministic(), *K_SMALL),
+            *(
+                question
+                for drawing in (Independent(), WithoutReplacement(), Greedy())
+                for question in verifier_asks(Optimal(), drawing, (1, (2,)), (2, (2,)))
+            ),
         ),
         {
             "a draw from p after the last rejection": verifier_asks(FromTarget(), Independent(), (2, (2,)))[0],
@@ -227,7 +234,7 @@ CANDIDATE_PROOFS = (
     Proof(
         "candidates.k-seq",
         ("candidates.k-seq",),
-        "K-SEQ with rho = K emits p",
+        "K-SEQ with rho = K emits p, for K = 2, and of two tokens 3",
         (
             *verifier_asks(KSeq(rho=2), Independent(), (2, (2, 3))),
             *verifier_asks(KSeq(rho=3), Independent(), (3, (2,))),
@@ -237,7 +244,7 @@ CANDIDATE_PROOFS = (
     Proof(
         "candidates.in-turn",
         ("pac.theorem-2",),
-        "siblings without replacement, verified in turn, emit p",
+        "siblings without replacement, verified in turn, emit p, for K = 1, 2, and of two tokens 3",
         verifier_asks(Recursive(), WithoutReplacement(), *K_SMALL),
         {"a draw from p after the last rejection": verifier_asks(FromTarget(), WithoutReplacement(), (2, (2, 3)))[0]},
     ),
@@ -245,7 +252,7 @@ CANDIDATE_PROOFS = (
         "candidates.drafting",
         ("pac.drafting",),
         "siblings without replacement, verified in turn, are accepted with at least 1 - TV(p, q), and with more if "
-        "p(x) > q(x) > 0 for some x",
+        "p(x) > q(x) > 0 for some x, for K = 2, 3",
         drafted,
         *({"count": count} for count in (2, 3)),
         wrong={
@@ -256,7 +263,7 @@ CANDIDATE_PROOFS = (
     proof_of_rows(
         "candidates.sample-and-match",
         ("candidates.sample-and-match",),
-        "sample and match accepts sum p (1 - (1 - q)^K)",
+        "sample and match accepts sum p (1 - (1 - q)^K), for K = 1, 2, 3",
         matched,
         *({"count": count} for count in (1, 2, 3)),
         wrong={"a candidate more": {"count": 2, "claimed": 3}},
@@ -304,7 +311,8 @@ CANDIDATE_PROOFS = (
     proof_of_rows(
         "candidates.replacement",
         ("candidates.replacement",),
-        "without replacement all candidates are within a set no more often than with it, so no cut is smaller",
+        "without replacement all candidates are within a set no more often than with it, so no cut is smaller, for "
+        "K = 1, 2, 3",
         replaced,
         *({"count": count} for count in (1, 2, 3)),
         wrong={"one candidate less": {"count": 2, "fewer": 1}},

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from theory.proofs import candidates, decoders, methods, pointwise, rules, sequences, steps
+from theory.proofs import candidates, decoders, lantern, lossy, methods, pointwise, rules, sequences
 from theory.proofs.base import Proof
 
 LISTS = {
     rules: rules.RULE_PROOFS,
-    steps: steps.STEP_PROOFS,
+    lossy: lossy.LOSSY_PROOFS,
+    lantern: lantern.LANTERN_PROOFS,
     methods: methods.METHOD_PROOFS,
     pointwise: pointwise.POINTWISE,
     candidates: candidates.CANDIDATE_PROOFS,

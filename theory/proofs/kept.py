@@ -179,6 +179,7 @@ def made(name: str) -> tuple[Entry, list[Any]]:
             rows: list(dict.fromkeys(answer.size for answer in answers if answer.assumed == rows))
             for rows in dict.fromkeys(answer.assumed for answer in answers)
         },
+        "of": [each for each in dict.fromkeys(answer.subject for answer in answers) if each not in ("rows", "numbers")],
         "cells": sum(answer.cells for answer in answers),
         "questions": sum(1 for answer in answers for space in answer.spaces for _ in questions(space)),
         "refuted": refuted,

@@ -473,7 +473,7 @@ def rejections(p: Any, q: Any, a: Any, b: Any, c: Any, *, fall: int = 1) -> Stat
     "pointwise.gained",
     ("lantern.output-bound",),
     "min(q, p + m) - min(q, p) <= min(q, m)",
-    f"{SUM}: what is accepted more, which is the TV by lantern.any-delta.frontier",
+    f"{SUM}: what is accepted more, which is the TV by lantern.frontier",
     wrong="half of it",
     right=False,
 )

@@ -57,8 +57,9 @@ def supported(id: str, finding: Finding) -> Finding:
 def _evidence(id: str, entry: Entry) -> Evidence:
     seen = f"; refutes {', '.join(entry['refuted'])}" if entry["refuted"] else ""
     lemma = f"; then {entry['lemma']}" if entry["lemma"] else ""
+    which = f"; of {', '.join(entry['of'])}" if entry["of"] else ""
     part = id in PARTLY or (id in UP_TO_A_SIZE and entry["lemma"])
-    return proof_evidence(f"{'of a part, ' if part else ''}{badge(entry)}: {entry['statement']}{lemma}{seen}")
+    return proof_evidence(f"{'of a part, ' if part else ''}{badge(entry)}: {entry['statement']}{which}{lemma}{seen}")
 
 
 def badge(entry: Entry) -> str:

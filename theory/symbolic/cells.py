@@ -209,6 +209,7 @@ class Cells(Space):
                 result = program()
             except Empty:  # nobody could tell that in time before
                 ways.append(tuple(self._path))
+                waiting += self._others
                 continue
             except TypeError as error:  # such as a table of numbers by their value, or exponentials
                 raise Refused(f"it does what a number that is not known cannot: {error}") from error

@@ -5,7 +5,9 @@ A decoder that follows the target does so step by step. What is proven is, for e
 1. *a step emits the target's law*: the tokens that it commits, completed by the target, follow the target. In a state
    with drafts each is drawn from the row declared for it, which may be **any** row, and another for any drafts before;
 2. *it leaves drafts as declared*: given the tokens committed, the drafts before it and the rows declared up to it, each
-   draft follows the row declared for it. So does each in the state before the first step.
+   draft follows the row declared for it. So does each in the state before the first step;
+3. *it leaves what it may*: at least one token more than before, drafts that are tokens, and declared rows that are
+   pmfs; and before the first step nothing is committed.
 
 By induction over steps, whole sequences then follow the target: after a step the state is again one of those in 1.
 The tokens that a declared row may have mass on, its *support*, are those that some step leaves: all of V for most, a
@@ -18,7 +20,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from itertools import product
+from itertools import chain, product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -67,12 +69,16 @@ class Outcome(NamedTuple):
         Those drafts.
     accepted
         How many drafts the step accepted.
+    proper
+        Whether a step may leave this: tokens more than before, or none at the start, before drafts that are tokens and
+        rows declared for them that are pmfs.
     """
 
     tokens: Context
     declared: Declared
     drafts: Context
     accepted: int
+    proper: bool
 
 
 class Step(NamedTuple):
@@ -217,7 +223,7 @@ def one_step(
             state = _state(start, batch, prefix, given, randomness)
             state, info = decoder.step(state, target, rule, randomness, *drafts)
             accepted = info.accepted
-        return (_outcome(state, b, int(accepted[b]), declared) for b in range(len(batch)))
+        return (_outcome(state, b, int(accepted[b]), declared, prefix, target) for b in range(len(batch)))
 
     declared: dict[str, Any] = {}
     found = laws(lambda: outcomes(step, cells), cells, progress)
@@ -284,7 +290,8 @@ def runs(
 
 def _state(start: Any, batch: np.ndarray, prefix: Context, given: dict[Context, Any], randomness: Histories) -> Any:
     """Any state with a prefix: its drafts are drawn from the rows ``given`` after the drafts before them, and behind
-    them stands no token at all, so that whoever looks there does not get far."""
+    them stands no token at all, so that whoever looks a row up there does not get far. Who compares what stands there
+    sees another number than in a run, where it is 0, or an old draft."""
     done, none = len(prefix), np.iinfo(start.tokens.dtype).max
     length = np.full(len(batch), done)
     tokens = np.full((len(batch), start.tokens.shape[1]), none)
@@ -340,21 +347,35 @@ def _signs_of(atom: int, cells: Cells) -> int:
     return sum(sign for sign in SIGNS if assumed & sign and cells.possible((Literal(atom, sign),)))
 
 
-def _outcome(state: Any, b: int, accepted: int, declared: dict[str, Any]) -> Outcome:
+def _outcome(
+    state: Any, b: int, accepted: int, declared: dict[str, Any], prefix: Context | None, target: Table
+) -> Outcome:
     done, tokens = int(state.length[b]), state.tokens[b].tolist()
     rows = getattr(state, "q", np.empty((len(tokens), 0, 0)))[b]
     keys = tuple(" ".join(map(str, row.tolist())) for row in rows)
     declared |= dict(zip(keys, rows, strict=True))
-    return Outcome(tuple(tokens[:done]), keys, tuple(tokens[done : done + len(rows)]), accepted)
+    committed, drafts = tuple(tokens[:done]), tuple(tokens[done : done + len(rows)])
+    begun = prefix or ()
+    proper = committed[: len(begun)] == begun and (done == 0 if prefix is None else len(begun) < done <= target.length)
+    if done < target.length:  # what stands behind a sequence that is over, nobody looks at
+        proper = proper and all(0 <= token < target.vocabulary for token in drafts) and all(map(_is_pmf, rows))
+    return Outcome(committed, keys, drafts, accepted, proper)
+
+
+def _is_pmf(row: Any) -> bool:
+    """Whether masses are none below 0 and sum to one, in the cell that is explored."""
+    return all(mass >= 0 for mass in row) and sum(row) == 1
 
 
 # Statements ------------------------------------------------------------------------------------------------------
 
 
 def first_failure(step: Step, emits: bool = True) -> Cell[bool] | None:
-    """A cell in which a step does not emit the target's law, if ``emits``, or leaves drafts not as declared."""
+    """A cell in which a step leaves what none may, or drafts not as declared, or, if ``emits``, does not emit the
+    target's law."""
+    improper = [part for outcome, terms in step.laws.items() if not outcome.proper for part in terms.items()]
     checks = _emits(step) if emits and step.prefix is not None else iter(())
-    for terms in (*checks, *_leaves(step)):
+    for terms in chain([_sum(improper, step.cells)], checks, _leaves(step)):
         if cell := vanishes(terms, step.cells):
             return cell
     return None

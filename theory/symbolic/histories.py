@@ -33,7 +33,9 @@ class Impossible(Exception):
 class Histories(Enumerator):
     """Random choices, one outcome of each a run: the ways through a program take all of them, one after the other.
 
-    A run goes on only where the outcome has a positive probability, and compares only what its own outcomes need.
+    A run goes on only where the outcome has a positive probability, and compares only what its own outcomes need. Each
+    choice is one of its own, whatever position, purpose and lane it is asked for: that no random number is used twice
+    is for others to see.
     """
 
     def __init__(self, cells: Cells, paths: list[Path]) -> None:
@@ -72,7 +74,7 @@ class Histories(Enumerator):
         outcome, factors = left[self.cells.choose(len(left))] if len(left) > 1 else left[0]
         row, answers, weight = self.done[0]
         for factor in factors:
-            if not factor:
+            if not factor > 0:  # what is below 0 is no probability: the others do not sum to one without it
                 raise Impossible
             weight = weight if _is(factor, 1) else weight * factor
         self.done = [Path(row, (*answers, outcome), weight)]
@@ -145,5 +147,7 @@ def laws(
     laws = {outcome: added(without_edges(parts, cells), cells) for outcome, parts in found.items()}
     everything = [part for terms in laws.values() for part in terms.items()]
     if vanishes(added([*everything, (frozenset(), cells.number(-1))], cells), cells):
-        raise Unsound("the probabilities of all outcomes do not sum to one in every cell; an outcome was forgotten")
+        raise Unsound(
+            "the probabilities of all outcomes do not sum to one in every cell; an outcome was forgotten, or is none"
+        )
     return laws

@@ -18,7 +18,7 @@ from theory.symbolic.signs import ANY, POSITIVE, ZERO, negated
 from theory.symbolic.space import Literal, Solution
 from theory.symbolic.unknown import Unknown
 
-Where = frozenset[Literal]  # signs of polynomials, each polynomial once; empty: everywhere
+Where = frozenset[Literal]  # signs of polynomials, which are all to be had; empty: everywhere
 Terms = Mapping[Where, Unknown]
 
 __all__ = ["Terms", "Where", "added", "simplified", "value_of", "vanishes", "without_edges"]

@@ -38,7 +38,11 @@ def prove_rule(
     limits: Limits | None = None,
     progress: Progress | None = None,
 ) -> Answer:
-    """Prove a statement about one step of a rule; arguments and answer are those of :func:`theory.symbolic.prove`."""
+    """Prove a statement about one step of a rule; arguments and answer are those of :func:`theory.symbolic.prove`.
+
+    It is about what ``step_rows`` answers. That its acceptances are probabilities, and that it is what ``accept_rows``
+    and ``weights_rows`` come to, is assumed.
+    """
     statement = read_statement(that, FREE)
     name = repr(rule) if isinstance(rule, Rule) else rule.__name__
     attempt = ProofAttempt(name, statement.text, rows_in_words(zeros), progress)

@@ -11,7 +11,7 @@ import numpy as np
 from simlab.candidates import Candidates, Independent, Verifier, verified_law
 from simlab.candidates.base import NONE
 from theory.symbolic.answers import Answer, Progress, ProofAttempt, arrays, rows_in_words, up_to
-from theory.symbolic.cells import Cell, Cells, Limits
+from theory.symbolic.cells import Cell, Cells, Limits, Unsound
 from theory.symbolic.histories import Histories, Weighted, laws, outcomes
 from theory.symbolic.piecewise import Terms, added, simplified, value_of, vanishes, without_edges
 from theory.symbolic.prove_rules import FREE, Emitted
@@ -100,6 +100,8 @@ def _emitted(verifier: Verifier, drawing: Candidates, rows: Rows, count: int, ce
             drawn.append(randomness.token(row) if sum(row) else NONE)
         found = verifier.verify(p, q, np.array([drawn], dtype=np.int64), drawing)
         parts = {True: found.accepted[0].tolist(), False: found.drawn[0].tolist()}
+        if not all(mass >= 0 for row in parts.values() for mass in row):
+            raise cells.stopped(Unsound(f"{verifier!r} emits a token with a mass below 0; expected probabilities"))
         yield [((x, kept), mass) for kept, row in parts.items() for x, mass in enumerate(row)]
 
     return [(key, weight * mass) for law, weight in outcomes(verified, cells) for key, mass in law]

@@ -38,8 +38,16 @@ def unknown_rows(sizes: Mapping[str, int], zeros: bool, limits: Limits | None = 
     -------
     tuple
         The space, and the rows.
+
+    Raises
+    ------
+    ValueError
+        Where two masses would have one name.
     """
-    cells = Cells([f"{name}{x}" for name, size in sizes.items() for x in range(size - 1)], limits)
+    names = [f"{name}{x}" for name, size in sizes.items() for x in range(size - 1)]
+    if len({*names}) < len(names):
+        raise ValueError(f"rows are named {', '.join(sizes)}; expected names that give each mass another one")
+    cells = Cells(names, limits)
     free = iter(cells.variables())
     rows: Rows = {}
     for name, size in sizes.items():
@@ -77,8 +85,8 @@ def contexts(vocabulary: int, length: int) -> Iterator[Context]:
 
 
 def row_name(model: str, context: Context) -> str:
-    """The name of a model's row after a prefix: ``p_01_`` after tokens 0 and 1."""
-    return f"{model}_{''.join(map(str, context))}_"
+    """The name of a model's row after a prefix: ``p_01_`` after tokens 0 and 1, ``p_x10x_`` after token 10."""
+    return f"{model}_{''.join(str(token) if token < 10 else f'x{token}x' for token in context)}_"
 
 
 class Table(TableProcess):

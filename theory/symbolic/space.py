@@ -10,10 +10,11 @@ from fractions import Fraction
 from numbers import Rational
 from typing import Any, NamedTuple
 
+import numpy as np
 from flint import Ordering, fmpq, fmpq_mpoly, fmpq_mpoly_ctx
 
 from theory.symbolic.signs import POSITIVE, RELATIONS, ZERO, negated, sign_of, times
-from theory.symbolic.unknown import Unknown, reduced
+from theory.symbolic.unknown import Refused, Unknown, reduced
 
 Point = list[fmpq]  # a value for each variable
 
@@ -68,6 +69,8 @@ class Space:
     def constant(self, value: Any) -> fmpq_mpoly:
         """A polynomial that is a rational number."""
         if value not in self._constants:
+            if isinstance(value, float | np.floating) and not float(value).is_integer():
+                raise Refused(f"it mixes {value!r}, a float, with exact numbers; write a Fraction")
             exact = Fraction(value) if isinstance(value, Rational) else Fraction(int(value))
             self._constants[value] = self.ring.constant(fmpq(exact.numerator, exact.denominator))
         return self._constants[value]

@@ -124,6 +124,9 @@ def read_statement(text: str, others: tuple[str, ...] = (), own: tuple[str, ...]
                 raise ValueError(f"that is {text!r}: {name} is not known; {known}")
             case ast.Constant(value=value) if type(value) not in (int, float) or value == inf:
                 raise ValueError(f"that is {text!r}: {value!r} is no number; {known}")
+            case ast.Constant(value=float()):
+                digits = ast.get_source_segment(written, node) or ""
+                node.value = Fraction(digits.replace("_", ""))  # type: ignore[assignment]  # all of them
             case ast.BinOp(op=ast.Div(), right=right) if not _is_divisor(right):
                 raise ValueError(f"that is {text!r}: {ast.unparse(right)} may be 0, or is; {known}")
             case ast.Compare() if node is not tree:
@@ -145,7 +148,7 @@ def _number(node: ast.expr, value: Callable[[str], Any]) -> Any:
         case ast.Name(id=name):
             return value(name)
         case ast.Constant(value=constant):
-            return Fraction(str(constant))
+            return Fraction(constant)  # type: ignore[arg-type]  # an int, or a Fraction by now
         case ast.UnaryOp(operand=operand):
             return -_number(operand, value)
         case ast.BinOp(left=left, op=op, right=right):

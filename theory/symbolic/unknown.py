@@ -160,7 +160,8 @@ class Unknown:
     def __bool__(self) -> bool:
         return self.cells.holds(self, NEGATIVE | POSITIVE)
 
-    __hash__ = None  # type: ignore[assignment]  # what is kept by value would be brought back in another cell
+    # What is kept by value would be brought back in another cell. What is kept by the text of a number still is.
+    __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         return str(self.num) if self.den is None else f"({self.num})/({self.den})"

@@ -12,7 +12,7 @@ import pytest
 from experiments.judging import at_numbers
 from experiments.judging.decoder_in_bounds import BrokenDecoder, ChoicesInBounds, DecoderInBounds
 from experiments.judging.proving import prove
-from simlab.arrays import at, one_hot, slot, splice
+from simlab.arrays import at, number, one_hot, slot, splice
 from simlab.decoders import DECODERS, Decoder, Sjd, SpeculativeDecoder, make_decoder
 from simlab.decoders.base import Info, advance
 from simlab.decoders.drafted import SpeculativeState
@@ -139,6 +139,25 @@ class Marks(Line):
         return np.where((state.tokens[:, -1] == 1)[:, None, None], zero(row), row)
 
 
+class Peeks(Line):
+    """Takes token 0 after a rare row where a 0 stands behind its tokens, as one does always."""
+
+    def row(self, state: Any, process: Process, randomness: Randomness) -> Array:
+        row = super().row(state, process, randomness)
+        peeks = rare(state, process) & (state.tokens[:, -1] == 0)
+        return np.where(peeks[:, None, None], zero(row), row)
+
+
+class DeclaresMore(Sjd):
+    """Leaves token 0 as a draft after a rare row, and declares ones for it."""
+
+    def step(self, state: Any, process: Process, *given: Any) -> tuple[Any, Info]:
+        seldom = rare(state, process)
+        after, info = super().step(state, process, *given)
+        tokens = np.where(seldom[:, None], splice(after.tokens, after.length, after.tokens[:, :1] * 0), after.tokens)
+        return after._replace(tokens=tokens, q=np.where(seldom[:, None, None], number(1, after.q), after.q)), info
+
+
 class Marked(NamedTuple):
     tokens: Array
     length: Array
@@ -235,6 +254,8 @@ class NeverEnds(Line):
         (KeepsForAll(), "lossless", "a step changes the decoder's own seen"),
         (Begins(), "lossless", "init commits tokens"),
         (Marks(), "lossless", "it may fail where"),
+        (Peeks(), "lossless", "it may fail where"),
+        (DeclaresMore(1), "lossless", "it may fail where"),
         (Switches(), "lossless", "it may fail where"),
         (Boasts(), "accepts >= 2", "a step says that it accepts 7 and commits 1, and commits 1"),
         (Twice(), "calls <= 1", "a step calls the target 2 times; expected at most 1"),

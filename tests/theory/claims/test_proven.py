@@ -76,15 +76,15 @@ def test_what_is_tried_beyond_a_proof_is_seen_failing(monkeypatch: pytest.Monkey
     assert over_more_tokens(ID, 0).kind == "identity"
     proof = PROOFS[NAME]
     monkeypatch.setitem(PROOFS, NAME, replace(proof, questions=tuple(proof.wrong.values())))
-    with pytest.raises(CheckFailed, match=r"ensemble\.frontier is false for"):
+    with pytest.raises(CheckFailed, match=r"ensemble\.frontier is false at"):
         over_more_tokens(ID, 0)
     with pytest.raises(CheckFailed, match=r"no proof of scd\.visit is about a rule alone"):
         over_more_tokens("scd.visit", 0)
 
 
-@pytest.mark.parametrize("name", ["lantern.gain", "lantern.conditional-bound", "groups.equality"])
+@pytest.mark.parametrize("name", ["lantern.gain", "lantern.bounded", "groups.equality"])
 def test_neighbours_and_groups_are_drawn_for_rows_of_another_size(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     proof = PROOFS[name]
     monkeypatch.setitem(PROOFS, name, replace(proof, questions=tuple(proof.wrong.values())))
-    with pytest.raises(CheckFailed, match="is false for"):
+    with pytest.raises(CheckFailed, match="is false at"):
         over_more_tokens(proof.claims[0], 0)

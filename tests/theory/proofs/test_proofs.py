@@ -16,6 +16,8 @@ from simlab.rules import (
     Addition,
     Amplify,
     Fuzzy,
+    Lantern,
+    LanternGreedy,
     LanternMultiplicative,
     Lenience,
     Mixture,
@@ -27,12 +29,12 @@ from tests.support.verdicts import KEPT, decided
 from theory.claims import CLAIMS, Evidence, Finding
 from theory.proofs import kept
 from theory.proofs.base import Comparison, eq, for_all_rows, le
-from theory.proofs.catalogue import LISTED, PROOFS
+from theory.proofs.catalogue import LISTED, LISTS, PROOFS
 from theory.proofs.kept import is_fresh, kept_entries, made
 from theory.proofs.making import make_again
 from theory.proofs.reasons import PARTLY, REASONS, UP_TO_A_SIZE, reason
 from theory.proofs.refutations import REFUTATIONS, Refutation, printed, simplest, size_of
-from theory.proofs.rules import RULE_PROOFS, set_to
+from theory.proofs.settings import at_setting, set_to
 from theory.proofs.support import (
     EVERY,
     HOLDS,
@@ -107,6 +109,12 @@ ALONE: list[tuple[str, type[Rule], str, str, Any, dict[str, Any]]] = [
     ("addition.explodes", Addition, "_masses", "epsilon", Fraction(1, 5), {"epsilon": 0}),
     ("lossy.no-token-gains", Amplify, "_masses", "k", 3, {"k": Fraction(1, 2)}),
     ("lantern.multiplicative", LanternMultiplicative, "_within", "factor", 3, {"factor": 30}),
+    ("lantern.bounded", Lantern, "_within", "delta", Fraction(1, 5), {"delta": 1}),
+    ("lantern.gain", Lantern, "_within", "delta", Fraction(1, 5), {"delta": 1}),
+    ("lantern.zero", Lantern, "_within", "delta", Fraction(1, 5), {"delta": 1}),
+    ("lantern.greedy-after", LanternGreedy, "accept_rows", "delta", Fraction(1, 5), {"delta": 1}),
+    ("lantern.greedy-one-hot", Lantern, "_within", "delta", Fraction(1, 5), {"delta": 2}),
+    ("lantern.greedy-code", LanternGreedy, "accept_rows", "delta", Fraction(1, 5), {"delta": 1}),
     ("optimal-lossy.budget", OptimalLossy, "_masses", "tv", Fraction(3, 4), {"tv": Fraction(1, 10)}),
     ("mixture.law", Mixture, "_masses", "weight", Fraction(3, 4), {"weight": Fraction(1, 2)}),
     ("lenience.bounded", Lenience, "_masses", "factor", Fraction(3, 4), {"factor": Fraction(1, 10)}),
@@ -136,13 +144,16 @@ def test_a_rule_that_is_wrong_at_one_setting_alone_is_refuted(
 
 
 def test_every_proof_for_any_setting_refutes_a_rule_that_is_wrong_at_one_alone() -> None:
-    asked = {
-        proof.name: [*proof.wrong]
-        for proof in RULE_PROOFS
-        if isinstance(proof.questions[0], partial) and proof.questions[0].args[5:] == (("s",),)
-    }
+    def is_for_any(question: Any) -> bool:
+        return isinstance(question, partial) and getattr(question.args[0], "func", None) is at_setting
+
+    asked = {proof.name: [*proof.wrong] for proof in PROOFS.values() if is_for_any(proof.questions[0])}
     assert asked.keys() == {name for name, *_ in ALONE} | {"lantern.relaxation", "lantern.frontier"}
     assert all(any("alone" in told for told in wrong) for wrong in asked.values())
+
+
+def test_every_proof_has_a_name_of_its_own() -> None:
+    assert len(PROOFS) == sum(map(len, LISTS.values()))
 
 
 def test_every_claim_has_a_proof_or_a_reason_and_a_part_is_of_a_proof() -> None:

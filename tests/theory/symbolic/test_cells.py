@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from math import prod
 from pathlib import Path
@@ -33,6 +33,7 @@ from theory.symbolic.piecewise import value_of
 from theory.symbolic.rows import Table, contexts, row_name, rows_at, unknown_rows
 from theory.symbolic.signs import NEGATIVE, POSITIVE, SIGNS, ZERO, negated, sign_of, times
 from theory.symbolic.smtlib import CHECKER, questions, written
+from theory.symbolic.solver import Answer, Solver
 from theory.symbolic.space import Literal
 from theory.symbolic.unknown import Unknown
 
@@ -189,6 +190,26 @@ def test_a_division_that_nobody_asked_about_is_noticed(monkeypatch: pytest.Monke
     monkeypatch.setattr(Cells, "holds", careless)
     with pytest.raises(Unsound, match=r"divided by .*, which may be 0"):
         prove(Divides(), size=2)
+
+
+def test_ways_beside_a_branch_that_turns_out_to_be_empty_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    cells = Cells("xy")
+    x, y = cells.variables()
+    negative = cells.literal(x.num, NEGATIVE)
+    right = Solver.ask
+
+    def late(solver: Solver, path: Sequence[Literal], literal: Literal) -> Answer:
+        return Answer(None) if literal == negative else right(solver, path, literal)
+
+    def program() -> str:
+        if y > 0 and x > 1 and x < 0:  # the last is impossible, which nobody can tell in time
+            return "nowhere" if x > 2 else "nowhere either"
+        return "somewhere"
+
+    monkeypatch.setattr(Solver, "ask", late)
+    found = [cell.result for cell in cells.explore(program)]
+    assert set(found) == {"somewhere"}
+    assert len(found) == 3  # y <= 0, x <= 1, and neither
 
 
 def test_a_cover_needs_each_missing_way_refuted() -> None:

@@ -301,6 +301,8 @@ class Idle(Sjd):
 def test_a_decoder_that_does_not_come_to_an_end_is_told() -> None:
     with pytest.raises(ArithmeticError, match="has not finished sequences of 2 tokens"):
         prove(Idle(1), "calls <= 2", length=2)
+    with pytest.raises(ArithmeticError, match="has not finished sequences of 2 tokens"):
+        prove(Idle(1), length=2)
 
 
 # Verifiers -------------------------------------------------------------------------------------------------------

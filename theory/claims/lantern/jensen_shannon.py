@@ -18,7 +18,7 @@ from theory.claims.format import fmt_row, numbers
 from theory.claims.lantern.relaxation import Case, cases
 from theory.claims.sources import derived, said
 from theory.distances import js, kl, tv
-from theory.proofs.steps import each_token
+from theory.proofs.lantern import each_token
 
 CLAIMS = Claims("lantern")
 

@@ -33,7 +33,7 @@ from theory.claims.sources import derived, said
 from theory.distances import tv
 from theory.exact import acceptance, deviation, step_law
 from theory.example_processes import point_mass
-from theory.proofs.steps import each_token
+from theory.proofs.lantern import each_token
 
 CLAIMS = Claims("lantern")
 

@@ -20,7 +20,7 @@ from theory.claims.sources import derived, said
 from theory.distances import tv
 from theory.exact import acceptance
 from theory.example_processes import point_mass, random_row
-from theory.proofs.steps import each_token
+from theory.proofs.lantern import each_token
 
 CLAIMS = Claims("lantern")
 Case = tuple[tuple[Fraction, ...], tuple[Fraction, ...], Any, Fraction]
