@@ -39,6 +39,7 @@ from theory.exact import acceptance, step_law
 from theory.example_processes import random_row
 
 pytestmark = pytest.mark.exact
+DEFAULT_EVERY = 3
 
 shares = st.integers(0, 20).map(lambda k: F(k, 20))
 

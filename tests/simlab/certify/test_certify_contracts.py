@@ -37,6 +37,7 @@ from simlab.statistics import Sequential
 from tests.support.certify import REACHABLE, Stuck, calls_to_tell_apart, case_named, found_in, wrong
 
 pytestmark = pytest.mark.exact
+DEFAULT_EVERY = 3
 
 IN_ONE_CALL = [name for name, of in WRITTEN.items() if GENERATOR in of.has and of.group != "decode"]
 QUICK = ("verify", "verify_candidates", "draft", "chain_uniforms", "tree_parents", "decode")

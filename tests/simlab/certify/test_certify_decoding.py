@@ -191,8 +191,8 @@ def test_the_script_runs(tmp_path: Path) -> None:
     [
         ("residual reuses the coin", "draft 0", (1 / 16, 1 / 16, 1 / 16)),
         ("groups accepted, tokens in the residual", "V > 64 and gamma <= 1", (0, 1 / 8, 1 / 4)),
-        ("ratio times 0.8", "16,385 <= V <= 65,536", (0, 0, 1 / 20)),
-        ("residual reuses the coin", "never", (0, 0, 0)),
+        pytest.param("ratio times 0.8", "16,385 <= V <= 65,536", (0, 0, 1 / 20), marks=pytest.mark.slow),
+        pytest.param("residual reuses the coin", "never", (0, 0, 0), marks=pytest.mark.slow),
     ],
 )
 def test_one_token_of_few_or_of_many_is_enumerated(

@@ -546,7 +546,13 @@ def test_two_in_turn_count_what_each_counts_of_its_own_calls(name: str, sizes: d
 
 
 @pytest.mark.exact
-@pytest.mark.parametrize("name", ["verify", "verify_batch", "chain_logits", "decode", "draft", "tree_parents"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("verify", "decode", "draft", "tree_parents"),
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("verify_batch", "chain_logits")),
+    ],
+)
 def test_two_in_turn_may_have_two_shapes(name: str) -> None:
     """The other one is the first shape of the range; what comes out is as long as each has it."""
     contract = CONTRACTS[name]

@@ -38,6 +38,7 @@ from theory.continuous.rejection_cost import bounded, of_a_token
 from theory.continuous.two_path import two_path_law
 
 pytestmark = pytest.mark.exact
+DEFAULT_EVERY = 2
 
 TARGET = affine_chain(4, 0.8, 0.5)
 

@@ -142,7 +142,9 @@ RIGHT: dict[str, tuple[Decoder, int]] = {
 }
 
 
-@pytest.mark.parametrize("name", RIGHT)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name == "sjd-vp" else name for name in RIGHT]
+)
 def test_lossless_decoders_are_proven(name: str) -> None:
     decoder, length = RIGHT[name]
     answer = prove(decoder, length=length)
