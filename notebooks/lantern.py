@@ -101,12 +101,12 @@ typeset(pd.DataFrame(columns, [f"token {x}" for x in drafts]))
 # ## What is bounded · `lantern.relaxation`, `lantern.conditional-bound`
 #
 # **Both hold.** No token is accepted less often than by the lossless rule, and the target that *one* draft is compared
-# with stays within $\delta$ of $p$: the mass moved is that TV. These are the proofs that the claims rest on; for three
-# tokens and $\delta = \frac15$, one list of neighbours after the other. A neighbour that may *reach* $\delta$ breaks
-# the second.
+# with stays within $\delta$ of $p$: the mass moved is that TV. These are the proofs that the claims rest on, for every
+# $\delta$; here of two tokens. A neighbour that may *reach* $\delta$ breaks the second ($\delta$ is the first number
+# of `s`).
 
 # %%
-relaxed, bounded = PROOFS["lantern.relaxation"], PROOFS["lantern.conditional-bound"]
+relaxed, bounded = PROOFS["lantern.relaxation"], PROOFS["lantern.bounded"]
 answers = [relaxed.questions[0](), bounded.questions[0](), bounded.wrong["up to delta"]()]
 assert [answer.outcome for answer in answers] == ["proven", "proven", "counterexample"]
 print(*answers, sep="\n")

@@ -224,7 +224,7 @@ BEYOND_DELTA: dict[str, Make] = {
     "up to delta for delta = 1/3 alone": but_at(THIRD, UP_TO, by_delta),
 }
 
-NEAR = "neighbours are all others, in either order, or a pair are"
+NEAR = "each token has all others as neighbours, in either order, or two have each other"
 
 LANTERN_PROOFS = (
     proof_of_settings(

@@ -103,8 +103,8 @@ def greedy_code(seed: int) -> Finding:
     leaves the neighbours their mass. That decides nothing: $p(y) < P(A)$ for every $y \ne x$ in $A$, as $p(x) > 0$, so
     $x$ is the argmax of the raised row exactly if $P(A)$ exceeds all masses outside $A$, as for $p_A$. If not, the
     argmax of $p_A$ is a token outside $A$ with more mass than $P(A)$, and so than any token of $A$: the argmax of $p$,
-    which the code emits; of equals both take the first, and those of $A$ are none. As delta is no sum, $\le$ for $<$ does
-    not matter.
+    which the code emits; of equals both take the first, and those of $A$ are none. As delta is no sum, $\le$ for
+    $<$ does not matter.
     """
     tried = [(p, lists, min(delta + Fraction(1, 7919), Fraction(1))) for p, _, lists, delta in cases(seed, 40)]
 
