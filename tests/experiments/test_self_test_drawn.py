@@ -217,7 +217,7 @@ def test_the_guide_tells_what_was_found() -> None:
         f"{sum(row['verdict'] == 'lossless' for row in many)} of the {len(many):,} were `lossless`",
         f"To number 870, where rows waited for other work, {share(row for row in many if row['number'] <= 870)} were",
         f"found; from there to 1,792, {share(row for row in many if 870 < row['number'] <= 1792)};",
-        f"beyond, where nothing ran beside them, {share(row for row in many if row['number'] > 1792)}.",
+        f"beyond, where all else waited but for seconds, {share(row for row in many if row['number'] > 1792)}.",
         f"Of the {len(again)} that were missed between, run again alone, {sum(row['found'] for row in again)} was",
         f"{right['kinds']} of them",
         f"{right['runs']:,} runs of 2 s",
