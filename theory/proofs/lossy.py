@@ -183,6 +183,11 @@ def cactus(n: Numbers, over: int = 0, kind: type[Raised] = Raised) -> Stated:
 # The proofs ----------------------------------------------------------------------------------------------------
 
 HALVED = always(Amplify(HALF))
+HALF_OF_EACH = {
+    "amplify with 1/2": HALVED,
+    "the same for k = 3 alone": but_at(THIRD, HALVED, amplified),
+    "the same for epsilon = 1/2 alone": but_at(THIRD, HALVED, added),
+}
 
 LOSSY_PROOFS = (
     proof_of_settings(
@@ -192,11 +197,7 @@ LOSSY_PROOFS = (
         on_the_line,
         amplified,
         added,
-        wrong={
-            "amplify with 1/2": HALVED,
-            "the same for k = 3 alone": but_at(THIRD, HALVED, amplified),
-            "the same for epsilon = 1/2 alone": but_at(THIRD, HALVED, added),
-        },
+        wrong=HALF_OF_EACH,
     ),
     proof_of_settings(
         "amplify.bounded",
@@ -232,11 +233,7 @@ LOSSY_PROOFS = (
         law_between,
         amplified,
         added,
-        wrong={
-            "amplify with 1/2": HALVED,
-            "the same for k = 3 alone": but_at(THIRD, HALVED, amplified),
-            "the same for epsilon = 1/2 alone": but_at(THIRD, HALVED, added),
-        },
+        wrong=HALF_OF_EACH,
     ),
     proof_of_settings(
         "optimal-lossy.budget",
