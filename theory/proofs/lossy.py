@@ -83,12 +83,6 @@ def fuzzed(s: Any, size: int = 0, beyond: str = "target") -> Rule | None:
 # Statements about a step ---------------------------------------------------------------------------------------
 
 
-def law_below(rule: Rule, n: Numbers) -> Stated:
-    """No token is emitted more often than 1/s times p."""
-    p, _, law, _ = step(rule, n)
-    return [(mass * n["s"], le, own) for mass, own in zip(law, p, strict=True)]
-
-
 def law_between(rule: Any, n: Numbers) -> Stated:
     """No token is emitted more often than the larger of p and q."""
     p, q, law, _ = step(rule, n)
@@ -260,8 +254,8 @@ LOSSY_PROOFS = (
     proof_of_settings(
         "lenience.bounded",
         ("lenience.bound",),
-        "for every l: law <= p/l, with both residuals",
-        law_below,
+        "for every l: law <= p/l, and TV <= 1 - l, with both residuals",
+        law_and_tv_below,
         *(partial(lenient, residual=residual) for residual in ("target", "lenient")),
         wrong={
             "the factor squared": lambda s, size: lenient(s * s),
