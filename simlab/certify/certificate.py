@@ -32,11 +32,12 @@ BATTERY = 9
 # depend on all tokens before, trees have a nearly certain candidate, and top-k and top-p leave more than four tokens;
 # and trees two more since, with rows certain of what is no candidate, and nodes of the first token or the last, and
 # with branches as long as the position that is looked at; and candidates one more, with first ones that are refused;
-# and sequences, candidates, logits and drafters one more, where two or four tokens of few or of many may come
+# and sequences, candidates, logits and drafters one more, where two or four tokens of few or of many may come; and
+# sequences and drafters one more, whose tokens were not counted at all places together
 OWN = (
-    {"completions": 2, "draft": 10}
-    | dict.fromkeys(("chain_logits", "chain_logits_joint", "decode", "verify_candidates"), 11)
-    | dict.fromkeys(("tree_parents", "tree_siblings"), 12)
+    {"completions": 2}
+    | dict.fromkeys(("chain_logits", "chain_logits_joint", "draft", "verify_candidates"), 11)
+    | dict.fromkeys(("decode", "tree_parents", "tree_siblings"), 12)
 )
 OF_ALL = "TV: of all calls together"  # said where calls are counted by their number
 LISTED = 64  # outcomes of a failing case that are listed

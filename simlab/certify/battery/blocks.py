@@ -20,6 +20,7 @@ from simlab.certify.contracts.events import Places, joint, windows
 SIZES = (64, 257, 1000, 4099, 65_536)
 LENGTHS = ((4, 3), (5, 3), (7, 2), (8, 2), (16, 2))  # gamma, V; engines unroll 4 and 7
 ENDS = [0, 1, -2, -1]  # of a vocabulary
+FAR = (1 << 16) + 2  # tokens, the last two of which have numbers that 16 bits do not hold
 LAG = 8  # positions after which uniforms that are drawn eight at a time come again
 
 Change = Callable[[Array, np.random.Generator], Array]
@@ -151,11 +152,11 @@ def at_both_ends(size: int, *masses: float) -> Array:
     return row
 
 
-def by_end(size: int) -> Places:
-    """The first token of what comes out: one of the first two of the vocabulary, of its last two, or any other."""
+def by_end(size: int, count: int = 1) -> Places:
+    """The first tokens of what comes out: each one of the first two of the vocabulary, of its last two, or another."""
     labels = np.full(size, len(ENDS))
     labels[ENDS] = range(len(ENDS))
-    return Places("the token", (0,), labels)
+    return Places("the token" if count == 1 else f"{count} tokens", tuple(range(count)), labels)
 
 
 def token_classes(p: Sequence[Array], q: Sequence[Array], number: int) -> tuple[Places, ...]:

@@ -10,7 +10,7 @@ from math import exp
 import numpy as np
 
 from simlab.arrays import Array
-from simlab.certify.battery.blocks import SIZES, at_both_ends, by_end, lagged, token_classes
+from simlab.certify.battery.blocks import FAR, SIZES, at_both_ends, by_end, lagged, token_classes
 from simlab.certify.contracts.drafting import SHORT, DraftCase, positions
 from simlab.certify.contracts.events import Places, at_intervals, in_turn, joint, windows
 
@@ -23,7 +23,7 @@ def cases() -> tuple[DraftCase, ...]:
     found = [_small(name, np.array(rows) / np.sum(rows, axis=1, keepdims=True)) for name, rows in _small_rows()]
     found.append(DraftCase("two calls in turn", found[0].blocks, in_turn(found[0].events[0])))
     found.append(DraftCase("many calls in turn", found[0].blocks, at_intervals(found[0].events[0])))
-    ends = map(_at_both_ends, (4, 65, 1 << 15))
+    ends = map(_at_both_ends, (4, 65, FAR))
     return (*found, *ends, *_long_ones(), *_large_ones(), *_rounded_ones())
 
 
@@ -56,8 +56,9 @@ def _long_ones() -> Iterator[DraftCase]:
 
 
 def _at_both_ends(size: int) -> DraftCase:
-    """One token: of the first two of the vocabulary or of its last two, a likely one beside an unlikely one."""
-    return _of(f"one of {size}, at both ends", at_both_ends(size, 1 / 8, 3 / 8, 3 / 8, 1 / 8)[None], (by_end(size),))
+    """Two tokens: each of the first two of the vocabulary or of its last two, of which the second likes the others."""
+    q = np.stack([at_both_ends(size, 1 / 8, 3 / 8, 3 / 8, 1 / 8), at_both_ends(size, 3 / 8, 1 / 8, 1 / 8, 3 / 8)])
+    return _of(f"two of {size}, at both ends", q, (by_end(size, 2),))
 
 
 def _large_ones() -> Iterator[DraftCase]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from math import exp, gcd, log
@@ -36,10 +36,10 @@ from simlab.certify.shapes.blocks import (
 )
 from simlab.certify.shapes.copies import KeptArrays
 from simlab.certify.shapes.events import (
+    EVERY,
     EXAMINED,
     FORCED,
     LAST,
-    NEXT,
     OF_KIND,
     PAIR,
     REPEATED,
@@ -333,7 +333,7 @@ def _events_in_turn(
     rng: Generator,
     where: Wanted,
 ) -> tuple[Events, ...]:
-    """Of tokens by their places: one of them, the later one of two, both together, and each; and those of a kind."""
+    """Of tokens by their places: one, each, all together, and two at a time; and those of a kind."""
     places = list(looks)
     among = [place for place in where.up_to(max(places)) if place in looks]
     examined = int(rng.choice(among or places))
@@ -341,13 +341,19 @@ def _events_in_turn(
     if len(places) > 1:
         apart = distance(len(places) - 1, rng)
         first = int(rng.integers(len(places) - apart))
-        one, other = places[first], places[first + apart]
-        found.append(at_places(NEXT, count, ((looks[other],),), places=[other]))
-        found.append(at_places(PAIR, count, ((looks[one], looks[other]),), other - one))
-        found.append(at_each(count, len(looks) + len(others), looks))
+        pairs = _apart(looks, places[first], places[first + apart])
+        found.append(at_places(PAIR, count, ((looks[i], looks[j]) for i, j in pairs), pairs[0][1] - pairs[0][0]))
+        found.append(at_each(count, len(looks) + len(others), looks))  # first, for it says where
+        found.append(at_places(EVERY, count, ((look,) for look in looks.values())))
     if others:
         found.append(at_places(kind, count, ((look,) for look in others.values()), places=others))
     return tuple(found)
+
+
+def _apart(places: Collection[int], one: int, other: int) -> list[tuple[int, int]]:
+    """All pairs of places that are as far apart as two of them, which are one pair, so that none is in two pairs."""
+    by = other - one
+    return [(i, i + by) for i in places if i + by in places and i // by % 2 == one // by % 2]
 
 
 @dataclass(frozen=True, eq=False)

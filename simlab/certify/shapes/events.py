@@ -33,9 +33,10 @@ ONE_OR_TWO = {
     FORCED: (("it", "another"), (1.0, 0.0)),
     HALVES: (("one", "the others", "none of them"), (0.5, 0.5, 0.0)),
 }
-EACH = "each token, place by place"  # where all tokens of a call have the law of those looked at
+# where all tokens of a call have the law of those looked at
+EACH, EVERY = "each token, place by place", "a token at any place"
 OF_KIND = {LACKING: rows.WITHOUT, NARROW: rows.FEW_TOKENS, REPEATED: "an earlier row"}  # what there is at those
-EVENTS = (EXAMINED, NEXT, BEFORE, LAST, *PARTED, BRANCH, *MASSES, FORCED, HALVES, *OF_KIND, EACH)
+EVENTS = (EXAMINED, NEXT, BEFORE, LAST, *PARTED, BRANCH, *MASSES, FORCED, HALVES, *OF_KIND, EACH, EVERY)
 PLACES = 128  # that are counted one by one, at most
 CLASSES = {
     2: ("one half", "the other half"),

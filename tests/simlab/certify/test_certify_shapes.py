@@ -17,17 +17,18 @@ from simlab.arrays import Array, total_variation
 from simlab.certify import CONTRACTS
 from simlab.certify.contracts.arrays import Arrays
 from simlab.certify.contracts.base import Broken
-from simlab.certify.contracts.events import Events
+from simlab.certify.contracts.events import Events, independent
 from simlab.certify.registry import makes
 from simlab.certify.shapes import copies, rows
 from simlab.certify.shapes.blocks import PLAIN, SPECIAL, drawn_block
-from simlab.certify.shapes.cases import NUCLEUS, PARTS, TurningModel
+from simlab.certify.shapes.cases import NUCLEUS, PARTS, TurningModel, _apart
 from simlab.certify.shapes.copies import LARGE, Copies, KeptArrays
 from simlab.certify.shapes.drawing import PURPOSES, Drawing, cells
 from simlab.certify.shapes.events import (
     BEFORE,
     BRANCH,
     CERTAIN,
+    EVERY,
     EXAMINED,
     FORCED,
     HALVES,
@@ -179,10 +180,31 @@ def test_what_is_counted_of_a_block_has_the_law_that_is_stated(name: str) -> Non
         for events in case.events:
             _same(events, every, chances)
             seen.add(events.name)
-    wanted = {EXAMINED, NEXT, PAIR} | ({LAST, NEIGHBOURS} if name == "verify_batch" else set())
-    assert seen >= wanted | ({BEFORE, CERTAIN, LIKELY} if name.startswith("verify") else set())
+    wanted = {EXAMINED, PAIR, EVERY if name == "draft" else NEXT}
+    assert seen >= wanted | ({LAST, NEIGHBOURS} if name == "verify_batch" else set())
+    assert seen >= ({BEFORE, CERTAIN, LIKELY} if name.startswith("verify") else set())
     assert FORCED in seen or name.startswith("chain")
     assert HALVES in seen or name == "chain_logits"
+
+
+@pytest.mark.exact
+def test_all_places_of_a_sequence_are_independent_in_classes() -> None:
+    """So they may be added up; nearly all of the cases have more than one of a kind."""
+    every = np.array(list(product(range(9), repeat=4)))
+    several = 0
+    for seed in range(12):
+        case: Any = CONTRACTS["decode"].drawn(Shape((("V", 9), ("length", 4))), np.random.default_rng(seed))
+        rows = {prefix: case.model(prefix) for i in range(4) for prefix in product(range(9), repeat=i)}
+        chances = np.array([np.prod([rows[tuple(one[:i])][one[i]] for i in range(4)]) for one in every.tolist()])
+        for events in case.events:
+            _same(events, every, chances)
+            if events.name in (EVERY, PAIR):
+                several += len(events.groups) > 1
+                codes = events.codes(every).reshape(len(events.groups), -1)
+                law = independent([events.law] * len(codes))
+                joint = np.ravel_multi_index(tuple(codes), (len(events.law),) * len(codes))
+                assert np.bincount(joint, chances, len(law)) == pytest.approx(law)
+    assert several >= 12
 
 
 @pytest.mark.exact
@@ -396,6 +418,17 @@ def test_rows_of_few_bits_have_coins_by_which_correct_code_follows_the_target(ki
     now, coarse = np.mean(found, axis=0)
     assert now < 1e-3 * coarse
     assert size < 4096 or coarse > off
+
+
+@pytest.mark.property
+@given(places=st.sets(st.integers(0, 60), min_size=2), data=st.data())
+def test_no_place_is_in_two_of_the_pairs_that_are_as_far_apart(places: set[int], data: st.DataObject) -> None:
+    one, other = sorted(data.draw(st.lists(st.sampled_from(sorted(places)), min_size=2, max_size=2, unique=True)))
+    pairs = _apart(places, one, other)
+    assert (one, other) in pairs
+    assert {j - i for i, j in pairs} == {other - one}
+    assert len({i for pair in pairs for i in pair}) == 2 * len(pairs)
+    assert {i for pair in pairs for i in pair} <= places
 
 
 def _same(events: Events, every: Array, chances: Array) -> None:
