@@ -23,7 +23,7 @@ def cases() -> tuple[DraftCase, ...]:
     found = [_small(name, np.array(rows) / np.sum(rows, axis=1, keepdims=True)) for name, rows in _small_rows()]
     found.append(DraftCase("two calls in turn", found[0].blocks, in_turn(found[0].events[0])))
     found.append(DraftCase("many calls in turn", found[0].blocks, at_intervals(found[0].events[0])))
-    ends = map(_at_both_ends, (4, 65, FAR))
+    ends = (_at_both_ends(size, count) for size, count in ((4, 1), (65, 1), (FAR, 2)))
     return (*found, *ends, *_long_ones(), *_large_ones(), *_rounded_ones())
 
 
@@ -55,10 +55,11 @@ def _long_ones() -> Iterator[DraftCase]:
             yield _of(f"{gamma} tokens of {size}, {name}", q, details)
 
 
-def _at_both_ends(size: int) -> DraftCase:
-    """Two tokens: each of the first two of the vocabulary or of its last two, of which the second likes the others."""
-    q = np.stack([at_both_ends(size, 1 / 8, 3 / 8, 3 / 8, 1 / 8), at_both_ends(size, 3 / 8, 1 / 8, 1 / 8, 3 / 8)])
-    return _of(f"two of {size}, at both ends", q, (by_end(size, 2),))
+def _at_both_ends(size: int, count: int) -> DraftCase:
+    """Each of the first two tokens of the vocabulary or of its last two: of each pair one is likely, in turn."""
+    rows = [at_both_ends(size, 1 / 8, 3 / 8, 3 / 8, 1 / 8), at_both_ends(size, 3 / 8, 1 / 8, 1 / 8, 3 / 8)]
+    name = f"{('one', 'two')[count - 1]} of {size}, at both ends"
+    return _of(name, np.stack(rows[:count]), (by_end(size, count),))
 
 
 def _large_ones() -> Iterator[DraftCase]:
