@@ -156,6 +156,7 @@ AT_11 = kept_where("position", lambda at: at.position == 11)
 OF_4, OF_7 = kept_where("shape", lambda at: at.gamma == 4), kept_where("shape", lambda at: at.gamma == 7)
 IN_64 = kept_where("call", lambda at: at.call % 64 == 46)
 SHARED = partial(implementation, "the coins of the first sequence", GATES["position > 0"], "verify_batch")
+BEHIND = partial(implementation, "the first token never drawn", GATES["drafts above 65,535"], "draft")
 STALE, OLDEST = "all tokens but the last two of a long cache stale", "14 tokens of two, by all before them"
 
 # The calls are twice to four times as many as the first that were seen to be enough.
@@ -167,6 +168,7 @@ WRONG: dict[str, tuple[Sequence[Case], str, Callable[[], Function], int]] = {
     "u[i % 8] for coins": (V, "16 certain drafts of 2 tokens", lambda: with_uniforms(repeated), 3000),
     "u[i % 8] for the bonus too": (V, "8 drafts of 2 tokens", lambda: with_uniforms(repeated), 6000),
     "u[i % 8] for drafts": (D, "16 tokens of 2, rows differ", lambda: drafted_with(repeated), 2000),
+    "no first token behind one whose number 16 bits do not hold": (D, "two of 65538, at both ends", BEHIND, 600),
     "uniforms used again two calls later": (V, "two calls in turn", lambda: Stuck(all_coins_at_once, 2), 6000),
     "coins shared from position 1 on": (B, "two sequences of two certain drafts", SHARED, 1000),
     "the residual cut to 512": (V, "4099 tokens", lambda: cut_to(512), 1000),
