@@ -215,10 +215,10 @@ def _waiting(asked: list[Step], told: Entry) -> list[Step]:
 def _read_steps(path: Path) -> Entry:
     """What became of the steps until now."""
     try:
-        found: Entry = json.loads(path.read_text("utf-8"))["steps"]
+        found: Any = json.loads(path.read_text("utf-8"))["steps"]
     except (OSError, ValueError, KeyError, TypeError):
         return {}
-    return found
+    return found if isinstance(found, dict) and all(isinstance(step, dict) for step in found.values()) else {}
 
 
 def _taken(source: Path, place: Path) -> bool:

@@ -62,6 +62,13 @@ def test_a_step_that_fails_or_takes_too_long_stops_no_other(tmp_path: Path) -> N
     assert (again["later"], again["lossy"], again["wrong"]) == (("done", 2), ("done", 1), ("failed", 2))
 
 
+@pytest.mark.parametrize("written", ["", "[]", '{"steps": []}', '{"steps": {"one": "done"}}'])
+def test_what_became_of_steps_is_told_anew_where_it_cannot_be_read(tmp_path: Path, written: str) -> None:
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results" / "box-day.json").write_text(written)
+    assert day([step("one", tmp_path)], tmp_path) == {"one": ("done", 1), "heard": ["one"]}
+
+
 def test_a_step_of_another_command_begins_afresh(tmp_path: Path) -> None:
     """As one of small sizes does before that of the day; what it has written is not the other's."""
     small, real = step("one", tmp_path), step("one", tmp_path, "pass")
