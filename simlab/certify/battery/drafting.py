@@ -23,7 +23,7 @@ def cases() -> tuple[DraftCase, ...]:
     found = [_small(name, np.array(rows) / np.sum(rows, axis=1, keepdims=True)) for name, rows in _small_rows()]
     found.append(DraftCase("two calls in turn", found[0].blocks, in_turn(found[0].events[0])))
     found.append(DraftCase("many calls in turn", found[0].blocks, at_intervals(found[0].events[0])))
-    ends = (_at_both_ends(size, count) for size, count in ((4, 1), (65, 1), (FAR, 2)))
+    ends = (_at_both_ends(size, count) for size, count in ((4, 1), (65, 1), (1 << 15, 1), (FAR, 2)))
     return (*found, *ends, *_long_ones(), *_large_ones(), *_rounded_ones())
 
 
