@@ -440,6 +440,14 @@ def test_calls_that_are_too_few_for_shapes_alone_are_told() -> None:
 
 
 @pytest.mark.usefixtures("of_few_cases")
+def test_what_shows_at_the_ends_of_coins_alone_is_found_by_the_self_test() -> None:
+    """A mass of 1e-9 never comes out; that is an edge, beside a verdict of ``lossless``."""
+    (bug,) = (bug for bug in bugs() if (bug.contract, bug.name) == ("verify", "coins kept away from 0"))
+    row = bug_row(bug, seed=0, budgets=(0.1,))
+    assert (row["by"], row["verdict"], row["sampled"]) == ("coins at their ends", "lossy", {"0.1": False})
+
+
+@pytest.mark.usefixtures("of_few_cases")
 def test_a_row_of_the_self_test() -> None:
     number, bug = next(
         (number, bug) for number, bug in enumerate(bugs()) if (bug.contract, bug.name) == ("verify", "ratio inverted")
