@@ -245,9 +245,9 @@ def processes(quick: bool, sampled: set[tuple[str, str]]) -> list[tuple[Implemen
 
 
 def process_row(made: Implementation, seed: int, wrong: bool) -> dict[str, Any]:
-    """The verdict on one of them, and whether it is called by its name."""
+    """The verdict on one of them, and whether it is called by its name; of wrong ones as with ``--strict``."""
     words = [sys.executable, "-m", "experiments.certification.known_process", made.contract, made.name]
-    asked = {"budget": SERVED} if wrong else {"calls": CALLS}
+    asked: dict[str, Any] = {"budget": SERVED, "strict": True} if wrong else {"calls": CALLS}
     found = certify(Command(words, made.contract, ROOT, seed), made.contract, seed=seed, processes=1, **asked)
     return {
         "name": made.name,
