@@ -448,6 +448,15 @@ def test_what_shows_at_the_ends_of_coins_alone_is_found_by_the_self_test() -> No
 
 
 @pytest.mark.usefixtures("of_few_cases")
+def test_what_sampling_alone_finds_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Though there was no time for it as it is."""
+    monkeypatch.setattr(self_test_known, "OPEN", 1e-3)
+    (bug,) = (bug for bug in bugs() if (bug.contract, bug.name) == ("verify", "ratio inverted"))
+    row = bug_row(bug, seed=0, budgets=(10.0,))
+    assert (row["by"], row["seconds"], row["sampled"]) == ("sampling", None, {"10": True})
+
+
+@pytest.mark.usefixtures("of_few_cases")
 def test_a_row_of_the_self_test() -> None:
     number, bug = next(
         (number, bug) for number, bug in enumerate(bugs()) if (bug.contract, bug.name) == ("verify", "ratio inverted")
