@@ -70,7 +70,7 @@ def bug_row(bug: Implementation, seed: int, budgets: Sequence[float]) -> Row:
         "mutant": bug.mutant,
         "name": bug.name,
         "verdict": open_one.verdict,
-        "by": _by(open_one) if open_one.failure or budget is None else "sampling",
+        "by": _by(open_one if open_one.failure else sampled),
         "seconds": open_one.seconds_to_finding,
         "diagnosis": open_one.failure.diagnosis if open_one.failure else "",
         "named": _names(open_one, bug),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from math import exp, gcd, log
@@ -48,6 +48,7 @@ from simlab.certify.shapes.events import (
     at_each,
     at_places,
     distance,
+    pairs_apart,
     pairs_of,
 )
 from simlab.certify.shapes.positions import ANYTHING, Wanted
@@ -341,19 +342,14 @@ def _events_in_turn(
     if len(places) > 1:
         apart = distance(len(places) - 1, rng)
         first = int(rng.integers(len(places) - apart))
-        pairs = _apart(looks, places[first], places[first + apart])
-        found.append(at_places(PAIR, count, ((looks[i], looks[j]) for i, j in pairs), pairs[0][1] - pairs[0][0]))
+        one, by = places[first], places[first + apart] - places[first]
+        pairs = pairs_apart(looks, by, one)
+        found.append(at_places(PAIR, count, ((looks[i], looks[j]) for i, j in pairs), by))
         found.append(at_each(count, len(looks) + len(others), looks))  # first, for it says where
         found.append(at_places(EVERY, count, ((look,) for look in looks.values())))
     if others:
         found.append(at_places(kind, count, ((look,) for look in others.values()), places=others))
     return tuple(found)
-
-
-def _apart(places: Collection[int], one: int, other: int) -> list[tuple[int, int]]:
-    """All pairs of places that are as far apart as two of them, which are one pair, so that none is in two pairs."""
-    by = other - one
-    return [(i, i + by) for i in places if i + by in places and i // by % 2 == one // by % 2]
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -118,8 +118,13 @@ def pairs_of(looks: Sequence[Classify], count: int, rng: np.random.Generator) ->
     if len(looks) < 2:
         return ()
     apart = distance(len(looks) - 1, rng)
-    firsts = [b for b in range(len(looks) - apart) if b // apart % 2 == 0]
-    return (at_places(NEIGHBOURS, count, ((looks[b], looks[b + apart]) for b in firsts), apart),)
+    pairs = pairs_apart(range(len(looks)), apart)
+    return (at_places(NEIGHBOURS, count, ((looks[b], looks[c]) for b, c in pairs), apart),)
+
+
+def pairs_apart(places: Collection[int], by: int, first: int = 0) -> list[tuple[int, int]]:
+    """Pairs of places that are ``by`` apart, no place in two of them; ``first`` begins one, if the other is there."""
+    return [(i, i + by) for i in places if i + by in places and i // by % 2 == first // by % 2]
 
 
 def of_halves(both: Sequence[Events | None]) -> Events:

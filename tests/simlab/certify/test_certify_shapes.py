@@ -21,7 +21,7 @@ from simlab.certify.contracts.events import Events, independent
 from simlab.certify.registry import makes
 from simlab.certify.shapes import copies, rows
 from simlab.certify.shapes.blocks import PLAIN, SPECIAL, drawn_block
-from simlab.certify.shapes.cases import NUCLEUS, PARTS, TurningModel, _apart
+from simlab.certify.shapes.cases import NUCLEUS, PARTS, TurningModel
 from simlab.certify.shapes.copies import LARGE, Copies, KeptArrays
 from simlab.certify.shapes.drawing import PURPOSES, Drawing, cells
 from simlab.certify.shapes.events import (
@@ -42,6 +42,7 @@ from simlab.certify.shapes.events import (
     REPEATED,
     Half,
     at,
+    pairs_apart,
     pairs_of,
 )
 from simlab.certify.shapes.positions import ANYTHING, Wanted
@@ -424,7 +425,7 @@ def test_rows_of_few_bits_have_coins_by_which_correct_code_follows_the_target(ki
 @given(places=st.sets(st.integers(0, 60), min_size=2), data=st.data())
 def test_no_place_is_in_two_of_the_pairs_that_are_as_far_apart(places: set[int], data: st.DataObject) -> None:
     one, other = sorted(data.draw(st.lists(st.sampled_from(sorted(places)), min_size=2, max_size=2, unique=True)))
-    pairs = _apart(places, one, other)
+    pairs = pairs_apart(places, other - one, one)
     assert (one, other) in pairs
     assert {j - i for i, j in pairs} == {other - one}
     assert len({i for pair in pairs for i in pair}) == 2 * len(pairs)
