@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import copy
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from simlab.statistics.tv_bounds import always, event_bound
 WEIGHTS = 4.0 ** np.arange(10)  # of the priors, in observations an outcome
 MOST = 1 << 44  # observations: there the log of an e-value is off by a tenth, at 2^53 by fifty
 ASKED = 12.0  # the log likelihood ratio, beyond what fitting makes of it, at which laws that are feared are asked for
+LOGS = np.linspace(-14, 5, 400)  # of expected counts
 
 
 class Sequential(Planned):
@@ -39,8 +40,7 @@ class Sequential(Planned):
     towards
         Laws that are feared; together they get half the stake. A callable is asked for them once what was seen is e^12
         times as likely under some law as under the null hypothesis, not counting what the law of largest likelihood has
-        by chance, half a unit a degree of freedom, of which it has one fewer than outcomes were seen; until then their
-        half counts as lost.
+        by chance, in the mean; until then their half counts as lost.
 
     Attributes
     ----------
@@ -140,10 +140,10 @@ class Sequential(Planned):
         chance: then they are asked for, once, and all rows are held against them."""
         if "towards" in vars(self):
             return True
-        shares = self.seen / np.maximum(1, self.seen.sum(axis=-1, keepdims=True))
+        n = self.seen.sum(axis=-1, keepdims=True)
+        shares = self.seen / np.maximum(1, n)
         best = scipy.special.xlogy(self.seen, np.where(self.seen > 0, shares, 1) / self.law.mass).sum(axis=-1)
-        freedom = np.maximum(1, np.count_nonzero(self.seen, axis=-1)) - 1  # of the law that fits: it has what was seen
-        return bool((best - freedom / 2 > ASKED).any())
+        return bool((best - _by_chance(n * self.law.mass) > ASKED).any())
 
     @property
     def e_value(self) -> Any:
@@ -185,6 +185,22 @@ class Sequential(Planned):
         stakes = len(WEIGHTS) * (2 if self.feared else 1)
         needed = ((2 * np.log(stakes / level) + freedom * np.log1p(share)) * (1 + 1 / share)).min()
         return float(scipy.stats.ncx2.sf(needed, freedom, 4 * n * deviation**2))
+
+
+def _by_chance(expected: np.ndarray) -> np.ndarray:
+    """About how much the log likelihood of counts gains, in the mean, by their own shares in place of the law.
+
+    ``expected``: ``float[..., K]``, what the law makes of each outcome. That of a count x of Poisson's law is
+    E[x log(x / expected)], one half where many are expected, and little where none are; all shares sum to one.
+    """
+    return np.asarray(np.interp(np.log(np.maximum(expected, np.exp(LOGS[0]))), LOGS, _gains()).sum(axis=-1) - 0.5)
+
+
+@cache
+def _gains() -> np.ndarray:
+    """The gains of one count, by the logarithm of what is expected."""
+    count, expected = np.arange(1, 400), np.exp(LOGS)[:, None]
+    return np.asarray((scipy.stats.poisson.pmf(count, expected) * count * np.log(count / expected)).sum(axis=1))
 
 
 def _rising(start: np.ndarray, seen: np.ndarray) -> np.ndarray:

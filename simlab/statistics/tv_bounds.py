@@ -26,7 +26,9 @@ SLACK = 1e-4  # a bound is at most this much too large, in relative terms
 WHOLE = 7  # outcomes that an event holds or does not hold; rarer ones may be split
 UNITS = 64  # of a count, where counts are not whole
 STRETCHES = 64
-HALVINGS = 36  # of the interval a limit is in; its upper end is taken, so that no limit is too small
+STEPS, ROUNDED = 8, 1e-12  # of Newton's method to a limit, from above as a likelihood is concave; how near it comes
+BELOW_ONE = 1 - 2.0**-53
+ALL_BUT = 1e-3  # of one observation: a limit is then within e^-500 of one
 
 
 def tv_upper(counts: Any, law: Any, confidence: float) -> float:
@@ -80,13 +82,21 @@ def always(confidence: float) -> Limit:
     check_share("confidence", confidence)
 
     def limit(seen: np.ndarray, n: int) -> np.ndarray:
-        mixed = scipy.special.betaln(seen + 0.5, n - seen + 0.5) - scipy.special.betaln(0.5, 0.5) + log1p(-confidence)
-        low, high = seen / max(n, 1), np.ones(len(seen))  # nothing may have been seen yet
-        for _ in range(HALVINGS):
-            middle = (low + high) / 2
-            refuted = mixed >= scipy.special.xlogy(seen, middle) + scipy.special.xlog1py(n - seen, -middle)
-            low, high = np.where(refuted, low, middle), np.where(refuted, middle, high)
-        return high
+        found = np.ones(len(seen))  # where all were seen but for rounding, or nothing yet
+        some = n - seen > ALL_BUT
+        k, other = seen[some], n - seen[some]
+
+        def likelihood(rate: np.ndarray) -> np.ndarray:
+            return np.asarray(scipy.special.xlogy(k, rate) + scipy.special.xlog1py(other, -rate))
+
+        mixed = scipy.special.betaln(k + 0.5, other + 0.5) - scipy.special.betaln(0.5, 0.5) + log1p(-confidence)
+        # by Pinsker's inequality, and by 1 - u alone
+        rate = np.minimum(k / n + np.sqrt((likelihood(k / n) - mixed) / (2 * n)), -np.expm1(mixed / other))
+        for _ in range(STEPS):
+            rate = np.minimum(rate, BELOW_ONE)
+            rate += (likelihood(rate) - mixed) / (other / (1 - rate) - k / rate)
+        found[some] = np.minimum(rate * (1 + ROUNDED), 1)
+        return found
 
     return limit
 

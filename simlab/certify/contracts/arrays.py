@@ -9,7 +9,7 @@ one of eight bits can choose among 256 tokens only.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -71,11 +71,11 @@ class Arrays:
         noise = "noise = real"
         if self.library == "numpy":
             lines = [f"real, whole = np.{self.dtype}, np.int64"]
-            noise = noise if self._noise == self.dtype else f"noise = np.{self._noise}"
+            noise = noise if self.noise == self.dtype else f"noise = np.{self.noise}"
         else:
             made = f"lambda values: torch.tensor(np.asarray(values), dtype=torch.{{}}, device={self._device!r})"
             lines = ["import torch", "", f"real = {made.format(self.dtype)}", f"whole = {made.format('int64')}"]
-            noise = noise if self._noise == self.dtype else f"noise = {made.format(self._noise)}"
+            noise = noise if self.noise == self.dtype else f"noise = {made.format(self.noise)}"
         return "\n".join([*lines, noise, DEFINED.format(bits=self.bits)])
 
     @property
@@ -91,6 +91,10 @@ class Arrays:
         """Real numbers: the rows of ``values[..., V]`` that are ``there``, behind each other."""
         return self.rows(values[there])
 
+    def upto(self, values: Array, at: tuple[int, ...]) -> Array:
+        """The CDF of row ``at`` of ``values[..., V]``, as it is given."""
+        return values[at].cumsum()
+
     def whole(self, values: Array) -> Any:
         """Whole numbers, as int64."""
         return self._made(values, "int64")
@@ -102,19 +106,25 @@ class Arrays:
 
     def exponential(self, uniforms: Array) -> Any:
         """Exponential noise above 0: the smaller a uniform is, the smaller."""
-        return self._made(self._exponential(uniforms), self._noise)
+        return self._made(self._exponential(uniforms), self.noise)
 
     def gumbel(self, uniforms: Array) -> Any:
         """Gumbel noise: minus the logarithm of the exponential one."""
-        return self._made(-np.log(self._exponential(uniforms)), self._noise)
+        noise = self._exponential(uniforms)
+        return self._made(np.negative(np.log(noise, out=noise), out=noise), self.noise)
 
     def _exponential(self, uniforms: Array) -> Array:
-        bits = BITS[self._noise]
-        middle = (np.floor(np.asarray(uniforms) * 2.0**bits) + 0.5) * 2.0**-bits  # in float64 the last one is 1
-        return np.asarray(-np.log1p(-np.minimum(middle, 1 - 2.0**-53)))
+        """In the precision of the uniforms, and in one array: those of a block of a large vocabulary are many."""
+        bits = BITS[self.noise]
+        noise = np.floor(uniforms * 2.0**bits)
+        noise += 0.5
+        noise *= -(2.0**-bits)
+        np.maximum(noise, -np.nextafter(noise.dtype.type(1), 0), out=noise)  # the last one may be rounded to -1
+        return np.negative(np.log1p(noise, out=noise), out=noise)
 
     @property
-    def _noise(self) -> str:
+    def noise(self) -> Literal["float32", "float64"]:
+        """The precision of noise."""
         return "float64" if self.dtype == "float64" else "float32"
 
     def _made(self, values: Array, dtype: str) -> Any:

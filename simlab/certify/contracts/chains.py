@@ -27,11 +27,11 @@ def _uniforms(arrays: Arrays, p: Array, q: Array, drafts: Array, rng: Generator)
 
 
 def _exponential(arrays: Arrays, p: Array, q: Array, drafts: Array, rng: Generator) -> Arguments:
-    return _rows(arrays, p, q, drafts, rng) | {"exponential": arrays.exponential(race(rng, *p.shape))}
+    return _rows(arrays, p, q, drafts, rng) | {"exponential": arrays.exponential(race(rng, arrays, *p.shape))}
 
 
 def _gumbel(arrays: Arrays, p: Array, q: Array, drafts: Array, rng: Generator) -> Arguments:
-    return _rows(arrays, p, q, drafts, rng) | {"gumbel": arrays.gumbel(race(rng, *p.shape))}
+    return _rows(arrays, p, q, drafts, rng) | {"gumbel": arrays.gumbel(race(rng, arrays, *p.shape))}
 
 
 def _tokens(arrays: Arrays, p: Array, q: Array, drafts: Array, rng: Generator) -> Arguments:

@@ -41,10 +41,10 @@ def _flat(arrays: Arrays, p: Array, q: Array, drafts: Array, rng: Generator) -> 
         "draft_probs": arrays.rows_at(q, there),
         "target_probs": arrays.rows_at(p, np.column_stack((there, np.zeros(len(there), bool)))),
         "bonus_token_ids": arrays.whole(
-            np.array([[_drawn(p[b, gamma], rng)] for b, gamma in enumerate(gammas.tolist())])
+            np.array([[_drawn(arrays.upto(p, at), rng)] for at in enumerate(gammas.tolist())])
         ),
         "uniform_probs": arrays.uniforms(rng.random(int(gammas.sum()))),
-        "exponential": arrays.exponential(race(rng, len(p), p.shape[2])),
+        "exponential": arrays.exponential(race(rng, arrays, len(p), p.shape[2])),
     }
 
 
@@ -52,8 +52,7 @@ def _flat_tokens(arrays: Arrays, p: Array, q: Array, drafts: Array, rng: Generat
     return {name: one for name, one in _flat(arrays, p, q, drafts, rng).items() if name != "draft_probs"}
 
 
-def _drawn(weights: Array, rng: Generator) -> int:
-    upto = weights.cumsum()
+def _drawn(upto: Array, rng: Generator) -> int:
     return int(np.searchsorted(upto, rng.random() * upto[-1], side="right"))
 
 

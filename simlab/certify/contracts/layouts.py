@@ -125,8 +125,8 @@ class Layout:
         return f"{self.name}({', '.join(self.given)}) -> tokens"
 
 
-def race(rng: Generator, rows: int, size: int) -> Array:
-    """Uniforms ``[rows, size]`` of which the noise of rows is made."""
+def race(rng: Generator, arrays: Arrays, rows: int, size: int) -> Array:
+    """Uniforms ``[rows, size]`` of which the noise of rows is made, in its precision."""
     if isinstance(rng, Scripted):
         return np.stack([rng.race(size) for _ in range(rows)])
-    return rng.random((rows, size))
+    return rng.random((rows, size), arrays.noise)

@@ -7,6 +7,7 @@ code makes of it is a function of the list, which :mod:`simlab.certify.engine.sc
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -33,13 +34,13 @@ class Scripted(np.random.Generator):
         self.uniforms, self.beyond, self.asked, self.edges = uniforms, beyond, 0, list[float]()
         self.races: dict[int, int] = {}  # where one begins: of how many tokens
 
-    def next(self) -> float:
-        """The next uniform. Raises :class:`NotScripted` where there is no end to them."""
-        if self.asked == LONGEST:
+    def next(self, count: int) -> list[float]:
+        """So many uniforms. Raises :class:`NotScripted` where there is no end to them."""
+        if self.asked + count > LONGEST:
             raise NotScripted("too many uniforms")
-        given = self.uniforms[self.asked] if self.asked < len(self.uniforms) else self.beyond
-        self.asked += 1
-        return given
+        given = list(self.uniforms[self.asked : self.asked + count])
+        self.asked += count
+        return given + [self.beyond] * (count - len(given))
 
     def stand_for(self, other: Scripted) -> None:
         """Have been asked for what another one was."""
@@ -52,9 +53,10 @@ class Scripted(np.random.Generator):
 
     def random(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
         if size is None and dtype is np.float64 and out is None:
-            return float(self.next())  # the usual one, quickly
+            return float(*self.next(1))  # the usual one, quickly
         shape = out.shape if out is not None else () if size is None else size
-        values = np.array([self.next() for _ in range(int(np.prod(shape)))], np.float64).reshape(shape)
+        count = shape if isinstance(shape, int) else prod(shape)
+        values = np.array(self.next(count), np.float64).reshape(shape)
         if np.dtype(dtype) == np.float32:
             values = np.minimum(values, HIGHEST_SINGLE).astype(np.float32)
         if out is not None:

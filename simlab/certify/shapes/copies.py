@@ -40,7 +40,7 @@ class Copies:
 
 
 class KeptArrays(Arrays):
-    """Arrays of a kind, of which some rows are converted once and then handed out as :class:`Copies`.
+    """Arrays of a kind, of which some rows are converted once and then handed out as :class:`Copies`; their CDFs stay.
 
     Rows are known by what they are, not by their values: only those that ``keep`` was told of, which last as long.
     """
@@ -49,7 +49,16 @@ class KeptArrays(Arrays):
         """The same, with these rows kept."""
         self.__dict__["_kept"] = {id(one): one for one in rows}
         self.__dict__["_made_of"] = dict[tuple[int, bytes], Copies]()
+        self.__dict__["_upto"] = dict[tuple[int, tuple[int, ...]], Array]()
         return self
+
+    def upto(self, values: Array, at: tuple[int, ...]) -> Array:
+        if not self._keeps(values):
+            return super().upto(values, at)
+        kept, key = self.__dict__["_upto"], (id(values), at)
+        if key not in kept:
+            kept[key] = super().upto(values, at)
+        return kept[key]
 
     def rows(self, values: Array) -> Any:
         return self._copy(values) if self._keeps(values) else super().rows(values)

@@ -17,7 +17,7 @@ from simlab.certify.contracts.base import Broken, Case, Function
 from simlab.certify.contracts.cases import BlocksCase
 from simlab.certify.contracts.chains import EXPONENTIAL, GUMBEL, TOKENS, UNIFORMS
 from simlab.certify.contracts.layouts import Layout
-from simlab.certify.contracts.scripted import HIGHEST, Scripted
+from simlab.certify.contracts.scripted import HIGHEST, HIGHEST_SINGLE, Scripted
 from simlab.certify.contracts.trees import SIBLINGS, Tree
 from simlab.certify.engine.exact import AtTheEdge, check_edges, enumerate_law
 from simlab.certify.engine.scripted import Race, law_of
@@ -73,8 +73,13 @@ def test_coins_are_multiples_of_what_the_precision_resolves(name: str) -> None:
     assert (low, high) == (0.0, 1 - step)
     assert tie == (0.5 if arrays.bits < 53 else 0.5 + step / 2), "cut off, not rounded"
     for noise in (arrays.exponential, arrays.gumbel):
-        assert np.isfinite([float(noise(np.float64(u))) for u in (0.0, 0.3, HIGHEST)]).all()
-    assert float(arrays.exponential(np.float64(0))) > 0
+        for highest in (HIGHEST, HIGHEST_SINGLE):  # the last one that there is, of both precisions
+            found = noise(np.array([0.0, 0.3, highest], np.float32 if highest == HIGHEST_SINGLE else np.float64))
+            assert np.isfinite(np.asarray(found)).all()
+    assert float(arrays.exponential(np.zeros(1))[0]) > 0
+    uniforms = np.random.default_rng(0).random(1000, np.float32)  # as many bits as noise has, or is cut to
+    in_double = arrays.exponential(uniforms.astype(np.float64))
+    np.testing.assert_allclose(np.asarray(arrays.exponential(uniforms)), np.asarray(in_double), rtol=1e-5)
 
 
 @pytest.mark.parametrize(
