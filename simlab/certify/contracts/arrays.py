@@ -87,6 +87,11 @@ class Arrays:
         """Real numbers."""
         return self._made(values, self.dtype)
 
+    def rounded(self, values: Array) -> Array:
+        """Real numbers in their precision, as float64 of NumPy."""
+        made = self.rows(values)
+        return np.array(made if self.library == "numpy" else made.double().cpu().numpy(), np.float64)
+
     def rows_at(self, values: Array, there: Array) -> Any:
         """Real numbers: the rows of ``values[..., V]`` that are ``there``, behind each other."""
         return self.rows(values[there])

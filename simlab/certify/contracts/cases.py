@@ -166,11 +166,11 @@ class BlocksCase(ArraysCase):
     # Laws --------------------------------------------------------------------------------------------------------
 
     def arguments(self, given: Array) -> dict[str, Array]:
-        """p, q and drafts, as verifiers see them: without q a draft is a point mass."""
-        p, q = self.rows(given)
+        """p, q and drafts, as verifiers see them: in the precision of the rows; without q a draft is a point mass."""
+        p, q = map(self.arrays.rounded, self.rows(given))
         if not self.layout.scored:
             q = np.asarray(given[..., None] == np.arange(self.vocabulary), np.float64)
-        return {"p": p.copy(), "q": q.copy(), "drafts": given.copy()}
+        return {"p": p, "q": q, "drafts": given.copy()}
 
     def every_input(self) -> Mapping[Any, float]:
         if self.layout.single:
