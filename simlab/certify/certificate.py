@@ -33,9 +33,10 @@ BATTERY = 9
 # and trees two more since, with rows certain of what is no candidate, and nodes of the first token or the last, and
 # with branches as long as the position that is looked at; and candidates one more, with first ones that are refused;
 # and sequences, candidates, logits and drafters one more, where two or four tokens of few or of many may come; and
-# sequences and drafters one more, whose tokens were not counted at all places together
+# sequences and drafters one more, whose tokens were not counted at all places together; and blocks with uniforms one
+# more, where a row of q was above p by a rounding error in double precision alone
 OWN = (
-    {"completions": 2}
+    {"completions": 2, "chain_uniforms": 10}
     | dict.fromkeys(("chain_logits", "chain_logits_joint", "draft", "verify_candidates"), 11)
     | dict.fromkeys(("decode", "tree_parents", "tree_siblings"), 12)
 )

@@ -79,7 +79,8 @@ def both_ends(layout: Layout = VERIFY, arrays: Arrays = DOUBLE) -> tuple[BlocksC
         for draft in ([1.0, 0.0], rest)
         for name in ("a mass of 1e-7" if layout.noisy else f"a mass of 1e-9, drafted with {draft[0]}",)
     )
-    rounded = _small("q above p by a rounding error", equal, equal[:1] * (1 + 2.0**-50), layout, arrays)
+    above = equal[:1] * (1 + 8 * 2.0**-arrays.bits)
+    rounded = _small("q above p by a rounding error", equal, above, layout, arrays)
     return rarely if layout.noisy else (rounded, *rarely)
 
 
