@@ -34,6 +34,7 @@ from simlab.mutants.gated.deviations import ENOUGH, deviation
 from simlab.mutants.gated.gates import GATES
 
 FEW = ("verify", "draft")
+SIZES = ("V", "gamma", "position", "batch")
 GUIDE = " ".join((Path(simlab.certify.__file__).parent / "README.md").read_text("utf-8").split())
 
 
@@ -218,7 +219,6 @@ def test_the_guide_tells_what_was_found() -> None:
     others = [row for row in many if row["contract"].startswith(("tree", "decode"))]
     blocks = [row for row in many if row not in batches and row not in others]
     check_told(
-        f"held against {len(rows):,} (",
         f"{share(many)} were found ({100 * low:.1f} to {100 * high:.1f} %)",
         f"found {before['found']:,} of the {before['count']:,} ({100 * least:.1f} to {100 * most:.1f} %)",
         f"0.15 or more it is {share(row for row in many if row['deviation'] >= 0.15)}.",
@@ -231,6 +231,16 @@ def test_the_guide_tells_what_was_found() -> None:
         f"{right['verdicts']['lossless']} came to `lossless`",
         f"{right['since']:,} of these runs are of today's battery",
     )
+    single = [row for row in rows if row["single"]]
+    few, most = wilson(sum(row["found"] for row in single), len(single))
+    at = {name: share(row for row in single if row["gate"].startswith(f"{name} = ")) for name in SIZES}
+    check_told(
+        f"held against {len(rows):,} (",
+        f"{len(single)} of them wrong in a single shape",
+        f"{share(single)} were found ({100 * few:.1f} to {100 * most:.1f} %)",
+        ", ".join(f"at one {name} {found}" for name, found in at.items()),
+    )
+    assert {row["verdict"] for row in single if not row["found"]} == {"lossless"}
     assert right["alarms"] == 0
     assert 1 - 0.05 ** (1 / right["runs"]) < 0.001  # as the guide says
 

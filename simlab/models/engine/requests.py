@@ -123,8 +123,16 @@ def method_of(request: Request) -> Any:
 
 
 def conditions(model: Any, requests: Iterable[Request]) -> Tensor:
-    """The conditions of requests ``[B, ...]``, where the model is."""
-    return torch.stack([torch.as_tensor(request.given) for request in requests]).to(place_of(model))
+    """The conditions of requests ``[B, ...]``, where the model is.
+
+    Raises ``ValueError`` for a class that the model does not have: a device would end the process over it.
+    """
+    given = torch.stack([torch.as_tensor(request.given) for request in requests])
+    classes = getattr(model.config, "classes", None)  # and one that stands for none behind them
+    for number in given.tolist() if classes is not None and given.ndim == 1 else []:
+        if not 0 <= number <= classes:
+            raise ValueError(f"given is {number}; expected the number of a class, 0 to {classes}")
+    return given.to(place_of(model))
 
 
 def visible_of(model: Any, requests: Sequence[Request], always: bool = False) -> Tensor | None:

@@ -82,10 +82,14 @@ def test_a_cancelled_request_leaves_the_others_alone() -> None:
     assert [(each.error, each.steps) for each in found] == [("cancelled", 0)] * len(requests)
 
 
-@pytest.mark.parametrize("device", ["cpu", "mps"])
-def test_a_request_ends_where_it_says(device: str) -> None:
+class OfMyOwn(Speculative):
+    """A rule without a compiled form."""
+
+
+@pytest.mark.parametrize("rule", [RULE, OfMyOwn()], ids=["compiled", "reference"])
+def test_a_request_ends_where_it_says(rule: Rule) -> None:
     """In kernels and in the reference form: with the first tokens of a whole one, and the others with all of theirs."""
-    whole = [request(2 * k, "sjd-ac", {"window": 4}) for k in range(4)]
+    whole = [request(2 * k, "sjd-ac", {"window": 4}, rule=rule) for k in range(4)]
     told: list[list[int]] = []
 
     def third(tokens: np.ndarray) -> bool:
@@ -93,7 +97,7 @@ def test_a_request_ends_where_it_says(device: str) -> None:
         return len(tokens) >= 3
 
     requests = [whole[0], replace(whole[1], written=third), whole[2], whole[3]]
-    found = served(requests, 2, device=device)
+    found = served(requests, 2)
     count = int(found[1].committed.sum())
     tokens, steps = alone(whole[1])
     assert 3 <= count < len(tokens)
@@ -146,10 +150,6 @@ def test_conditions_with_padding_of_their_own() -> None:
 
 
 # What goes wrong -------------------------------------------------------------------------------------------------
-
-
-class OfMyOwn(Speculative):
-    """A rule without a compiled form."""
 
 
 @pytest.mark.parametrize("rule", [RULE, OfMyOwn()], ids=["compiled", "reference"])
@@ -225,8 +225,9 @@ def test_a_drafter_of_other_sequences_is_refused(name: str, other: dict[str, Any
 
 
 def test_other_errors_are_not_swallowed() -> None:
-    with pytest.raises(IndexError):
-        list(serve(model("target"), [Request(99, make_decoder("sjd", window=2), RULE)], 1))
+    for wrong in (99, -1):
+        with pytest.raises(ValueError, match=f"given is {wrong}; expected the number of a class, 0 to {CLASSES}"):
+            list(serve(model("target"), [Request(wrong, make_decoder("sjd", window=2), RULE)], 1))
     with pytest.raises(ValueError, match="batch is 0"):
         list(serve(model("target"), [], 0))
     with pytest.raises(ValueError, match="device is 'tpu'"):
