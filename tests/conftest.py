@@ -120,7 +120,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             if seen[name] % getattr(item.module, "DEFAULT_EVERY", 1):
                 item.add_marker(pytest.mark.slow)
             seen[name] += 1
-    part, parts = map(int, os.environ.get("SLOW_PART", "1/1").split("/"))
+    part, parts = map(int, (os.environ.get("SLOW_PART") or "1/1").split("/"))
     kept, left = list[pytest.Item](), list[pytest.Item]()
     for item in items:
         ours = not item.get_closest_marker("slow") or crc32(_together(item).encode()) % parts == part - 1
